@@ -60,8 +60,9 @@ slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1
 	$(BIN)/python -m pytest $(if $(BOUNDED),$(ALL_CORES)) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
 	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
 
-async: ## Write the async API from the plain one
+async: ## Write the async API and the calls of the client from the plain API
 	$(BIN)/python -m tools.async_api
+	$(BIN)/python -m tools.client_api
 
 reference: ## Write docs/reference/cli.md, python.md and openapi.json from the code, and the client's types; CHECK=1 checks
 	$(BIN)/python -m tools.reference $(if $(CHECK),--check)

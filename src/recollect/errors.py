@@ -65,6 +65,11 @@ class NotFound(RecollectError):
 
     code = "not_found"
 
+    def __init__(self, message: str, *, hint: str | None = None, is_seen: bool = False) -> None:
+        """``is_seen``: it is there and the handle sees it; only this call leaves it out."""
+        super().__init__(message, hint=hint)
+        self.is_seen = is_seen
+
 
 class Forbidden(RecollectError):
     """The handle's origin or scope does not allow the act."""

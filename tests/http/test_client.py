@@ -80,7 +80,7 @@ def test_the_calls_of_a_memory(store: Store, memory: Memory) -> None:
     assert memory.why_not(record.id, "Alice").reason == "there"
     context = memory.context("Where does Alice sit?", tokens=300)
     assert memory.replay(context, query=context.query).text == context.text
-    assert memory.receipt(context.receipt or "").id == context.receipt
+    assert memory.receipts.get(context.receipt or "").id == context.receipt
     assert memory.used(context, [record.id])[0].reinforcement_count == 1
     assert memory.forget(other.id, reason="moved").id == other.id
     assert memory.restore(other.id).id == other.id
@@ -139,7 +139,7 @@ def test_a_store_has_many_memories(store: Store, token: str) -> None:
         remote.space("Zoë/home", create=True).remember("Here.")
         assert set(remote.spaces()) == {"main", "Zoë/home"}
         with pytest.raises(NotFound):
-            remote.space("nowhere").status()
+            remote.space("nowhere", create=False).status()
 
 
 def test_a_token_is_never_shown_nor_sent_in_the_open(token: str) -> None:
@@ -244,7 +244,7 @@ def test_a_closed_or_forked_memory_refuses(store: Store, token: str) -> None:
     with served(store) as port:
         memory = Memory.open(f"http://127.0.0.1:{port}", token=token)
         memory.status()
-        memory._transport._process = os.getpid() + 1  # as a child would see it
+        memory._handle.transport._process = os.getpid() + 1  # as a child would see it
         with pytest.raises(Unavailable, match="forked"):
             memory.status()
         memory.close()
@@ -260,7 +260,7 @@ def test_connections_that_the_service_closed_are_replaced(store: Store, token: s
             each.start()
         for each in readers:
             each.join()
-        assert memory._transport._idle
+        assert memory._handle.transport._idle
         time.sleep(5.5)  # the service closes a connection that waits for five seconds
         assert memory.status().records == 1
 
@@ -321,6 +321,6 @@ def test_one_connection_serves_call_after_call(memory: Memory) -> None:
     kept = set()
     for number in range(5):
         memory.observe(f"Message {number}.")
-        ((_, connection),) = memory._transport._idle
+        ((_, connection),) = memory._handle.transport._idle
         kept.add(connection.sock)
     assert len(kept) == 1

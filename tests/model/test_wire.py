@@ -41,8 +41,8 @@ def test_no_other_form_is_read(segment: str) -> None:
 
 
 def test_tags_are_read_back() -> None:
-    assert wire.parse_tag(wire.version_tag(12)) == (False, 12)
-    assert wire.parse_tag(f" {wire.head_tag(7)} ") == (True, 7)
+    assert wire.parse_tag(wire.version_tag(12)) == (False, 12, None)
+    assert wire.parse_tag(f" {wire.head_tag(7)} ") == (True, 7, None)
 
 
 @pytest.mark.parametrize("tag", ["", "v12", '"x1"', '"v"', '"v-1"', 'W/"v1"', '"v1", "v2"', "*"])

@@ -378,7 +378,11 @@ export interface paths {
         readonly get: operations["get_receipt"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /**
+         * Erase a receipt; the memory that it names stays.
+         * @description Needs the verb `erase`.
+         */
+        readonly delete: operations["erase_receipt"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -398,6 +402,26 @@ export interface paths {
          * @description Needs the verb `write`.
          */
         readonly post: operations["used"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/used": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Report which records were useful.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["useful"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -545,7 +569,11 @@ export interface paths {
          */
         readonly get: operations["list_review"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Propose a change; it waits for a person.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["propose"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -799,6 +827,758 @@ export interface paths {
          * @description Needs the verb `drop`.
          */
         readonly delete: operations["drop_space"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/records/{id}/supersede": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Store a new record in the place of an old one.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["supersede"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/records/{id}/settle": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Confirm a hypothesis, or refute it.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["settle"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/records/{id}/retract": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take back an episode or a record, and everything that was derived from it.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["retract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/records/{id}/revert": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Bring back an earlier version, or the record that was superseded.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["revert"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/curate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Archive the records that have faded.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["curate"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/undo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take back the last command, or the last change of one record.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["undo"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/erase": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Erase all that a key, a subject, a user or a filter names; it cannot be undone.
+         * @description Needs the verb `erase`.
+         */
+        readonly post: operations["erase_many"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/retention": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * For how many days expired records are kept.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["retention"];
+        /**
+         * Set for how many days expired records are kept; nothing is erased by this.
+         * @description Needs the verb `write`.
+         */
+        readonly put: operations["set_retention"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/retain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Erase the records that expired longer ago than they are kept.
+         * @description Needs the verb `erase`.
+         */
+        readonly post: operations["retain"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/subjects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Whose memory is encrypted under a key of its own.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["subjects"];
+        /**
+         * Set whose memory is encrypted from now on.
+         * @description Needs the verb `write`.
+         */
+        readonly put: operations["set_subjects"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/recent": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What is newest, by the instant it was said.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["recent"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/overview": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What the memory holds in general.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["overview"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/graph": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The whole graph, in pages.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["graph"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/path": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The shortest path along links from one record to another.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["path"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Who told the memory what, who approved it, what was handed out and erased.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["audit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/erasures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Every erasure that the ledger records, oldest first.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["erasures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/check": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What leads nowhere: links without an end, events without effect.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["check"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/pages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The pages of this memory.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["list_pages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/pages/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * One page as Markdown.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["read_page"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/frames/{name}/since": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * When a frame was last set.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["frame_since"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/flush": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Write the receipts that wait for the next append.
+         * @description Needs the verb `read`.
+         */
+        readonly post: operations["flush"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/documents": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Documents by their ids.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["list_documents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/documents/{type}/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * One document.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_document"];
+        /**
+         * Set a document, whole.
+         * @description Needs the verb `write`.
+         */
+        readonly put: operations["set_document"];
+        readonly post?: never;
+        /**
+         * Remove a document.
+         * @description Needs the verb `write`.
+         */
+        readonly delete: operations["drop_document"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/rules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The rules of this memory, or those that are due.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["list_rules"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/rules/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * One rule.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_rule"];
+        /**
+         * Set a rule, whole.
+         * @description Needs the verb `write`.
+         */
+        readonly put: operations["set_rule"];
+        readonly post?: never;
+        /**
+         * Remove a rule.
+         * @description Needs the verb `write`.
+         */
+        readonly delete: operations["drop_rule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Sessions, newest first, or the one that is active.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["list_sessions"];
+        readonly put?: never;
+        /**
+         * Open a session.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["open_session"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/sessions/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Close a session; with ``erase`` every byte of it is removed.
+         * @description Needs the verb `write`.
+         */
+        readonly delete: operations["close_session"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/review/{id}/withdraw": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Take a proposal back.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["withdraw"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/review/{id}/erase": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Erase a proposal; it cannot be undone.
+         * @description Needs the verb `erase`.
+         */
+        readonly post: operations["erase_proposal"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/branches": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Branches, newest first.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["list_branches"];
+        readonly put?: never;
+        /**
+         * Open a branch: a named line of proposals.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["open_branch"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/branches/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * One branch.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_branch"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/branches/{name}/diff": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What merging a branch would change.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["branch_diff"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/branches/{name}/merge": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Merge a branch, exactly as it was seen.
+         * @description Needs the verb `review`.
+         */
+        readonly post: operations["merge"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/branches/{name}/abandon": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Close a branch without merging it.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["abandon"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/branches/{name}/condense": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Put one statement in the place of a branch's changes.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["condense"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/branches/{name}/erase": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Erase a branch with its proposals; it cannot be undone.
+         * @description Needs the verb `erase`.
+         */
+        readonly post: operations["erase_branch"];
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1237,10 +2017,10 @@ export interface components {
         readonly Message: {
             readonly content: string;
             /**
+             * @description One of user, assistant, tool, system, or another vendor's.
              * @default user
-             * @enum {unknown}
              */
-            readonly role?: "assistant" | "system" | "tool" | "user";
+            readonly role?: string;
             readonly session?: string;
             /** @description An instant or a date, ISO 8601. */
             readonly said_at?: string;
@@ -1269,7 +2049,7 @@ export interface components {
          * @description Writes that happen together or not at all.
          */
         readonly Batch: {
-            readonly acts: readonly (components["schemas"]["RememberAct"] | components["schemas"]["ObserveAct"] | components["schemas"]["ReviseAct"] | components["schemas"]["ForgetAct"] | components["schemas"]["RestoreAct"] | components["schemas"]["TagAct"] | components["schemas"]["LinkAct"])[];
+            readonly acts: readonly (components["schemas"]["RememberAct"] | components["schemas"]["ObserveAct"] | components["schemas"]["ReviseAct"] | components["schemas"]["SupersedeAct"] | components["schemas"]["ForgetAct"] | components["schemas"]["RestoreAct"] | components["schemas"]["TagAct"] | components["schemas"]["LinkAct"] | components["schemas"]["UsedAct"])[];
         };
         /**
          * RememberAct
@@ -1309,10 +2089,10 @@ export interface components {
             readonly act: "observe";
             readonly content: string;
             /**
+             * @description One of user, assistant, tool, system, or another vendor's.
              * @default user
-             * @enum {unknown}
              */
-            readonly role?: "assistant" | "system" | "tool" | "user";
+            readonly role?: string;
             readonly session?: string;
             /** @description An instant or a date, ISO 8601. */
             readonly said_at?: string;
@@ -1332,6 +2112,19 @@ export interface components {
             readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
             readonly data?: Record<string, unknown>;
             readonly expires?: string | null;
+        };
+        /**
+         * SupersedeAct
+         * @description In a batch: store a statement in the place of a record.
+         */
+        readonly SupersedeAct: {
+            /** @enum {unknown} */
+            readonly act: "supersede";
+            readonly id: string;
+            readonly text: string;
+            readonly reason?: string;
+            readonly tags?: readonly string[];
+            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
         };
         /**
          * ForgetAct
@@ -1379,6 +2172,15 @@ export interface components {
             readonly source: string;
             readonly target: string;
             readonly kind?: string;
+        };
+        /**
+         * UsedAct
+         * @description In a batch: report records that were useful.
+         */
+        readonly UsedAct: {
+            /** @enum {unknown} */
+            readonly act: "used";
+            readonly ids: readonly string[];
         };
         /**
          * RecallRequest
@@ -1506,6 +2308,13 @@ export interface components {
             readonly frame?: string;
             readonly tokens?: number;
             readonly k?: number;
+            /** @enum {unknown} */
+            readonly unit?: "any" | "episode" | "record";
+            readonly filter?: string;
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+            /** @description An instant or a date, ISO 8601. */
+            readonly valid_at?: string;
+            readonly min_relevance?: number;
         };
         /**
          * WhyNot
@@ -1640,6 +2449,13 @@ export interface components {
          */
         readonly Used: {
             readonly ids?: readonly string[];
+        };
+        /**
+         * Useful
+         * @description Records that were useful, whatever named them.
+         */
+        readonly Useful: {
+            readonly ids: readonly string[];
         };
         /**
          * ReplayRequest
@@ -1999,6 +2815,465 @@ export interface components {
             readonly reason: string | null;
         };
         /**
+         * Supersede
+         * @description What holds now in the place of a record; what is left out is that of the old one.
+         */
+        readonly Supersede: {
+            readonly text: string;
+            readonly reason?: string;
+            readonly key?: string;
+            readonly about?: string;
+            readonly kind?: string;
+            readonly tags?: readonly string[];
+            readonly data?: Record<string, unknown>;
+            readonly confidence?: number;
+            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
+            /** @description An instant or a date, ISO 8601. */
+            readonly expires?: string;
+        };
+        /**
+         * Settle
+         * @description Whether a hypothesis holds.
+         */
+        readonly Settle: {
+            readonly holds: boolean;
+            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
+            readonly reason?: string;
+        };
+        /**
+         * Retract
+         * @description Take something back with all that was derived from it, or only say what would go.
+         */
+        readonly Retract: {
+            readonly dry_run?: boolean;
+        };
+        /**
+         * Retraction
+         * @description What ``retract`` took back, or would: the ids of records that go and that change.
+         *
+         *         Records in ``back`` say what they said before, or have their key again. ``seq`` is the last
+         *         event that did it, or 0 if nothing was done.
+         */
+        readonly Retraction: {
+            readonly id: string;
+            /** @enum {unknown} */
+            readonly unit: "episode" | "record";
+            readonly taken: readonly string[];
+            readonly back: readonly string[];
+            /** @default 0 */
+            readonly seq: number;
+        };
+        /**
+         * Revert
+         * @description Which version comes back: its ``seq``, or an instant; the one before by default.
+         */
+        readonly Revert: {
+            readonly to?: number | string;
+        };
+        /**
+         * Curate
+         * @description Archive what has faded.
+         */
+        readonly Curate: {
+            readonly below?: number;
+            readonly limit?: number;
+            readonly dry_run?: boolean;
+        };
+        /**
+         * Curation
+         * @description What ``curate`` archived: the records as they were, the longest unused first.
+         *
+         *         ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there
+         *         were more than the limit.
+         */
+        readonly Curation: {
+            readonly records: readonly components["schemas"]["Record"][];
+            readonly kept: number;
+            readonly more: boolean;
+        };
+        /**
+         * Undo
+         * @description Take back the last command, or the last change of one record.
+         */
+        readonly Undo: {
+            readonly id?: string;
+            readonly dry_run?: boolean;
+        };
+        /**
+         * Undone
+         * @description What ``undo`` took back: the events of a command, and the events that undid them.
+         *
+         *         A dry run has no events that undid anything; ``expect=undone.position`` then takes back exactly
+         *         what it showed, or nothing if the memory has changed since.
+         */
+        readonly Undone: {
+            readonly at: string;
+            readonly events: readonly components["schemas"]["Change"][];
+            readonly undone_by: readonly components["schemas"]["Change"][];
+            readonly position: number;
+        };
+        /**
+         * EraseMany
+         * @description Erase what one of ``key``, ``about``, ``user``, ``filter`` and ``subject`` names.
+         */
+        readonly EraseMany: {
+            readonly key?: string;
+            readonly about?: string;
+            readonly user?: string;
+            readonly filter?: string;
+            readonly subject?: string;
+            readonly certificate?: boolean;
+            /** @enum {unknown} */
+            readonly unit?: "episode" | "record";
+            readonly sources?: boolean;
+            readonly reason?: string;
+            /** @default false */
+            readonly dry_run?: boolean;
+        };
+        /**
+         * Days
+         * @description For how many days expired records are kept; null keeps them.
+         */
+        readonly Days: {
+            /** @default null */
+            readonly days?: number | null;
+        };
+        /**
+         * Encrypted
+         * @description Whose memory is encrypted under a key of its own; null for no one's.
+         */
+        readonly Encrypted: {
+            /** @default null */
+            readonly who?: ("named" | "users") | null;
+        };
+        /**
+         * Overview
+         * @description What a memory holds in general, or what came to it within a stretch of time.
+         *
+         *         ``used`` are the records that were reinforced most, ``changed`` the others that changed last,
+         *         ``said`` the episodes that were said last. ``records`` and ``episodes`` count everything of that
+         *         time that a default read shows.
+         */
+        readonly Overview: {
+            readonly used: readonly components["schemas"]["Record"][];
+            readonly changed: readonly components["schemas"]["Record"][];
+            readonly said: readonly components["schemas"]["Episode"][];
+            readonly records: number;
+            readonly episodes: number;
+            /** @default null */
+            readonly since: string | null;
+            /** @default null */
+            readonly before: string | null;
+        };
+        /**
+         * AuditEntry
+         * @description One line of an audit: who did what, when, to what, and which checkpoint covers it.
+         *
+         *         ``lines`` are what a record or a proposal rests on, what a context handed out, or the events
+         *         that were erased; ``more`` are not listed. A checkpoint is an entry too, after the last
+         *         event that it covers; it has no time of its own, so ``at`` is that event's.
+         */
+        readonly AuditEntry: {
+            readonly seq: number;
+            readonly at: string;
+            readonly kind: string | null;
+            readonly what: string;
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly trust: ("agent" | "person" | "unverified") | null;
+            readonly scope: components["schemas"]["Scope"];
+            readonly unit: ("branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
+            readonly id: string | null;
+            readonly text: string | null;
+            readonly reason: string | null;
+            readonly lines: readonly components["schemas"]["AuditLine"][];
+            readonly more: number;
+            readonly checkpoint: number | null;
+        };
+        /**
+         * AuditLine
+         * @description One thing that an entry names; without id and text if it was erased.
+         */
+        readonly AuditLine: {
+            readonly seq: number;
+            readonly id: string | null;
+            readonly text: string | null;
+        };
+        /**
+         * OrderedErasure
+         * @description An erasure, as the ledger records it: which events it removed, when, and why.
+         */
+        readonly OrderedErasure: {
+            readonly seq: number;
+            readonly at: string;
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly events: readonly number[];
+            readonly reason: string | null;
+        };
+        /**
+         * Finding
+         * @description One thing that ``doctor`` checked.
+         */
+        readonly Finding: {
+            /** @enum {unknown} */
+            readonly level: "note" | "ok" | "problem";
+            readonly what: string;
+            readonly detail: string;
+            /** @default null */
+            readonly fix: string | null;
+        };
+        /**
+         * PageInfo
+         * @description One page, without its entries. Times are local to the writer, with their offset.
+         */
+        readonly PageInfo: {
+            readonly name: string;
+            readonly title: string;
+            readonly description: string;
+            readonly tags: readonly string[];
+            /** @enum {unknown} */
+            readonly status: "active" | "archived" | "dormant";
+            readonly created: string;
+            readonly updated: string;
+            readonly entry_count: number;
+            readonly needs_compact: boolean;
+            readonly position: number;
+            /** @default null */
+            readonly compact_reason: string | null;
+        };
+        /**
+         * PageText
+         * @description A page as Markdown.
+         */
+        readonly PageText: {
+            readonly text: string;
+        };
+        /**
+         * Since
+         * @description An instant.
+         */
+        readonly Since: {
+            readonly since: string;
+        };
+        /**
+         * Document
+         * @description Rules, settings or a policy of a space: JSON under a type and a name.
+         *
+         *         ``trust`` is that of the writer, ``seq`` the event that set it and ``at`` its instant.
+         */
+        readonly Document: {
+            readonly type: string;
+            readonly name: string;
+            readonly data: {
+                readonly [key: string]: unknown;
+            };
+            /** @enum {unknown} */
+            readonly trust: "agent" | "person" | "unverified";
+            readonly at: string;
+            readonly seq: number;
+        };
+        /**
+         * Rule
+         * @description How episodes become records: which ones, how often, and with which tags.
+         *
+         *         ``filter`` is over episodes; all of them if it is None. ``every`` counts new episodes and
+         *         ``cron`` names times; with neither, the rule runs when it is called. ``channels`` are tags of
+         *         what it makes. With ``propose`` a proposer says what the episodes change. ``through`` is the
+         *         last event that it has looked at, and ``passed_at`` when.
+         */
+        readonly Rule: {
+            readonly name: string;
+            readonly filter: string | null;
+            readonly every: number | null;
+            readonly cron: string | null;
+            readonly channels: readonly string[];
+            readonly propose: boolean;
+            /** @enum {unknown} */
+            readonly trust: "agent" | "person" | "unverified";
+            readonly at: string;
+            readonly seq: number;
+            /** @default 0 */
+            readonly through: number;
+            /** @default null */
+            readonly passed_at: string | null;
+        };
+        /**
+         * RuleRequest
+         * @description Which episodes become records, and when.
+         */
+        readonly RuleRequest: {
+            readonly filter?: string;
+            readonly every?: number;
+            readonly cron?: string;
+            readonly channels?: readonly string[];
+            readonly propose?: boolean;
+            readonly from_start?: boolean;
+        };
+        /**
+         * NewSession
+         * @description A session to open.
+         */
+        readonly NewSession: {
+            readonly id?: string;
+            readonly task_type?: string;
+        };
+        /**
+         * Session
+         * @description A conversation or a run of work, under the name that what is written in it has.
+         *
+         *         ``named`` means that records, episodes or receipts name it and that it was never opened: then it
+         *         started with the first of them. ``seq`` is the event from which it is known.
+         */
+        readonly Session: {
+            readonly id: string;
+            readonly user: string | null;
+            /** @enum {unknown} */
+            readonly status: "closed" | "named" | "open";
+            readonly task_type: string | null;
+            readonly started_at: string;
+            readonly ended_at: string | null;
+            readonly start_active_hours: number;
+            readonly seq: number;
+        };
+        /**
+         * Found
+         * @description The session that is active; null if there is none.
+         */
+        readonly Found: {
+            readonly session: components["schemas"]["Session"] | null;
+        };
+        /**
+         * Proposed
+         * @description A change that waits for a person.
+         */
+        readonly Proposed: {
+            readonly text?: string;
+            /** @enum {unknown} */
+            readonly intent?: "add" | "delete" | "noop" | "update";
+            readonly target?: string;
+            readonly key?: string;
+            readonly kind?: string;
+            readonly about?: string;
+            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
+            readonly confidence?: number;
+            readonly reason?: string;
+        };
+        /**
+         * Because
+         * @description Why something is removed; it stays in the ledger.
+         */
+        readonly Because: {
+            readonly reason?: string;
+        };
+        /**
+         * NewBranch
+         * @description A branch to open.
+         */
+        readonly NewBranch: {
+            readonly name: string;
+            readonly parent?: string;
+            readonly reason?: string;
+        };
+        /**
+         * Branch
+         * @description A named line of proposals.
+         *
+         *         ``events`` are the positions of the proposals that were made on it, ``changes`` how many of them
+         *         wait. A closed branch says ``how`` it ended, why (``note``), and which ``record`` sums it up.
+         */
+        readonly Branch: {
+            readonly id: string;
+            readonly name: string;
+            readonly parent: string | null;
+            readonly events: readonly number[];
+            readonly changes: number;
+            readonly is_open: boolean;
+            readonly how: ("abandoned" | "condensed" | "merged") | null;
+            readonly reason: string | null;
+            readonly note: string | null;
+            readonly record: string | null;
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly scope: components["schemas"]["Scope"];
+            readonly at: string;
+            readonly seq: number;
+            /** @default null */
+            readonly closed_at: string | null;
+            /** @default null */
+            readonly closed_by: ("agent" | "person" | "system" | "unverified") | null;
+        };
+        /**
+         * Diff
+         * @description What merging a branch would change; ``digest`` is over both sides, and a merge needs it.
+         */
+        readonly Diff: {
+            readonly branch: components["schemas"]["Branch"];
+            readonly changes: readonly components["schemas"]["BranchChange"][];
+            readonly digest: string;
+        };
+        /**
+         * BranchChange
+         * @description One change on a branch, with both sides.
+         *
+         *         ``base`` is the record that it was made against, ``ours`` what the memory has now, and ``text``
+         *         with ``changes`` what the branch would make of it (``theirs``). It is a ``conflict`` if the
+         *         base has changed since.
+         */
+        readonly BranchChange: {
+            readonly id: string;
+            readonly record: string;
+            /** @enum {unknown} */
+            readonly intent: "add" | "delete" | "noop" | "update";
+            readonly text: string | null;
+            readonly key: string | null;
+            readonly changes: {
+                readonly [key: string]: unknown;
+            };
+            readonly base: components["schemas"]["Record"] | null;
+            readonly ours: components["schemas"]["Record"] | null;
+            readonly conflict: boolean;
+            readonly reason: string | null;
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly at: string;
+            readonly seq: number;
+        };
+        /**
+         * Merge
+         * @description Merge a branch as it was seen; ``digest`` binds it to that.
+         */
+        readonly Merge: {
+            readonly digest: string;
+            readonly settle?: {
+                readonly [key: string]: "ours" | "theirs";
+            };
+            readonly edits?: {
+                readonly [key: string]: string;
+            };
+            readonly reason?: string;
+        };
+        /**
+         * Merged
+         * @description What a merge did.
+         */
+        readonly Merged: {
+            readonly branch: components["schemas"]["Branch"];
+            readonly records: readonly string[];
+            readonly kept: readonly string[];
+        };
+        /**
+         * Condense
+         * @description One statement in the place of a branch's changes.
+         */
+        readonly Condense: {
+            readonly text: string;
+            readonly key?: string;
+            readonly about?: string;
+            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
+            readonly reason?: string;
+        };
+        /**
          * Spaces
          * @description The spaces that a token opens.
          */
@@ -2141,6 +3416,8 @@ export interface operations {
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
+                readonly after?: string;
+                readonly after_seq?: number;
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -2151,6 +3428,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2191,6 +3472,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2242,6 +3527,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2286,6 +3575,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2331,6 +3624,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2383,6 +3680,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2424,6 +3725,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2469,6 +3774,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2518,6 +3827,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2569,6 +3882,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2612,6 +3929,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2646,6 +3967,9 @@ export interface operations {
             readonly query?: {
                 readonly at?: string;
                 readonly hops?: number;
+                readonly kinds?: readonly string[];
+                readonly direction?: "both" | "in" | "out";
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
                 readonly limit?: number;
             };
             readonly header?: {
@@ -2657,6 +3981,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2694,6 +4022,8 @@ export interface operations {
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
+                readonly after?: string;
+                readonly after_seq?: number;
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -2704,6 +4034,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2744,6 +4078,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2792,6 +4130,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2843,6 +4185,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2888,6 +4234,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -2938,6 +4288,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -2984,6 +4338,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3030,6 +4388,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3076,6 +4438,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3114,6 +4480,8 @@ export interface operations {
                 readonly at?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
+                readonly after?: string;
+                readonly after_seq?: number;
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3124,6 +4492,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3166,6 +4538,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3195,6 +4571,55 @@ export interface operations {
             };
         };
     };
+    readonly erase_receipt: {
+        readonly parameters: {
+            readonly query?: {
+                readonly reason?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly receipt: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly used: {
         readonly parameters: {
             readonly query?: never;
@@ -3207,6 +4632,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -3244,6 +4673,58 @@ export interface operations {
             };
         };
     };
+    readonly useful: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Useful"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Record"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly replay: {
         readonly parameters: {
             readonly query?: never;
@@ -3256,6 +4737,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3303,6 +4788,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3345,6 +4834,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3386,6 +4879,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -3425,7 +4922,9 @@ export interface operations {
     };
     readonly drop_frame: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly erase?: boolean;
+            };
             readonly header?: {
                 /** @description Narrow the token to one user. */
                 readonly "Recollect-User"?: string;
@@ -3435,6 +4934,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -3471,6 +4974,7 @@ export interface operations {
             readonly query?: {
                 readonly at?: string;
                 readonly after?: number;
+                readonly before?: number;
                 readonly limit?: number;
                 readonly kinds?: readonly string[];
                 readonly id?: string;
@@ -3484,6 +4988,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3524,6 +5032,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3568,6 +5080,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3611,6 +5127,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3639,6 +5159,58 @@ export interface operations {
             };
         };
     };
+    readonly propose: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Proposed"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Proposal"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly get_review: {
         readonly parameters: {
             readonly query?: never;
@@ -3651,6 +5223,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3692,6 +5268,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -3741,6 +5321,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -3792,6 +5376,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3834,6 +5422,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3877,6 +5469,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3917,6 +5513,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -3957,6 +5557,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -4001,6 +5605,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -4042,6 +5650,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -4085,6 +5697,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -4125,6 +5741,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -4176,6 +5796,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -4218,6 +5842,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -4262,6 +5890,10 @@ export interface operations {
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
                 readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
                 /** @description The same key with the same request again gives the first answer. */
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
@@ -4281,6 +5913,2210 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Dropping"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly supersede: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Supersede"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Record"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly settle: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Settle"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Record"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly retract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Retract"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Retraction"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly revert: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Revert"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Record"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly curate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Curate"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Curation"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly undo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Undo"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Undone"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly erase_many: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EraseMany"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly retention: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Days"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly set_retention: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Days"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly retain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Retract"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly subjects: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Encrypted"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly set_subjects: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Encrypted"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly recent: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly unit?: "any" | "episode" | "record";
+                readonly user?: string;
+                readonly session?: string;
+                readonly agent?: string;
+                readonly since?: string;
+                readonly before?: string;
+                readonly limit?: number;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly (components["schemas"]["Record"] | components["schemas"]["Episode"])[];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly overview: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly since?: string;
+                readonly before?: string;
+                readonly limit?: number;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly graph: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly kinds?: readonly string[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly limit?: number;
+                readonly after?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Graph"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly path: {
+        readonly parameters: {
+            readonly query: {
+                readonly at?: string;
+                readonly a: string;
+                readonly b: string;
+                readonly kinds?: readonly string[];
+                readonly direction?: "both" | "in" | "out";
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Graph"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly audit: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly since?: string;
+                readonly until?: string;
+                readonly id?: string;
+                readonly after?: number;
+                readonly limit?: number;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["AuditEntry"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly erasures: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["OrderedErasure"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly check: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Finding"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_pages: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["PageInfo"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly read_page: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageText"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly frame_since: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Since"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly flush: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_documents: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly type?: string;
+                readonly limit?: number;
+                readonly after?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Document"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_document: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly type: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly set_document: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly type: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly drop_document: {
+        readonly parameters: {
+            readonly query?: {
+                readonly erase?: boolean;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly type: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_rules: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly limit?: number;
+                readonly after?: string;
+                readonly due?: boolean;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Rule"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_rule: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly set_rule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RuleRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly drop_rule: {
+        readonly parameters: {
+            readonly query?: {
+                readonly erase?: boolean;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_sessions: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly limit?: number;
+                readonly before?: number;
+                readonly active?: boolean;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Session"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly open_session: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewSession"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly close_session: {
+        readonly parameters: {
+            readonly query?: {
+                readonly erase?: boolean;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Found"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly withdraw: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Because"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Proposal"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly erase_proposal: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Because"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_branches: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+                readonly closed?: boolean;
+                readonly limit?: number;
+                readonly before?: number;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Branch"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly open_branch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewBranch"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_branch: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly branch_diff: {
+        readonly parameters: {
+            readonly query?: {
+                readonly at?: string;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Diff"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly merge: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Merge"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Merged"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly abandon: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Because"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly condense: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Condense"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly erase_branch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Because"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
                 };
             };
             /** @description Refused: a problem says why. */

@@ -67,7 +67,7 @@ class AsyncReading(AsyncCalls[Memory]):
         filter: str | None = None,
         include: Iterable[Include] = (),
         limit: int = 100,
-        after: str | None = None,
+        after: str | int | None = None,
     ) -> List[Record]:
         """Records by their last change, newest first.
 
@@ -75,7 +75,8 @@ class AsyncReading(AsyncCalls[Memory]):
             filter: Only records that match, such as ``kind = 'fact' and tags contains 'work'``.
             include: Also those that are hidden for one of these reasons.
             limit: At most this many, up to 10,000.
-            after: The id of the last record of the page before.
+            after: The id of the last record of the page before, or its ``seq``, which leads on
+                even if it was erased since.
 
         Raises:
             InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
@@ -91,7 +92,7 @@ class AsyncReading(AsyncCalls[Memory]):
         filter: str | None = None,
         include: Iterable[Include] = (),
         limit: int = 100,
-        after: str | None = None,
+        after: str | int | None = None,
     ) -> List[Episode]:
         """Episodes, newest first.
 
@@ -99,7 +100,8 @@ class AsyncReading(AsyncCalls[Memory]):
             filter: Only episodes that match, such as ``role = 'user'``.
             include: Also those that are hidden for one of these reasons.
             limit: At most this many, up to 10,000.
-            after: The id of the last episode of the page before.
+            after: The id of the last episode of the page before, or its ``seq``, which leads on
+                even if it was erased since.
 
         Raises:
             InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.

@@ -15,12 +15,13 @@ from recollect.model.values import Receipt
 class AsyncReceipts(AsyncCalls[Receipts]):
     """List, get and erase. Reading them writes those that still wait to be written."""
 
-    async def list(self, *, limit: int = 100, after: str | None = None) -> list[Receipt]:
+    async def list(self, *, limit: int = 100, after: str | int | None = None) -> list[Receipt]:
         """Receipts, newest first.
 
         Args:
             limit: At most this many, up to 10,000.
-            after: The id of the last receipt of the page before.
+            after: The id of the last receipt of the page before, or its ``seq``, which leads on
+                even if it was erased since.
         """
         return await self._run(self._calls.list, limit=limit, after=after)
 

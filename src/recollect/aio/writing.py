@@ -13,10 +13,10 @@ from msgspec import UNSET, UnsetType
 
 from recollect.aio.workers import AsyncCalls
 from recollect.lifecycle.commands import Act, Expect
-from recollect.memory.acts import Content
 from recollect.memory.memory import Memory
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
+from recollect.model.messages import Content
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
 from recollect.propose.port import Proposer
@@ -155,7 +155,7 @@ class AsyncWriting(AsyncCalls[Memory]):
     async def revise(
         self,
         id: str,
-        text: str,
+        text: str | None = None,
         *,
         reason: str | None = None,
         evidence: Iterable[str | Quote] = (),
@@ -168,7 +168,7 @@ class AsyncWriting(AsyncCalls[Memory]):
 
         Args:
             id: The record.
-            text: The statement as it should be.
+            text: The statement as it should be; kept as it is by default.
             reason: Why, for people who read the history.
             evidence: Ids, references or quotes that the correction rests on, as in ``remember``.
                 An agent corrects a person's record only with a ``Quote`` of what a person said
@@ -184,7 +184,8 @@ class AsyncWriting(AsyncCalls[Memory]):
 
         Raises:
             NotFound: This handle sees no record with that id.
-            InvalidInput: An argument is not valid, or a quote does not occur in its episode.
+            InvalidInput: An argument is not valid, a quote does not occur in its episode, or
+                neither text, evidence, data nor ``expires`` was given.
             Forbidden: A person names unverified evidence.
         """
         return await self._run(

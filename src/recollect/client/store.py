@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
+from recollect.client.asking import Handle, Opening
 from recollect.client.memory import Memory
 from recollect.client.transport import Transport
+from recollect.model import validate
 
 
 class _Name(msgspec.Struct, frozen=True):
@@ -26,34 +29,40 @@ class Store:
         self._transport = transport
 
     @classmethod
-    def open(cls, url: str, *, token: str, timeout_s: float = 60.0) -> Store:
+    def open(
+        cls,
+        where: str | os.PathLike[str] | None = None,
+        *,
+        token: str | None = None,
+        timeout_s: float = 60.0,
+    ) -> Store:
         """Open a service.
 
         Args:
-            url: Its address, such as ``https://memory.example``.
-            token: A token of the service.
+            where: Its address, such as ``https://memory.example``; by default ``RECOLLECT_STORE``.
+            token: A token of the service; by default ``RECOLLECT_TOKEN``.
             timeout_s: How long one call may take, retries included.
 
         Raises:
-            ConfigError: The address is not one of a service.
+            ConfigError: The address is not one of a service, or there is no token.
         """
-        return cls(Transport(url, token, timeout_s=timeout_s))
+        return cls(Transport.of(where, token, timeout_s=timeout_s))
 
     @property
     def where(self) -> str:
         """The address of the service."""
         return self._transport.url
 
-    def space(self, name: str = "main", *, create: bool = False) -> Memory:
-        """The memory of one user, project or team.
+    def space(self, name: str = "main", *, create: bool = True) -> Memory:
+        """The memory of one user, project or team; nothing is created before its first use.
 
         Args:
             name: The name of the space.
-            create: True to create it, if the token may.
+            create: False to refuse a space that does not exist.
         """
-        if create and name not in self.spaces():
-            self._transport.ask("POST", "/v1/spaces", {"name": name}, is_write=True)
-        return Memory(self._transport, name)
+        name = validate.space_name(name)
+        opening = Opening(self._transport, name) if create else None
+        return Memory(Handle(self._transport, name, opening=opening))
 
     def spaces(self) -> list[str]:
         """The names of the memories that the token opens."""

@@ -36,6 +36,7 @@ from recollect.errors import (
     RecollectError,
     Unavailable,
 )
+from recollect.model.events import Trust
 
 T = TypeVar("T")
 
@@ -50,6 +51,14 @@ _IDLE_MAX_S: Final = 3.0
 _IDLE_MAX_COUNT: Final = 32
 _PIECE_BYTES: Final = 65_536
 _SILENCE_MAX_S: Final = 45.0  # a service says something every 15 s
+
+
+class Granted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a token allows, as far as a client asks."""
+
+    origin: Trust
+    user: str | None = None
+    agent: str | None = None
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,12 +140,37 @@ class Transport:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._is_closed = False
+        self._granted: Granted | None = None
+
+    @classmethod
+    def of(
+        cls, where: str | os.PathLike[str] | None, token: str | None, *, timeout_s: float
+    ) -> Transport:
+        """The connections to an address, by default those that the environment names."""
+        env = os.environ  # noqa: TID251 - recollect.config is not loaded with the client
+        url = env.get("RECOLLECT_STORE") if where is None else os.fspath(where)
+        if not url:
+            raise ConfigError(
+                "no address of a service was given", hint="give it, or set RECOLLECT_STORE"
+            )
+        token = env.get("RECOLLECT_TOKEN") if token is None else token
+        if not token:
+            raise ConfigError(
+                f"the service at {url} needs a token", hint="give it, or set RECOLLECT_TOKEN"
+            )
+        return cls(url, token, timeout_s=timeout_s)
+
+    def granted(self) -> Granted:
+        """What the token allows; asked for once."""
+        if self._granted is None:
+            self._granted = self.ask("GET", "/v1/me").read(Granted)
+        return self._granted
 
     def ask(
         self,
         method: str,
         path: str,
-        body: object = None,
+        raw: bytes | None = None,
         *,
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
@@ -147,8 +181,7 @@ class Transport:
         sent = {"Authorization": f"Bearer {self._token}", **_checked_headers(headers or {})}
         if is_write:
             sent.setdefault("Idempotency-Key", secrets.token_urlsafe(18))
-        raw = None if body is None else msgspec.json.encode(body)
-        target = self._prefix + path + (f"?{urlencode(query, doseq=True)}" if query else "")
+        target = self._prefix + path + (f"?{_encoded(query)}" if query else "")
         deadline = time.monotonic() + self._timeout_s
         fault: Exception | None = None
         for attempt in range(_TRIES_MAX_COUNT):
@@ -184,7 +217,7 @@ class Transport:
         """The events of one stream, until either side ends it."""
         self._check_usable()
         connection = self._connect(_SILENCE_MAX_S)
-        target = f"{self._prefix}{path}?{urlencode(query, doseq=True)}"
+        target = f"{self._prefix}{path}?{_encoded(query)}"
         given = _checked_headers(headers)
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream", **given}
         try:
@@ -332,6 +365,13 @@ def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
         if not value.isprintable():
             raise InvalidInput(f"{name} has a character that a header cannot have")
     return {name: value.encode().decode("latin-1") for name, value in headers.items()}
+
+
+def _encoded(query: Mapping[str, Any]) -> str:
+    try:
+        return urlencode(query, doseq=True)
+    except UnicodeEncodeError as error:
+        raise InvalidInput("a text has a lone surrogate") from error
 
 
 def _said(error: Exception | None) -> str:

@@ -6,7 +6,7 @@ what the act means to ``lifecycle``. Invariant: an act that leaves here can be s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Final, Literal, TypedDict, TypeVar, cast, get_args
 
@@ -19,24 +19,14 @@ from recollect.memory.fields import RecordFields, checked, end_of, span_us
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.fields import tags as checked_tags
 from recollect.model import validate
-from recollect.model.events import ROLES, Ending, Intent, Role, Sources
+from recollect.model.events import Ending, Intent, Sources
 from recollect.model.instants import Moment, instant
+from recollect.model.messages import Content, Message, messages_of, role_of, text_of, with_role
 from recollect.model.validate import Json
 from recollect.model.values import Quote
 from recollect.store.seam import Seam
 
 A = TypeVar("A", bound=c.Act)
-Message = Mapping[str, object]
-Content = str | Message | Sequence[Message]
-
-# Roles of OpenAI, Gemini, LangChain and others.
-_OTHER_ROLES: Final[Mapping[str, Role]] = {
-    "developer": "system",
-    "function": "tool",
-    "model": "assistant",
-    "ai": "assistant",
-    "human": "user",
-}
 _CHANCE_BYTES: Final = 16
 
 
@@ -89,7 +79,7 @@ class Acts:
     def revise(
         self,
         id: str,
-        text: str,
+        text: str | None,
         *,
         reason: str | None,
         evidence: Iterable[str | Quote],
@@ -100,11 +90,14 @@ class Acts:
         """Correct a record; with ``files`` as a proposal, if it may not be done at once."""
         lasts = None if isinstance(expires, UnsetType) else expires
         until = expires if lasts is None else end_of(lasts, self._seam.now())
+        grounds = checked_evidence(evidence)
+        if text is None and data is None and expires is UNSET and not grounds["evidence"]:
+            raise InvalidInput("nothing to change was given", hint="give text, data or expires")
         return c.Revise(
             id=validate.reference(id),
-            text=validate.text(text),
+            text=UNSET if text is None else validate.text(text),
             reason=validate.reason(reason),
-            **checked_evidence(evidence),
+            **grounds,
             expires=cast("str | None | UnsetType", until),
             expires_after_us=span_us(lasts),
             data=UNSET if data is None else validate.data(data),
@@ -208,14 +201,14 @@ class Acts:
         id: str | None,
     ) -> list[c.Observe]:
         """Keep a text, or each message of a conversation that says something."""
-        messages = _messages(content, role)
+        messages = messages_of(content, role)
         if id is not None and len(messages) > 1:
             raise InvalidInput(
                 "one id cannot name several messages", hint="give each message an 'id'"
             )
         made: list[c.Observe] = []
         for message in messages:
-            text = _text_of(message.get("content"))
+            text = text_of(message.get("content"))
             if text.strip():
                 made.append(self._observe(message, text, session, said_at, metadata, id))
         if not made:
@@ -234,7 +227,7 @@ class Acts:
         now = self._seam.now()
         said_at = cast(Moment | None, message.get("said_at")) or said_at
         own_id = message.get("id", id)
-        role = _role(message.get("role"))
+        role = role_of(message.get("role"))
         return c.Observe(
             text=validate.text(text),
             role=role,
@@ -243,7 +236,7 @@ class Acts:
             chance=self._seam.random(_CHANCE_BYTES).hex(),
             said_at=now if said_at is None else instant(said_at),
             session=validate.optional_name(session, "session"),
-            metadata=validate.data(_with_role(metadata, message.get("role"), role), "metadata"),
+            metadata=validate.data(with_role(metadata, message.get("role"), role), "metadata"),
         )
 
 
@@ -291,53 +284,9 @@ def stamp(now: str) -> str:
     return f"{now[:4]}{now[5:7]}{now[8:10]}-{now[11:13]}{now[14:16]}"
 
 
-def _messages(content: Content, role: str) -> list[Message]:
-    """A text as one message; messages as they are."""
-    if isinstance(content, str):
-        return [{"role": role, "content": content}]
-    if isinstance(content, Mapping):
-        return [content]
-    given = list(content) if isinstance(content, Iterable) else []
-    messages = [message for message in given if isinstance(message, Mapping)]
-    if not messages or len(messages) != len(given):
-        raise InvalidInput("content must be a text or messages with 'role' and 'content'")
-    return messages
-
-
 def well_formed(act: A) -> A:
     """An act that was made elsewhere; raises if a field has a value that no event can hold."""
     try:
         return msgspec.json.decode(msgspec.json.encode(act), type=type(act))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{type(act).__name__} cannot be stored: {error}") from error
-
-
-def _text_of(content: object) -> str:
-    """The text of a message: given as such, or in parts of which some may be no text."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, Sequence):
-        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return ""
-
-
-def _role(value: object) -> Role:
-    """A role; those of other vendors become the nearest one."""
-    word = value.lower() if isinstance(value, str) else ""
-    found = word if word in ROLES else _OTHER_ROLES.get(word)
-    if found is None:
-        raise InvalidInput(
-            f"role must be one of {', '.join(ROLES)}, not {validate.shown(value)}",
-            hint=f"also understood: {', '.join(_OTHER_ROLES)}",
-        )
-    return cast(Role, validate.plain(found, "role"))
-
-
-def _with_role(
-    metadata: Mapping[str, Json] | None, given: object, role: Role
-) -> Mapping[str, Json] | None:
-    """Metadata that keeps the role as it was given, if it was another word."""
-    if given == role:
-        return metadata
-    return {"role": validate.plain(cast(str, given), "role"), **(metadata or {})}

@@ -82,7 +82,7 @@ def record(reads: Reads, outcome: Outcome) -> Record:
     return found
 
 
-def revised(text: str) -> Callable[[Reads, Outcome], Record]:
+def revised(text: str | None) -> Callable[[Reads, Outcome], Record]:
     """Answers with the corrected record; unchanged, with the proposal, if the correction waits."""
 
     def answer(reads: Reads, outcome: Outcome) -> Record:

@@ -16,12 +16,13 @@ from msgspec import UNSET, UnsetType
 from recollect.errors import Conflict
 from recollect.lifecycle.commands import Act, Reinforce
 from recollect.memory import acts
-from recollect.memory.acts import Acts, Content
+from recollect.memory.acts import Acts
 from recollect.memory.answers import Unmade, made
 from recollect.memory.fields import RecordFields
 from recollect.model import validate
 from recollect.model.events import Role, Sources
 from recollect.model.instants import Moment
+from recollect.model.messages import Content
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Quote, Record
 

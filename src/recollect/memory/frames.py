@@ -110,7 +110,7 @@ def frame_named(reads: Reads, name: str) -> Frame:
     row = reads.frame(validate.name(name, "frame"))
     if row is None:
         known = ", ".join([*BUILT_IN, *(row.name for row in reads.frames())])
-        raise NotFound(f"there is no frame {name!r}", hint=f"use one of: {known}")
+        raise NotFound(f"there is no frame {name!r}", hint=f"use one of: {known}", is_seen=True)
     return frame_of(row)
 
 

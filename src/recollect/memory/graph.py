@@ -104,5 +104,6 @@ def _record(handle: Handle, reads: Reads, id: str, include: frozenset[Include]) 
         raise InvalidInput(f"{row.id} is an episode, and links are between records")
     hidden = handle.why_hidden(row)
     if hidden is not None and hidden not in include | {"held"}:
-        raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
+        hint = f"ask with include=[{hidden!r}]"
+        raise NotFound(f"{id!r} is {hidden}", hint=hint, is_seen=True)
     return row

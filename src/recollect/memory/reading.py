@@ -63,7 +63,8 @@ class Reading(Calls):
             row = self._handle.find(reads, id)
             hidden = self._handle.why_hidden(row)
             if hidden is not None and hidden not in words:
-                raise NotFound(f"{id!r} is {hidden}", hint=f"ask with include=[{hidden!r}]")
+                hint = f"ask with include=[{hidden!r}]"
+                raise NotFound(f"{id!r} is {hidden}", hint=hint, is_seen=True)
             return answers.value_of(row)
 
     def keyed(self, key: str, *, include: Iterable[Include] = ()) -> Record:
@@ -93,7 +94,7 @@ class Reading(Calls):
         filter: str | None = None,
         include: Iterable[Include] = (),
         limit: int = 100,
-        after: str | None = None,
+        after: str | int | None = None,
     ) -> List[Record]:
         """Records by their last change, newest first.
 
@@ -101,7 +102,8 @@ class Reading(Calls):
             filter: Only records that match, such as ``kind = 'fact' and tags contains 'work'``.
             include: Also those that are hidden for one of these reasons.
             limit: At most this many, up to 10,000.
-            after: The id of the last record of the page before.
+            after: The id of the last record of the page before, or its ``seq``, which leads on
+                even if it was erased since.
 
         Raises:
             InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
@@ -119,7 +121,7 @@ class Reading(Calls):
         filter: str | None = None,
         include: Iterable[Include] = (),
         limit: int = 100,
-        after: str | None = None,
+        after: str | int | None = None,
     ) -> List[Episode]:
         """Episodes, newest first.
 
@@ -127,7 +129,8 @@ class Reading(Calls):
             filter: Only episodes that match, such as ``role = 'user'``.
             include: Also those that are hidden for one of these reasons.
             limit: At most this many, up to 10,000.
-            after: The id of the last episode of the page before.
+            after: The id of the last episode of the page before, or its ``seq``, which leads on
+                even if it was erased since.
 
         Raises:
             InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
@@ -203,10 +206,12 @@ class Reading(Calls):
         with self._handle.reading() as reads:
             return overview(reads, wish, span_between(since, before), limit)
 
-    def _cursor(self, reads: Reads, after: str | None) -> int:
+    def _cursor(self, reads: Reads, after: str | int | None) -> int:
         """The position before which a page begins."""
         if after is None:
             return search.first_page(self._handle.position)
+        if isinstance(after, int):
+            return validate.position(after, "after")
         return self._handle.find(reads, after).seq
 
     def recall(

@@ -50,16 +50,17 @@ _CHANCE_BYTES: Final = 8
 class Receipts(Calls):
     """List, get and erase. Reading them writes those that still wait to be written."""
 
-    def list(self, *, limit: int = 100, after: str | None = None) -> list[Receipt]:
+    def list(self, *, limit: int = 100, after: str | int | None = None) -> list[Receipt]:
         """Receipts, newest first.
 
         Args:
             limit: At most this many, up to 10,000.
-            after: The id of the last receipt of the page before.
+            after: The id of the last receipt of the page before, or its ``seq``, which leads on
+                even if it was erased since.
         """
         limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         handle = self._handle
-        before = search.first_page(handle.position) if after is None else find(handle, after).seq
+        before = _page_after(handle, after)
         _write_waiting(handle)
         found: list[Receipt] = []
         with handle.reading() as reads:
@@ -106,6 +107,15 @@ class Receipts(Calls):
         act = Erase(id=validate.identifier(id), what="receipt", reason=validate.reason(reason))
         self._handle.write((act,), answers.nothing, idempotency_key, expect)
         self._handle.space.purge()
+
+
+def _page_after(handle: Handle, after: str | int | None) -> int:
+    """The position before which a page begins."""
+    if after is None:
+        return search.first_page(handle.position)
+    if isinstance(after, int):
+        return validate.position(after, "after")
+    return find(handle, after).seq
 
 
 def leave(

@@ -18,7 +18,6 @@ from recollect.index.values import link_of
 from recollect.lifecycle.commands import Act, Expect
 from recollect.lifecycle.naming import full_id
 from recollect.memory import acts, answers
-from recollect.memory.acts import Content
 from recollect.memory.batch import Batch
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
@@ -26,6 +25,7 @@ from recollect.model import validate
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.limits import INTEGER_MAX
+from recollect.model.messages import Content
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
 from recollect.propose.port import Proposer
@@ -160,7 +160,7 @@ class Writing(Calls):
     def revise(
         self,
         id: str,
-        text: str,
+        text: str | None = None,
         *,
         reason: str | None = None,
         evidence: Iterable[str | Quote] = (),
@@ -173,7 +173,7 @@ class Writing(Calls):
 
         Args:
             id: The record.
-            text: The statement as it should be.
+            text: The statement as it should be; kept as it is by default.
             reason: Why, for people who read the history.
             evidence: Ids, references or quotes that the correction rests on, as in ``remember``.
                 An agent corrects a person's record only with a ``Quote`` of what a person said
@@ -189,7 +189,8 @@ class Writing(Calls):
 
         Raises:
             NotFound: This handle sees no record with that id.
-            InvalidInput: An argument is not valid, or a quote does not occur in its episode.
+            InvalidInput: An argument is not valid, a quote does not occur in its episode, or
+                neither text, evidence, data nor ``expires`` was given.
             Forbidden: A person names unverified evidence.
         """
         act = self._handle.acts.revise(

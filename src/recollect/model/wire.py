@@ -19,8 +19,10 @@ T = TypeVar("T")
 
 _PLAIN: Final = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _ENCODED: Final = re.compile("[A-Za-z0-9_-]*")
-_TAG: Final = re.compile('"([vh])([0-9]{1,16})"')
+_TAG: Final = re.compile('"([vh])([0-9]{1,16})(?::([A-Za-z0-9_.~-]+))?"')
 _MARK: Final = "~"
+# What is not there and what is not the caller's have the same bytes.
+NOT_FOUND: Final = "nothing that this token may see has that name"
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -68,9 +70,12 @@ def decoded(text: str) -> bytes:
     return data
 
 
-def version_tag(seq: int) -> str:
-    """The ETag of a record or an episode: it changes with every version."""
-    return f'"v{seq}"'
+def version_tag(seq: int, id: str | None = None) -> str:
+    """The ETag of a record or an episode, which changes with every version.
+
+    With an id it can be sent to any operation, also to one whose path names something else.
+    """
+    return f'"v{seq}"' if id is None else f'"v{seq}:{to_segment(id)}"'
 
 
 def head_tag(seq: int) -> str:
@@ -78,11 +83,12 @@ def head_tag(seq: int) -> str:
     return f'"h{seq}"'
 
 
-def parse_tag(tag: str) -> tuple[bool, int]:
-    """The position that an ETag names, and whether it is that of a whole space."""
+def parse_tag(tag: str) -> tuple[bool, int, str | None]:
+    """Whether an ETag is that of a whole space, the position it names, and of which record."""
     found = _TAG.fullmatch(tag.strip())
-    if found is None:
+    if found is None or (found[1] == "h" and found[3]):
         raise InvalidInput(
             "If-Match must be one ETag that this service gave", hint='such as "v12", with quotes'
         )
-    return found[1] == "h", int(found[2])
+    of = None if found[3] is None else from_segment(found[3])
+    return found[1] == "h", int(found[2]), of

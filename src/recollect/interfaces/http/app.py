@@ -36,6 +36,7 @@ T = TypeVar("T")
 _JSON: Final = b"application/json"
 _BODY_MAX_S: Final = 30.0
 _ANSWER_MAX_BYTES: Final = 67_108_864
+_CREATED: Final = 201
 _LONG_BYTES: Final = 65_536
 _THREADS_COUNT: Final = 8
 _OF_THE_STORE: Final = ("create", "drop", "admin")  # verbs that no handle of a memory narrows
@@ -251,14 +252,14 @@ class _Work(NamedTuple):
             with self.entries.using(self.token) as entry:
                 call = self._call(entry, raw)
                 found = self.route.call(call)
-                self._settle(call)
+                self._settle(call, found)
             return self._answered(found)
         except (Refused, RecollectError) as error:
             return refused(refusal(error))
 
-    def _settle(self, call: Call) -> None:
+    def _settle(self, call: Call, found: Any) -> None:
         """Closes a space that was opened to create it."""
-        if self.route.name == "create_space":
+        if self.route.name == "create_space" and found.status == _CREATED:
             self.entries.settle(call.body.name)
         elif self.route.name == "push_ledger":
             self.entries.settle(self.names["space"])

@@ -36,10 +36,10 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
         """The arguments of a call of ``Memory`` that changes this record, or nothing named."""
         found: dict[str, Any] = {} if self.key is None else {"idempotency_key": self.key}
         if self.match is not None:
-            is_head, seq = wire.parse_tag(self.match)
-            if not is_head and id is None:
+            is_head, seq, of = wire.parse_tag(self.match)
+            if not is_head and of is None and id is None:
                 raise InvalidInput("If-Match must be the ETag of the space for this operation")
-            found["expect"] = seq if is_head else (id, seq)
+            found["expect"] = seq if is_head else (of or id, seq)
         return found
 
 
@@ -77,13 +77,17 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def paged(
-    call: Call, list_: Callable[[Memory, str | None], Sequence[Any]], asked: Mapping[str, Any]
+    call: Call, list_: Callable[[Memory, str | int | None], Sequence[Any]], asked: Mapping[str, Any]
 ) -> Answer:
-    """One page of a list whose calls take ``after``, the id of the last item before it."""
+    """One page of a list whose calls take ``after``: the last item before it, by id or ``seq``.
+
+    A cursor has the ``seq``, which leads on even if the item was erased since.
+    """
     cursor = asked.get("cursor")
     same = {name: value for name, value in asked.items() if name != "cursor"}
     digest = wire.encoded(sha256(msgspec.json.encode([call.path, same])).digest()[:9])
-    after, memory = None, call.space
+    after: str | int | None = asked.get("after", asked.get("after_seq"))
+    memory = call.space
     if cursor is not None:
         position, after = _opened(cursor, digest)
         memory = memory.at(position)
@@ -93,7 +97,7 @@ def paged(
     listed = list(list_(memory, after))
     found = _within(listed)
     more = len(found) < len(listed) or len(listed) == asked["limit"]
-    next_ = _cursor(position, found[-1].id, digest) if more else None
+    next_ = _cursor(position, found[-1].seq, digest) if more else None
     return Answer(
         value=wire.Page(items=found, next=next_, position=position),
         headers={"Recollect-Position": str(position)},
@@ -110,16 +114,16 @@ def _within(found: list[Any]) -> list[Any]:
     return found
 
 
-def _cursor(position: int, after: str, digest: str) -> str:
+def _cursor(position: int, after: int, digest: str) -> str:
     return wire.encoded(msgspec.json.encode([position, after, digest]))
 
 
-def _opened(cursor: str, digest: str) -> tuple[int, str]:
+def _opened(cursor: str, digest: str) -> tuple[int, int]:
     try:
-        position, after, of = msgspec.json.decode(wire.decoded(cursor), type=tuple[int, str, str])
+        position, after, of = msgspec.json.decode(wire.decoded(cursor), type=tuple[int, int, str])
     except (ValueError, msgspec.MsgspecError) as error:
         raise InvalidInput(_WRONG) from error
-    if of != digest or not 0 <= position <= INTEGER_MAX:
+    if of != digest or not (0 <= position <= INTEGER_MAX and 0 <= after <= INTEGER_MAX):
         raise InvalidInput(_WRONG, hint="change nothing but the cursor between pages")
     return position, after
 

@@ -18,7 +18,7 @@ _ONCE: Final = frozenset(
     {
         "host", "authorization", "content-length", "content-type", "origin", "idempotency-key",
         "if-match", "if-none-match", "recollect-user", "recollect-session", "recollect-agent",
-        "recollect-origin",
+        "recollect-origin", "recollect-subject", "recollect-branch",
     }
 )  # fmt: skip
 _TOKEN_MAX_CHARS: Final = 200

@@ -26,6 +26,8 @@ _HEADERS: Final = (
     ("Recollect-Session", "Write in this session."),
     ("Recollect-Agent", "Write as this agent."),
     ("Recollect-Origin", "Write with less trust than the token allows."),
+    ("Recollect-Subject", "This user, whose memory is encrypted under a key of its own."),
+    ("Recollect-Branch", "Read and write on this branch."),
 )
 _WRITE_HEADERS: Final = (
     ("Idempotency-Key", "The same key with the same request again gives the first answer."),

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from recollect import errors as e
+from recollect.model import wire
 
 KIND: Final = b"application/problem+json"
 _AT: Final = re.compile(" - at `(key in )?([^`]*)`$")
@@ -122,8 +123,8 @@ def refusal(error: Exception) -> Refused:
     if isinstance(error, e.RecollectError):
         status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
         headers = {"Retry-After": "1"} if status == 503 else {}
-        if isinstance(error, e.NotFound):  # the same bytes, whatever was asked for
-            return Refused(404, error.code, "nothing that this token may see has that name")
+        if isinstance(error, e.NotFound) and not error.is_seen:  # whatever was asked for
+            return Refused(404, error.code, wire.NOT_FOUND)
         return Refused(status, error.code, error.message, hint=error.hint, headers=headers)
     return Refused(500, "internal", "the service failed; its log says why")
 
@@ -135,6 +136,8 @@ def invalid(error: msgspec.ValidationError) -> Refused:
     said = text[: found.start()] if found else text
     status = 400 if "unknown field" in said else 422
     code = "malformed" if status == 400 else "invalid_input"
+    if " <= " in said:  # longer, more or greater than a limit
+        code = "limit_exceeded"
     return Refused(status, code, said, faults=(Fault(pointer=_pointer(found), detail=said),))
 
 

@@ -21,7 +21,7 @@ from recollect.memory import Memory
 from recollect.model import validate
 
 _PARAMETERS_MAX_COUNT: Final = 100
-_NARROWING: Final = ("user", "session", "agent", "origin")
+_NARROWING: Final = ("user", "session", "agent", "origin", "subject")
 
 
 def body(raw: bytes, shape: Any) -> Any:
@@ -90,7 +90,10 @@ def memory(opened: Callable[[str], Memory], name: str, headers: Headers) -> Memo
         raise Refused(400, "malformed", "the name of the space is not in its one form")
     found = opened(name)
     narrowed = narrowing(headers)
-    return found.scoped(**narrowed) if narrowed else found  # type: ignore[arg-type]
+    if narrowed:
+        found = found.scoped(**narrowed)  # type: ignore[arg-type]
+    branch = headers.get("recollect-branch")
+    return found if branch is None else found.on(_utf8(branch))
 
 
 def _utf8(value: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from recollect.model import limits
-from recollect.model.events import Role, Sources, SourceType, Trust
+from recollect.model.events import ROLES, Sources, SourceType, Trust
 from recollect.model.frames import Units
 from recollect.model.values import Include, Quote
 
@@ -21,11 +21,12 @@ Text = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_MAX_BYTES)]
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_MAX_CHARS)]
 Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_MAX_CHARS)]
 Reason = Annotated[str, Meta(max_length=limits.REASON_MAX_CHARS)]
-Query = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_MAX_BYTES)]
+Query = Annotated[str, Meta(max_length=limits.TEXT_MAX_BYTES)]
 FilterText = Annotated[str, Meta(max_length=limits.FILTER_MAX_CHARS)]
 Moment = Annotated[str, Meta(max_length=64, description="An instant or a date, ISO 8601.")]
 Tags = Annotated[list[Name], Meta(max_length=limits.TAGS_MAX_COUNT)]
-Evidence = Annotated[list[Id | Quote], Meta(max_length=limits.EVIDENCE_MAX_COUNT)]
+# Names and quotes have a limit each, which the memory checks.
+Evidence = Annotated[list[Id | Quote], Meta(max_length=2 * limits.EVIDENCE_MAX_COUNT)]
 Data = dict[str, Any]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Hits = Annotated[int, Meta(ge=1, le=limits.RECALL_MAX_HITS)]
@@ -75,7 +76,9 @@ class Message(Request, frozen=True, kw_only=True):
     """One thing that was said or seen."""
 
     content: Text
-    role: Role = "user"
+    role: Annotated[Name, Meta(description=f"One of {', '.join(ROLES)}, or another vendor's.")] = (
+        "user"
+    )
     session: Name | UnsetType = UNSET
     said_at: Moment | UnsetType = UNSET
     metadata: Data | UnsetType = UNSET
@@ -136,7 +139,7 @@ class RecallMany(Request, frozen=True, kw_only=True):
     """Several questions to one state of the memory."""
 
     queries: Annotated[list[Query], Meta(min_length=1, max_length=100)]
-    k: Annotated[int, Meta(ge=1, le=20)] = 10
+    k: Hits = 10
     unit: Units | UnsetType = UNSET
     filter: FilterText | UnsetType = UNSET
     include: list[Include] | UnsetType = UNSET
@@ -152,6 +155,11 @@ class WhyNotRequest(Request, frozen=True, kw_only=True):
     frame: Name | UnsetType = UNSET
     tokens: Annotated[int, Meta(ge=1, le=limits.CONTEXT_MAX_TOKENS)] | UnsetType = UNSET
     k: Hits | UnsetType = UNSET
+    unit: Units | UnsetType = UNSET
+    filter: FilterText | UnsetType = UNSET
+    include: list[Include] | UnsetType = UNSET
+    valid_at: Moment | UnsetType = UNSET
+    min_relevance: Share | UnsetType = UNSET
 
 
 class ContextRequest(Request, frozen=True, kw_only=True):
@@ -167,6 +175,12 @@ class Used(Request, frozen=True, kw_only=True):
     """The records of a context that were useful; all of them if none is named."""
 
     ids: Annotated[list[Id], Meta(max_length=1_000)] | UnsetType = UNSET
+
+
+class Useful(Request, frozen=True, kw_only=True):
+    """Records that were useful, whatever named them."""
+
+    ids: Annotated[list[Id], Meta(max_length=1_000)]
 
 
 class ReplayRequest(Request, frozen=True, kw_only=True):
@@ -256,7 +270,33 @@ class LinkAct(Relate, frozen=True, kw_only=True, tag_field="act", tag="link"):
     kind: Name | UnsetType = UNSET
 
 
-Act = RememberAct | ObserveAct | ReviseAct | ForgetAct | RestoreAct | TagAct | LinkAct
+class SupersedeAct(Request, frozen=True, kw_only=True, tag_field="act", tag="supersede"):
+    """In a batch: store a statement in the place of a record."""
+
+    id: Id
+    text: Text
+    reason: Reason | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    evidence: Evidence | UnsetType = UNSET
+
+
+class UsedAct(Request, frozen=True, kw_only=True, tag_field="act", tag="used"):
+    """In a batch: report records that were useful."""
+
+    ids: Annotated[list[Id], Meta(max_length=1_000)]
+
+
+Act = (
+    RememberAct
+    | ObserveAct
+    | ReviseAct
+    | SupersedeAct
+    | ForgetAct
+    | RestoreAct
+    | TagAct
+    | LinkAct
+    | UsedAct
+)
 
 
 class Batch(Request, frozen=True, kw_only=True):
@@ -286,12 +326,15 @@ class Listing(One, frozen=True, kw_only=True):
     filter: FilterText | UnsetType = UNSET
     limit: PageSize = 100
     cursor: Cursor | UnsetType = UNSET
+    after: Id | UnsetType = UNSET
+    after_seq: Position | UnsetType = UNSET
 
 
 class Events(At, frozen=True, kw_only=True):
     """One page of events."""
 
     after: Position = 0
+    before: Position | UnsetType = UNSET
     limit: PageSize = 100
     kinds: list[Name] = []
     id: Id | UnsetType = UNSET
@@ -308,7 +351,10 @@ class Around(At, frozen=True, kw_only=True):
     """How far to follow links."""
 
     hops: Annotated[int, Meta(ge=1, le=limits.GRAPH_MAX_HOPS)] = 1
-    limit: PageSize = 120
+    kinds: list[Name] = []
+    direction: Literal["both", "out", "in"] = "both"
+    include: list[Include] = []
+    limit: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_RECORDS)] = 120
 
 
 class Waiting(Request, frozen=True, kw_only=True):
@@ -323,6 +369,8 @@ class Short(At, frozen=True, kw_only=True):
 
     limit: PageSize = 100
     cursor: Cursor | UnsetType = UNSET
+    after: Id | UnsetType = UNSET
+    after_seq: Position | UnsetType = UNSET
 
 
 class Between(Request, frozen=True, kw_only=True, rename={"from_": "from"}):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from recollect.errors import LimitExceeded
 from recollect.interfaces.http import shapes
 from recollect.interfaces.http.call import Answer, Call, paged
 from recollect.model import wire
@@ -22,6 +23,8 @@ from recollect.model.values import (
     WhyNot,
 )
 
+_HITS_MAX_COUNT: Final = 2_000
+
 
 def recall(call: Call) -> Recall:
     """What the memory holds about a question, best first."""
@@ -30,6 +33,10 @@ def recall(call: Call) -> Recall:
 
 def recall_many(call: Call) -> list[Recall]:
     """What it holds about each of several questions, from one state of the memory."""
+    if len(call.body.queries) * call.body.k > _HITS_MAX_COUNT:
+        raise LimitExceeded(
+            f"more than {_HITS_MAX_COUNT:,} hits in one request", hint="send fewer questions, or k"
+        )
     return call.space.recall_many(**call.body.given())
 
 
@@ -49,6 +56,11 @@ def used(call: Call) -> list[Record]:
     return call.space.used(call.path["receipt"], ids, **call.write.options())
 
 
+def useful(call: Call) -> list[Record]:
+    """Report which records were useful."""
+    return call.space.used(None, call.body.ids, **call.write.options())
+
+
 def replay(call: Call) -> Replay:
     """The text that a context handed out, again."""
     return call.space.replay(call.path["receipt"], **call.body.given())
@@ -58,6 +70,8 @@ def receipts(call: Call) -> Answer:
     """Receipts, newest first."""
     asked: shapes.Short = call.query
     limit = asked.limit
+    if not asked.given("limit"):  # a first page shows those that still wait, too
+        call.space.flush()
     return paged(call, lambda at, after: at.receipts.list(limit=limit, after=after), asked.given())
 
 
@@ -84,7 +98,8 @@ def set_frame(call: Call) -> Frame:
 
 def drop_frame(call: Call) -> None:
     """Remove a frame."""
-    call.space.frames.drop(call.path["name"], **call.write.options())
+    given = {**call.query.given(), **call.write.options()}
+    call.space.frames.drop(call.path["name"], **given)
 
 
 def events(call: Call) -> Answer:

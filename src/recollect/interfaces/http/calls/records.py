@@ -56,7 +56,7 @@ def remember(call: Call) -> Answer:
 def list_(call: Call) -> Answer:
     """Records by their last change, newest first."""
     asked: shapes.Listing = call.query
-    fields = asked.given("cursor", "at")
+    fields = asked.given("cursor", "at", "after", "after_seq")
     return paged(call, lambda at, after: at.list(**fields, after=after), asked.given())
 
 
@@ -73,18 +73,9 @@ def keyed(call: Call) -> Answer:
 def revise(call: Call) -> Answer:
     """Correct a record; the old text stays in its history."""
     body: shapes.Revise = call.body
-    given = fields(body, "text")
-    options = call.write.options(call.path["id"])
-    text = body.text
-    if text is UNSET:
-        if not given.keys() - {"reason"}:
-            raise InvalidInput("nothing to change was given", hint="send text, data or expires")
-        now = call.space.get(call.path["id"])
-        if not isinstance(now, Record):
-            raise InvalidInput("only a record can be revised")
-        text = now.text
-        options.setdefault("expect", (now.id, now.seq))  # so that no newer text is overwritten
-    return tagged(call.space.revise(call.path["id"], text, **given, **options))
+    id = call.path["id"]
+    text = None if body.text is UNSET else body.text
+    return tagged(call.space.revise(id, text, **fields(body, "text"), **call.write.options(id)))
 
 
 def forget(call: Call) -> Forgotten:
@@ -136,7 +127,7 @@ def observe(call: Call) -> list[Episode]:
 def episodes(call: Call) -> Answer:
     """Episodes, newest first."""
     asked: shapes.Listing = call.query
-    fields = asked.given("cursor", "at")
+    fields = asked.given("cursor", "at", "after", "after_seq")
     return paged(call, lambda at, after: at.episodes(**fields, after=after), asked.given())
 
 
@@ -154,8 +145,7 @@ def unlink(call: Call) -> None:
 
 def graph(call: Call) -> Graph:
     """The records around one, and the links that lead to them."""
-    asked: shapes.Around = call.query
-    return call.space.neighbours(call.path["id"], hops=asked.hops, limit=asked.limit)
+    return call.space.neighbours(call.path["id"], **call.query.given("at"))
 
 
 def batch(call: Call) -> list[Record | Episode]:
@@ -167,6 +157,10 @@ def batch(call: Call) -> list[Record | Episode]:
                     batch.remember(act.text, **fields(act, "text"))
                 case shapes.ObserveAct():
                     batch.observe(act.content, **act.given("content"))
+                case shapes.SupersedeAct():
+                    batch.supersede(act.id, act.text, **act.given("id", "text"))
+                case shapes.UsedAct():
+                    batch.used(act.ids)
                 case shapes.ReviseAct():
                     batch.revise(act.id, act.text, **fields(act, "id", "text"))
                 case shapes.ForgetAct():

@@ -38,7 +38,7 @@ def create(call: Call) -> Answer:
     """Create a space."""
     name = call.body.name
     is_new = name not in call.store.spaces()
-    status: SpaceStatus = shown(call.store.space(name).status())
+    status: SpaceStatus = shown(call.store.space(name, create=is_new).status())
     place = f"/v1/spaces/{wire.to_segment(name)}"
     return Answer(value=status, headers={"Location": place}, status=201 if is_new else 200)
 

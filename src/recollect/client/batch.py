@@ -1,0 +1,169 @@
+"""Several writes of a service that happen together or not at all.
+
+Responsible for collecting acts until the block ends. Leaves checking and deciding to the service.
+Invariant: nothing is sent if the block raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from msgspec import UNSET, UnsetType
+
+from recollect.client.plain import plain
+from recollect.errors import Conflict, InvalidInput
+from recollect.model.events import Role, Sources, SourceType
+from recollect.model.instants import Moment
+from recollect.model.messages import Content, messages_of, text_of
+from recollect.model.validate import Json
+from recollect.model.values import Episode, Quote, Record
+
+Submit = Callable[[list[dict[str, Any]]], list[Record | Episode]]
+
+
+class Batch:
+    """Use as ``with memory.batch() as batch:``; ``batch.results`` has what came of each write."""
+
+    def __init__(self, submit: Submit) -> None:
+        self._submit = submit
+        self._acts: list[dict[str, Any]] = []
+        self.results: list[Record | Episode] = []
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        about: str | None = None,
+        kind: str | None = None,
+        tags: Iterable[str] = (),
+        data: Mapping[str, Json] | None = None,
+        confidence: float | None = None,
+        evidence: Iterable[str | Quote] = (),
+        expires: Moment | timedelta | None = None,
+        said_at: Moment | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+        source_type: SourceType | None = None,
+        is_hypothesis: bool | None = None,
+        supersedes: str | None = None,
+        id: str | None = None,
+    ) -> None:
+        """Store a statement as a record, with the fields of ``Memory.remember``."""
+        self._add(
+            "remember", text=text, key=key, about=about, kind=kind, tags=tags, data=data,
+            confidence=confidence, evidence=evidence, expires=expires, said_at=said_at,
+            valid_from=valid_from, valid_to=valid_to, source_type=source_type,
+            is_hypothesis=is_hypothesis, supersedes=supersedes, id=id,
+        )  # fmt: skip
+
+    def observe(
+        self,
+        content: Content,
+        *,
+        role: Role = "user",
+        session: str | None = None,
+        said_at: Moment | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        id: str | None = None,
+    ) -> None:
+        """Store what was seen or said, verbatim."""
+        shared = {"session": session, "said_at": said_at, "metadata": metadata, "id": id}
+        for message in messages(content, role, shared):
+            self._add("observe", **message)
+
+    def revise(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        evidence: Iterable[str | Quote] = (),
+        data: Mapping[str, Json] | None = None,
+        expires: Moment | timedelta | None | UnsetType = UNSET,
+    ) -> None:
+        """Correct a record."""
+        self._add("revise", id=id, text=text, reason=reason, evidence=evidence, data=data)
+        if expires is not UNSET:
+            self._acts[-1]["expires"] = plain(expires)
+
+    def supersede(
+        self,
+        id: str,
+        text: str,
+        *,
+        reason: str | None = None,
+        tags: Iterable[str] | None = None,
+        evidence: Iterable[str | Quote] = (),
+    ) -> None:
+        """Store a statement in the place of a record; ``remember`` takes more fields."""
+        self._add("supersede", id=id, text=text, reason=reason, tags=tags, evidence=evidence)
+
+    def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
+        """Take something out of default reads."""
+        self._add("forget", id=id, sources=sources, reason=reason)
+
+    def restore(self, id: str) -> None:
+        """Undo a forgetting."""
+        self._add("restore", id=id)
+
+    def tag(self, id: str, *add: str, remove: Iterable[str] = ()) -> None:
+        """Add tags to a record, or remove them."""
+        self._add("tag", id=id, add=add, remove=remove)
+
+    def link(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        weight: float = 1.0,
+        name: str | None = None,
+    ) -> None:
+        """Relate two records."""
+        self._add("link", source=source, target=target, kind=kind, weight=weight, name=name)
+
+    def used(self, ids: Iterable[str]) -> None:
+        """Report that these records were useful."""
+        self._add("used", ids=ids)
+
+    def _add(self, act: str, /, **fields: object) -> None:
+        given = {name: plain(value) for name, value in fields.items() if value is not None}
+        self._acts.append({"act": act, **given})
+
+    def __enter__(self) -> Self:
+        if self._acts:
+            raise Conflict("this batch was used before", hint="begin a new one")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None and self._acts:
+            self.results = self._submit(self._acts)
+
+
+def messages(content: Content, role: str, shared: Mapping[str, object]) -> list[dict[str, Any]]:
+    """What was observed, as requests have it: each message that says something."""
+    found = messages_of(content, role)
+    if shared.get("id") is not None and len(found) > 1:
+        raise InvalidInput("one id cannot name several messages", hint="give each message an 'id'")
+    made = [dict(_message(each, shared)) for each in found if text_of(each.get("content")).strip()]
+    if not made:
+        raise InvalidInput("there is no text in what was observed")
+    return made
+
+
+def _message(
+    message: Mapping[str, object], shared: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    yield "content", text_of(message.get("content"))
+    yield "role", message.get("role")
+    names = ("id", "said_at", "session", "metadata")
+    own = {name: message[name] for name in names if message.get(name) is not None}
+    yield from ((name, value) for name, value in {**shared, **own}.items() if value is not None)

@@ -1,0 +1,1 @@
+"""The calls of a memory, each one request; ``make async`` writes these modules."""

@@ -1,0 +1,169 @@
+"""The calls that write and that no operation has as they are: messages, batches, erasing.
+
+Responsible for what their arguments mean. Leaves the others to ``client.calls``. Invariant:
+signatures and documentation are those of the plain API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from recollect.client.asking import Calls, value_of
+from recollect.client.batch import Batch, messages
+from recollect.client.kinds import Act, Expect, Progress
+from recollect.client.looking import position_of
+from recollect.errors import InvalidInput, NotFound
+from recollect.model import validate
+from recollect.model.events import Role
+from recollect.model.instants import Moment
+from recollect.model.messages import Content
+from recollect.model.validate import Json
+from recollect.model.values import Context, Episode, Erasure, Include, Record, Unit
+
+_EVERYTHING: Final[tuple[Include, ...]] = (
+    "superseded", "forgotten", "shadowed", "held", "expired", "archived",
+)  # fmt: skip
+
+
+class Changing(Calls):
+    """Observe, batch, erase, used."""
+
+    def observe(
+        self,
+        content: Content,
+        *,
+        role: Role = "user",
+        session: str | None = None,
+        said_at: Moment | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        id: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> list[Episode]:
+        """Store what was seen or said, verbatim, as episodes.
+
+        The arguments are those of ``recollect.Memory.observe``.
+        """
+        shared = {"session": session, "said_at": said_at, "metadata": metadata, "id": id}
+        answer: list[Episode] = self._do(
+            "observe",
+            list[Episode],
+            {"messages": messages(content, role, shared)},
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+        return answer
+
+    def batch(self, *, idempotency_key: str | None = None, expect: Expect | None = None) -> Batch:
+        """Several writes that happen together or not at all, with one fsync.
+
+        The arguments are those of ``recollect.Memory.batch``.
+        """
+
+        def submit(acts: list[dict[str, Any]]) -> list[Record | Episode]:
+            answer = self._handle.ask("batch", {"acts": acts}, key=idempotency_key, expect=expect)
+            found: list[Record | Episode] = value_of(answer, list[Record | Episode])
+            return found
+
+        return Batch(submit)
+
+    def submit(
+        self, *made: Act, idempotency_key: str | None = None, expect: Expect | None = None
+    ) -> None:
+        """Write acts of ``recollect.lifecycle.commands`` as one command."""
+        raise self._unsupported("submit")
+
+    def erase(
+        self,
+        id: str | None = None,
+        *,
+        key: str | None = None,
+        about: str | None = None,
+        user: str | None = None,
+        filter: str | None = None,
+        subject: str | None = None,
+        certificate: bool = False,
+        unit: Unit = "record",
+        sources: bool = True,
+        reason: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Erasure:
+        """Remove every byte of records, episodes and receipts from this memory, for good.
+
+        The arguments are those of ``recollect.Memory.erase``. Without ``expect`` it is what the
+        memory says just before: what changes in between is not erased.
+        """
+        chosen = {"key": key, "about": about, "user": user, "filter": filter, "subject": subject}
+        if sum(each is not None for each in (id, *chosen.values())) != 1:
+            raise InvalidInput(
+                "erase takes exactly one of id, key, about, user, filter and subject",
+                hint="name one of them",
+            )
+        for name, flag in (
+            ("sources", sources),
+            ("dry_run", dry_run),
+            ("certificate", certificate),
+        ):
+            validate.flag(flag, name)
+        how = {"sources": sources, "reason": reason, "dry_run": dry_run}
+        if expect is None and not dry_run:
+            expect = self._as_it_is(id, idempotency_key)
+        fields = (
+            {**chosen, **how, "certificate": certificate, "unit": unit}
+            if id is None
+            else {"id": id, **how}
+        )
+        name = "erase_many" if id is None else "erase"
+        answer: Erasure = self._do(
+            name, Erasure, fields, idempotency_key=idempotency_key, expect=expect
+        )
+        return answer
+
+    def _as_it_is(self, id: str | None, key: str | None) -> Expect:
+        """What an erasure expects, if its caller does not say."""
+        if id is None:
+            return position_of(self._handle)
+        try:
+            found = self._do("get", Record | Episode, {"id": id, "include": _EVERYTHING})
+        except NotFound:
+            if key is None:
+                raise
+            return id, 0  # it may be gone because of this key: then the first answer is given
+        return found.id, found.seq
+
+    def used(
+        self,
+        context: Context | str | None,
+        ids: Iterable[str] | None = None,
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> list[Record]:
+        """Report which of the packed records were useful; this, not recall, reinforces them.
+
+        The arguments are those of ``recollect.Memory.used``.
+        """
+        wanted = None if ids is None else list(ids)
+        if isinstance(context, str):
+            name, fields = "used", {"receipt": context, "ids": wanted}
+        else:
+            name, fields = "useful", {"ids": _named(context, wanted)}
+            if not fields["ids"]:
+                return []
+        answer: list[Record] = self._do(
+            name, list[Record], fields, idempotency_key=idempotency_key, expect=expect
+        )
+        return answer
+
+
+def _named(context: Context | None, ids: list[str] | None) -> list[str]:
+    packed = () if context is None else context.ids
+    wanted = list(packed) if ids is None else ids
+    stray = sorted(set(wanted).difference(packed))
+    if context is not None and stray:
+        raise InvalidInput(f"{stray[0]} was not in that context")
+    return wanted

@@ -1,0 +1,125 @@
+"""The parts of a memory: frames, receipts, documents, rules, sessions, review, branches, pages.
+
+Responsible for the calls whose arguments are not those of their operation. Leaves the others to
+``client.calls``. Invariant: signatures and documentation are those of the plain API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from recollect.client.calls import documents, frames, receipts, rules, sessions
+from recollect.client.calls.branches import Branches
+from recollect.client.calls.pages import Pages
+from recollect.client.calls.review import Review
+from recollect.client.kinds import Expect
+from recollect.client.looking import listed
+from recollect.errors import InvalidInput
+from recollect.model.frames import Frame
+from recollect.model.validate import Json
+from recollect.model.values import Document, Receipt, Rule, Session
+
+__all__ = [
+    "Branches",
+    "Documents",
+    "Frames",
+    "Pages",
+    "Receipts",
+    "Review",
+    "Rules",
+    "Sessions",
+]
+
+List = list  # ``list`` is a call
+
+
+class Frames(frames.Frames):
+    """List, get, set and drop."""
+
+    def set(
+        self,
+        frame: Frame | Mapping[str, object],
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Frame:
+        """Set a frame, whole.
+
+        The arguments are those of ``recollect.Memory.frames.set``.
+        """
+        given = msgspec.to_builtins(frame) if isinstance(frame, Frame) else frame
+        if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+            raise InvalidInput("this frame could not be parsed: it has no name")
+        answer: Frame = self._do(
+            "set_frame",
+            Frame,
+            {"name": given["name"]},
+            body={name: value for name, value in given.items() if name != "name"},
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+        return answer
+
+
+class Receipts(receipts.Receipts):
+    """List, get and erase. Reading them writes those that still wait to be written."""
+
+    def list(self, *, limit: int = 100, after: str | int | None = None) -> list[Receipt]:
+        """Receipts, newest first.
+
+        The arguments are those of ``recollect.Memory.receipts.list``.
+        """
+        return listed(self._handle, "list_receipts", Receipt, {}, limit, after)
+
+
+class Documents(documents.Documents):
+    """List, get, set and drop."""
+
+    def set(
+        self,
+        type: str,
+        name: str,
+        data: Mapping[str, Json],
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Document:
+        """Set a document, whole.
+
+        The arguments are those of ``recollect.Memory.documents.set``.
+        """
+        answer: Document = self._do(
+            "set_document",
+            Document,
+            {"type": type, "name": name},
+            body=data,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+        return answer
+
+
+class Rules(rules.Rules):
+    """List, get, set and drop; which are due."""
+
+    def due(self) -> List[Rule]:
+        """The rules that have something to do now.
+
+        The answer is that of ``recollect.Memory.rules.due``.
+        """
+        answer: List[Rule] = self._do("list_rules", List[Rule], {"due": True})
+        return answer
+
+
+class Sessions(sessions.Sessions):
+    """Open, close and list; which one is active."""
+
+    def active(self) -> Session | None:
+        """The session that was opened last and is still open.
+
+        The answer is that of ``recollect.Memory.sessions.active``.
+        """
+        found: List[Session] = self._do("list_sessions", List[Session], {"active": True})
+        return found[0] if found else None
