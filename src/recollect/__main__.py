@@ -11,6 +11,7 @@ import sys
 TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from recollect.interfaces.mcp.over_http import OverHttp
 
@@ -41,12 +42,14 @@ def _serve_http(
     streams: int | None,
     streams_per_token: int | None,
     mcp: bool,
+    **telling: Any,
 ) -> None:
     from recollect.interfaces.http.serve import serve
+    from recollect.interfaces.http.telling import Telling
 
     serve(
         store=store, port=port, hostnames=hostnames, mcp=_mcp() if mcp else None,
-        streams=streams, streams_per_token=streams_per_token,
+        streams=streams, streams_per_token=streams_per_token, telling=Telling(**telling),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any, NamedTuple
@@ -81,6 +81,7 @@ def served(
     port: int = 0,
     streams: Streams = STREAMS,
     mcp: Speaks | None = None,
+    around: Callable[[App], Any] = lambda app: app,
 ) -> Iterator[int]:
     """The port of a service while it runs."""
     with listen(port) as listening:
@@ -88,7 +89,7 @@ def served(
         gate = Gate([f"127.0.0.1:{port}"], in_work_max_count=in_work_max_count)
         app = App(store, gate, body_max_s=body_max_s, streams=streams, mcp=mcp)
         config = uvicorn.Config(
-            app,
+            around(app),
             http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
         )  # fmt: skip
         server = uvicorn.Server(config)

@@ -24,6 +24,7 @@ from recollect.model.values import Hit, Omitted
 from recollect.recall.frames import hit_of, scored, with_earlier
 from recollect.recall.pack import Counter, Packed, hits_for, pack
 from recollect.recall.rank import TextRow, Wish, showing
+from recollect.store.observing import timed
 
 CONTRADICTS = "contradicts"
 _LAST = chr(0x10FFFF) * 4  # sorts after every tag with the prefix
@@ -58,14 +59,15 @@ def assemble(
     ranked = scored(frame.weights, candidates, _hours(reads, candidates), _degrees(links))
     against = _against(reads, wish, ranked, links)
     earlier = [hit for hit in every if hit.until is not None and hit.relevance >= frame.floor]
-    packed = pack(
-        [hit for hit in ranked if hit.id in names],
-        with_earlier(ranked, earlier, names),
-        frame.template,
-        budget,
-        counter,
-        {id: [row.id for row in rows] for id, rows in against.items()},
-    )
+    with timed("recall.pack"):
+        packed = pack(
+            [hit for hit in ranked if hit.id in names],
+            with_earlier(ranked, earlier, names),
+            frame.template,
+            budget,
+            counter,
+            {id: [row.id for row in rows] for id, rows in against.items()},
+        )
     below = tuple(
         Omitted(id=hit.id, reason="floor", detail=sentence("floor"))
         for hit in every

@@ -19,6 +19,7 @@ from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Ranked, Wish, hidden_as, showing
 from recollect.recall.visibility import statuses, why_hidden
+from recollect.store.observing import timed
 
 # Minimum depths of the first search: another leg or a neighbour may lift a late candidate.
 _DEPTH: Final = 40
@@ -135,8 +136,10 @@ def chosen(look: CandidateSearch, question: Question, wish: Wish, k: int) -> Cho
     """
     depth = first_depth(question, k)
     while True:
-        found = look(depth)
-        made = look.answered(found.rows, k)
+        with timed("recall.legs"):
+            found = look(depth)
+        with timed("recall.rank"):
+            made = look.answered(found.rows, k)
         is_enough = len(made.hits) >= k or found.is_all or True in made.left_out
         if is_enough or (made.left_out and found.has_all_words):
             return Chosen(made.hits, made.order, made.kept, depth)

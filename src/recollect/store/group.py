@@ -17,6 +17,7 @@ from recollect.errors import RecollectError, Unavailable
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model import limits
+from recollect.store import observing
 from recollect.store.listening import Listeners
 from recollect.store.port import Answer, Outcome
 
@@ -194,7 +195,8 @@ class Group:
             self._waiting.popleft()
         taken = [self._waiting[place] for place in range(len(self._waiting))]
         try:
-            done = self._lead(taken)
+            with observing.timed("append"):
+                done = self._lead(taken)
         except Exception as error:  # noqa: BLE001 - every caller that waits must hear of it
             for request in taken:
                 request.refuse(error)
@@ -205,6 +207,7 @@ class Group:
         else:
             for request in taken[:done]:
                 request.done = True
+            observing.grouped(done)
 
     def _sleep(self, request: Request[T]) -> None:
         """Waits for a leader, but not for long: the thread with the turn may not be leading."""

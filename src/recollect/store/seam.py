@@ -32,6 +32,10 @@ class Seam:
             self._second = second, text
         return f"{text}{us:06d}Z"
 
+    def now_ns(self) -> int:
+        """The current instant in nanoseconds since 1970, for traces."""
+        return time.time_ns()
+
     def random(self, count: int) -> bytes:
         """Unpredictable random bytes."""
         return os.urandom(count)

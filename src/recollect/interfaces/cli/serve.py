@@ -47,6 +47,23 @@ StreamsPerToken = Annotated[
         help="The most streams of one token; 64 by default.",
     ),
 ]
+Metrics = Annotated[
+    bool, Option("--metrics", help="Answer /metrics for a token that looks after every space.")
+]
+MetricsPort = Annotated[
+    int | None,
+    Option(
+        metavar="N", min=0, max=65_535,
+        help="Answer /metrics without a token on this port of 127.0.0.1.",
+    ),
+]  # fmt: skip
+LogRequests = Annotated[
+    bool, Option("--log-requests", help="Write a line of JSON about each request to stderr.")
+]
+Traces = Annotated[
+    str | None,
+    Option(metavar="URL", help="Send spans to this OpenTelemetry collector (OTLP over HTTP)."),
+]
 
 
 @verb
@@ -57,6 +74,10 @@ def serve(
     no_mcp: Mcp = False,
     streams: Streams = None,
     streams_per_token: StreamsPerToken = None,
+    metrics: Metrics = False,
+    metrics_port: MetricsPort = None,
+    log_requests: LogRequests = False,
+    traces: Traces = None,
 ) -> None:
     """Serve the memories of this store over HTTP; every request needs a token."""
     start = (call.start or {}).get("http")
@@ -68,4 +89,5 @@ def serve(
     start(
         store=call.store, port=port, hostnames=hostname or (), mcp=not no_mcp,
         streams=streams, streams_per_token=streams_per_token,
+        metrics=metrics, metrics_port=metrics_port, log_requests=log_requests, traces=traces,
     )  # fmt: skip

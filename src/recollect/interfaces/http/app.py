@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -19,14 +20,18 @@ import msgspec
 from recollect import __version__
 from recollect.errors import Forbidden, RecollectError
 from recollect.interfaces.http import feed, mcp_port, requests, routes
+from recollect.interfaces.http import seen as noted
 from recollect.interfaces.http.call import Answer, Call, File, past
 from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.feed import STREAMS, Feed, Streams
 from recollect.interfaces.http.gate import Gate, Headers
 from recollect.interfaces.http.mcp_port import Speaks
+from recollect.interfaces.http.metrics import KIND as METRICS_KIND
+from recollect.interfaces.http.metrics import Metrics
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
 from recollect.interfaces.http.routes import Route
+from recollect.interfaces.http.seen import Seen, frames
 from recollect.memory import Memory
 from recollect.memory.store import Store
 from recollect.web.guard import Receive, Scope, Send
@@ -42,6 +47,9 @@ _THREADS_COUNT: Final = 8
 _OF_THE_STORE: Final = ("create", "drop", "admin")  # verbs that no handle of a memory narrows
 _PIECE_BYTES: Final = 262_144
 _PIECE_MAX_S: Final = 30.0
+_OPEN: Final = {
+    "/livez": "livez", "/readyz": "readyz", "/version": "version", "/openapi.json": "openapi",
+}  # fmt: skip
 _log: Final = logging.getLogger(__name__)
 
 
@@ -53,6 +61,7 @@ class Reply(NamedTuple):
     kind: bytes = _JSON
     headers: Mapping[str, str] = {}
     file: File | None = None
+    code: str | None = None  # of the problem
 
 
 class App:
@@ -64,6 +73,7 @@ class App:
         gate: Gate,
         *,
         mcp: Speaks | None = None,
+        metrics: Metrics | None = None,
         body_max_s: float = _BODY_MAX_S,
         streams: Streams = STREAMS,
     ) -> None:
@@ -73,6 +83,10 @@ class App:
         self._body_max_s = body_max_s
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="http")
         self.feed = Feed(self._threads, gate, streams=streams)
+        self._metrics = metrics
+        if metrics is not None:  # computed when they are read
+            metrics.in_flight.set_function(lambda: gate.in_work)
+            metrics.streams.set_function(lambda: self.feed.count)
 
     def drain(self) -> None:
         """Refuses new requests and ends streams; requests in work go on."""
@@ -87,18 +101,20 @@ class App:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
+        seen = noted.of(scope)
         try:
-            reply = await self._reply(scope, receive, send)
+            reply = await self._reply(scope, receive, send, seen)
             if reply is None:  # a stream, which has answered by itself
                 return
         except Refused as error:
             reply = refused(error)
-        except Exception:  # noqa: BLE001 - an error here is ours; the caller gets no trace
-            _log.exception("a request failed")
+        except Exception as error:  # noqa: BLE001 - an error here is ours; the caller gets no trace
+            _log.error("a request failed: %s", frames(error))
             reply = refused(Refused(500, "internal", "the service failed; its log says why"))
         if reply.status == 401 and self._mcp is not None:
             told = mcp_port.challenge(_path(scope), scope)
             reply = reply._replace(headers={**reply.headers, "WWW-Authenticate": told})
+        seen.code = reply.code
         try:
             await _send(send, reply, with_body=scope["method"] != "HEAD")
         except TimeoutError:  # a reader that does not read; the length tells it that bytes lack
@@ -107,26 +123,34 @@ class App:
             if reply.file is not None:
                 reply.file.data.close()
 
-    async def _reply(self, scope: Scope, receive: Receive, send: Send) -> Reply | None:
+    async def _reply(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> Reply | None:
         headers = self._gate.headers(scope["headers"])
         path = _path(scope)
         opened = self._open(scope["method"], path, scope)
         if opened is not None:
+            seen.route = _OPEN.get(path) or ("problems" if path[1:2] == "p" else "well_known")
             return opened
         token = self._gate.token(headers)
+        seen.has_token = True
         if self._mcp is not None:
             asked_mcp = mcp_port.asked(scope["method"], path, scope["query_string"])
             if asked_mcp is not None:
-                await self._speak(self._mcp, asked_mcp, token, headers, scope, receive, send)
+                seen.route = "mcp"
+                await self._speak(self._mcp, asked_mcp, token, headers, scope, receive, send, seen)
                 return None
+        if self._metrics is not None and path == "/metrics":
+            seen.route = "metrics"
+            return await self._in_thread(self._figures, self._metrics, token)
         route, names = routes.find(scope["method"], path)
-        work = _Work(self._entries, route, names, token, headers, scope["query_string"])
+        seen.route, seen.space = route.name, names.get("space")
+        work = _Work(self._entries, route, names, token, headers, scope["query_string"], seen)
         if _is_long(headers):  # nobody without a token makes the service hold a long body
             await self._in_thread(self._entries.check, token)
         body = await self._body(receive, headers, route.body_max_bytes)
         self._gate.enter()
         try:
             if _is_stream(scope["method"], route, headers):
+                seen.route = "events_stream"
                 asked = await self._in_thread(work.asked, body)
             else:
                 reply = await self._in_thread(work.reply, body)
@@ -142,14 +166,23 @@ class App:
             await self.feed.stream(entry.key, call, _after(call, headers), receive, send)
         except Refused:
             raise
-        except Exception:  # noqa: BLE001 - the answer has begun, so it can only end
-            _log.exception("a stream failed")
+        except Exception as error:  # noqa: BLE001 - the answer has begun, so it can only end
+            _log.error("a stream failed: %s", frames(error))
         finally:
             self._entries.give_back(entry)
         return None
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
+        run = copy_context().run  # a span of the engine finds its request there
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run, work, *given)
+
+    def _figures(self, metrics: Metrics, token: str) -> Reply:
+        """The figures about the whole service, for an admin of all of it."""
+        with self._entries.using(token) as entry:
+            held = entry.store.token()
+        if held is None or "admin" not in held.verbs or held.space is not None:
+            raise Refused(403, "forbidden", "a token that looks after every space may read this")
+        return Reply(200, metrics.exposition(), METRICS_KIND)
 
     async def _speak(
         self,
@@ -160,6 +193,7 @@ class App:
         scope: Scope,
         receive: Receive,
         send: Send,
+        seen: Seen,
     ) -> None:
         """Has a request of MCP answered."""
         if _is_long(headers):
@@ -169,6 +203,7 @@ class App:
         sending = mcp_port.Sending(send)
         try:
             caller = await self._in_thread(mcp_port.enter, self._entries, token, asked, headers)
+            seen.token_id, seen.space = caller.entry.token_id, caller.memory.name
             try:
                 await mcp.answer(
                     caller.memory, caller.entry.store.settings, asked.tools, self._in_thread,
@@ -177,10 +212,10 @@ class App:
             finally:
                 self._entries.give_back(caller.entry)
             self.feed.wrote(caller.memory.name)
-        except Exception:
+        except Exception as error:
             if not sending.has_begun:
                 raise
-            _log.exception("an answer over MCP failed")  # it has begun, so it can only end
+            _log.error("an answer over MCP failed: %s", frames(error))  # it can only end now
         finally:
             self._gate.leave()
 
@@ -245,6 +280,7 @@ class _Work(NamedTuple):
     token: str
     headers: Headers
     query: bytes
+    seen: Seen
 
     def reply(self, raw: bytes) -> Reply:
         """The answer to the request."""
@@ -282,6 +318,7 @@ class _Work(NamedTuple):
         return call, entry
 
     def _call(self, entry: Entry, raw: bytes) -> Call:
+        self.seen.token_id = entry.token_id
         if self.route.verb in _OF_THE_STORE and requests.narrowing(self.headers):
             raise Forbidden("a narrowed request has no rights over the whole store")
         query = requests.parameters(self.query, self.route.query)
@@ -353,7 +390,8 @@ def _after(call: Call, headers: Headers) -> dict[str, Any]:
 
 def refused(error: Refused) -> Reply:
     """The answer for a refusal."""
-    return Reply(error.status, msgspec.json.encode(error.problem), KIND, error.headers)
+    problem = error.problem
+    return Reply(error.status, msgspec.json.encode(problem), KIND, error.headers, code=problem.code)
 
 
 def _json(status: int, value: object) -> Reply:

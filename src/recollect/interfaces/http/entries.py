@@ -41,8 +41,9 @@ class _Kept(NamedTuple):
 class Entry:
     """One entered store, and how many requests and streams use it now."""
 
-    def __init__(self, key: bytes, store: Store) -> None:
+    def __init__(self, key: bytes, store: Store, token_id: int | None) -> None:
         self.key = key
+        self.token_id = token_id
         self.store = store
         self.uses = 0
         self._memories: dict[str, _Kept] = {}
@@ -88,11 +89,11 @@ class Entries:
         store = entry.store if entry is not None else None
         try:
             store = store or self._store.entered(token)
-            store.token()
+            held = store.token()
         except (Forbidden, InvalidInput) as error:
             raise unauthorized(error.message) from error
         with self._lock:
-            entry = self._found.pop(key, None) or Entry(key, store)
+            entry = self._found.pop(key, None) or Entry(key, store, held.id if held else None)
             self._found[key] = entry
             entry.uses += 1
             given_up = self._oldest_idle()

@@ -69,6 +69,11 @@ class Feed:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._polling: asyncio.Task[None] | None = None
 
+    @property
+    def count(self) -> int:
+        """How many streams are open."""
+        return self._owners.total()
+
     def wrote(self, space: str) -> None:
         """Wakes the streams of a space after a write of this process; any thread may call it."""
         if self._loop is not None and space in self._waiting:

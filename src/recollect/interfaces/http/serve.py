@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from recollect.errors import ConfigError, Forbidden, NotInstalled
+from recollect.interfaces.http.telling import Telling, told_as
 from recollect.memory.store import Store
 from recollect.store.grants import VERBS
 from recollect.web import guard, serving
@@ -31,6 +32,7 @@ def serve(
     mcp: Speaks | None = None,
     streams: int | None = None,
     streams_per_token: int | None = None,
+    telling: Telling | None = None,
 ) -> None:
     """Serves a store until a signal ends it; assistants too, if ``mcp`` speaks with them."""
     _check_installed()
@@ -41,14 +43,24 @@ def serve(
     allowed, connections = _room(streams, STREAMS.most)
     per_token = min(allowed, streams_per_token or STREAMS.most_per_token)
 
-    with Store.open(store) as opened, serving.listen(port) as listening:
+    with (
+        told_as(telling or Telling()) as told,
+        Store.open(store) as opened,
+        serving.listen(port) as listening,
+    ):
         _check_is_memory(opened)
         port = listening.getsockname()[1]
         hosts = [*(f"{name}:{port}" for name in guard.NAMES), *hostnames]
         address = f"http://{serving.ADDRESS}:{port}"
         _tell(address, opened.where, _first_token(opened), has_mcp=mcp is not None)
-        app = App(opened, Gate(hosts), mcp=mcp, streams=Streams(allowed, per_token))
-        serving.serve(app, listening, grace_s=_GRACE_S, drain=app.drain, connections=connections)
+        app = App(
+            opened, Gate(hosts), mcp=mcp, metrics=told.metrics if told else None,
+            streams=Streams(allowed, per_token),
+        )  # fmt: skip
+        serving.serve(
+            told.about(app) if told else app, listening,
+            grace_s=_GRACE_S, drain=app.drain, connections=connections,
+        )  # fmt: skip
 
 
 def _room(asked: int | None, most: int) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import seq_of
 from recollect.store.disk import read_pieces, sync_folder, write_all, write_file
 from recollect.store.layout import MOVED
+from recollect.store.observing import timed
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId
 
@@ -59,7 +60,8 @@ class ActiveFile:
         written = self._seam.pwrite(self._fd, data, offset)
         if written != len(data):
             raise OSError(errno.ENOSPC, "only a part of the append was written to the disk")
-        self._seam.fsync(self._fd)
+        with timed("fsync"):
+            self._seam.fsync(self._fd)
 
     def pieces(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """The bytes between two offsets."""

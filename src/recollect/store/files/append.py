@@ -17,6 +17,7 @@ from typing import Final
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.model.events import AnyBody, Head
+from recollect.store import observing
 from recollect.store.disk import replace_file
 from recollect.store.files import quiet
 from recollect.store.files.backlog import Backlog, owe
@@ -74,6 +75,7 @@ def _hold(files: OpenFiles, backlog: Backlog, moved: PositionRow) -> None:
         return  # changed from outside: the next operation looks at it
     backlog.add(moved, left)
     files.left, files.backlog = left, backlog
+    observing.lagging(len(backlog))
     if not files.lock.leave_note(left) or not quiet.soon(files):
         files.fold()
 

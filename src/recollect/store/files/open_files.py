@@ -20,6 +20,7 @@ from typing import Final
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.rows import PositionRow
 from recollect.model.values import Dropped
+from recollect.store import observing
 from recollect.store.disk import make_folder
 from recollect.store.files import backlog, dropping, segments
 from recollect.store.files.active import ActiveFile, moved
@@ -216,7 +217,9 @@ class OpenFiles:
             self.backlog = taken
             return False
         with suppress(*FOREIGN):  # it is healed before the next operation
-            taken.fold()
+            with observing.timed("fold"):
+                taken.fold()
+            observing.lagging(0)
             self.start_backlog(taken.db, taken.position, taken.left)
             return True
         return False

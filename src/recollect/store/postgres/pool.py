@@ -23,6 +23,7 @@ from psycopg.pq import TransactionStatus
 
 from recollect.errors import ConfigError, Unavailable
 from recollect.model.values import Finding
+from recollect.store.observing import timed
 from recollect.store.postgres import schema
 from recollect.store.postgres.connect import connect, where
 from recollect.store.postgres.db import Connection, adapt, bound_waits, run
@@ -51,7 +52,9 @@ class Pool:
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """A connection as the service's role, outside a transaction."""
-        if not self._free.acquire(timeout=_WAIT_S):
+        with timed("pool"):
+            is_free = self._free.acquire(timeout=_WAIT_S)
+        if not is_free:
             raise Unavailable(
                 f"all {_CONNECTIONS_MAX_COUNT} connections of this process are in use",
                 hint="try again; make fewer calls at the same time",

@@ -1,0 +1,122 @@
+"""Figures about the service, in the format of Prometheus.
+
+Responsible for what is counted and under which labels. Leaves who may read them to ``app`` and
+``metrics_port``. Invariant: every label has a closed set of values; none is a space, a user, an id,
+a query or anything else that a caller chose.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from recollect import __version__
+from recollect.errors import NotInstalled
+from recollect.store.observing import STAGES, Stage
+
+KIND: Final = b"text/plain; version=0.0.4; charset=utf-8"
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+_HTTP_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_ENGINE_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
+_GROUPS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def check_installed() -> None:
+    """Raises NotInstalled without the library."""
+    try:
+        import prometheus_client  # noqa: F401 - an extra
+    except ImportError as error:
+        raise NotInstalled(
+            "metrics need the package prometheus-client",
+            hint="install it with: pip install 'recollect[metrics]'",
+        ) from error
+
+
+class Metrics:
+    """The figures of one process; also an observer of its engine."""
+
+    def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+        from prometheus_client.process_collector import ProcessCollector
+
+        self._registry = registry = CollectorRegistry(auto_describe=False)
+        ProcessCollector(registry=registry)
+        Info("recollect_build", "The release that runs.", registry=registry).info(
+            {"version": __version__}
+        )
+
+        def seconds(name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Any:
+            return Histogram(f"recollect_{name}", about, labels, buckets=buckets, registry=registry)
+
+        def counter(name: str, about: str, *labels: str) -> Any:
+            return Counter(f"recollect_{name}", about, labels, registry=registry)
+
+        def gauge(name: str, about: str) -> Any:
+            return Gauge(f"recollect_{name}", about, registry=registry)
+
+        self._requests = counter("http_requests", "Answers.", "route", "method", "status")
+        self._seconds = seconds("http_seconds", "Time of an answer.", _HTTP_S, "route")
+        self.in_flight = gauge("in_flight", "Requests in work.")
+        self.streams = gauge("streams", "Streams of events that are open.")
+        self.loop_lag = gauge("loop_lag_seconds", "How late the event loop was, at the last look.")
+        self._refused = counter("tokens_refused", "Requests without a valid token.", "why")
+        self._limited = counter("rate_limited", "Requests that came too fast.", "class")
+        self._appends = counter("appends", "Appends to ledgers.")
+        self._group = seconds("group_size", "Commands in one append.", _GROUPS)
+        self._lag = gauge("index_lag_events", "Events not yet in the index, at the last append.")
+        self._stages = _stages(seconds)
+        self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+
+    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Counts an answer."""
+        key = route, method if method in METHODS else "other", status
+        found = self._known.get(key)
+        if found is None:  # bound once: finding the labels takes longer than counting
+            of_route = self._seconds.labels(route)
+            found = self._known[key] = self._requests.labels(*key), of_route
+        found[0].inc()
+        found[1].observe(seconds)
+
+    def refused(self, why: str) -> None:
+        """Counts a request without a valid token: ``missing``, ``malformed`` or ``invalid``."""
+        self._refused.labels(why).inc()
+
+    def limited(self, rate_class: str) -> None:
+        """Counts a request that came too fast."""
+        self._limited.labels(rate_class).inc()
+
+    def took(self, stage: Stage, seconds: float) -> None:
+        """Notes how long a stage of the engine took."""
+        self._stages[stage].observe(seconds)
+        if stage == "append":
+            self._appends.inc()
+
+    def grouped(self, commands: int) -> None:
+        """Notes how many commands shared an append."""
+        self._group.observe(commands)
+
+    def lagging(self, events: int) -> None:
+        """Notes how many events an index lacks."""
+        self._lag.set(events)
+
+    def exposition(self) -> bytes:
+        """All of it as text."""
+        from prometheus_client import generate_latest
+
+        return bytes(generate_latest(self._registry))
+
+
+def _stages(seconds: Any) -> dict[Stage, Any]:
+    """A histogram for each stage; those of recall share one."""
+    recall = seconds("recall_seconds", "Time of a stage of recall.", _ENGINE_S, "stage")
+    about = {
+        "append": "Time of an append, with its sync.",
+        "fsync": "Time of a sync of the ledger.",
+        "fold": "Time to bring the index up to the ledger.",
+        "pool": "Time to get a connection to the server.",
+    }
+    return {
+        stage: recall.labels(stage.removeprefix("recall."))
+        if stage.startswith("recall.")
+        else seconds(f"{stage}_seconds", about[stage], _ENGINE_S)
+        for stage in STAGES
+    }

@@ -1,0 +1,45 @@
+"""What is noted about one request, for figures and the log.
+
+Responsible for the fields that may be told to an operator. Leaves telling them to ``telemetry``.
+Invariant: nothing here comes from a body, a query, an id or an answer; a space is only ever told
+as a keyed hash.
+"""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import PurePath
+from typing import Final
+
+from recollect.web.guard import Scope
+
+KEY: Final = "recollect.seen"
+NO_ROUTE: Final = "none"
+_FRAMES_MAX_COUNT: Final = 12
+
+
+class Seen:
+    """Filled in while a request is answered."""
+
+    __slots__ = ("code", "has_token", "rate_class", "route", "space", "token_id")
+
+    def __init__(self) -> None:
+        self.route = NO_ROUTE  # the name of a row of the table, or of a path that has none
+        self.has_token = False  # one in the form of a token came
+        self.token_id: int | None = None
+        self.space: str | None = None
+        self.code: str | None = None
+        self.rate_class: str | None = None
+
+
+def frames(error: BaseException) -> str:
+    """What failed and where, for the log; its own words may quote a text, so they are left out."""
+    steps = traceback.extract_tb(error.__traceback__)[-_FRAMES_MAX_COUNT:]
+    where = (f"{PurePath(one.filename).name}:{one.lineno} {one.name}" for one in steps)
+    return " > ".join([type(error).__name__, *where])
+
+
+def of(scope: Scope) -> Seen:
+    """The notes about a request; without telemetry they are not read."""
+    found: Seen | None = scope.get(KEY)
+    return Seen() if found is None else found
