@@ -20,6 +20,7 @@ from tests.suites.service_streams import Readers
 
 STREAM_MAX_BYTES = 65_536
 SETTLE_S = 300.0
+QUIET_RATE = 5
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,7 @@ def run(
     events: int,
     cuts: int,
     slow: int,
+    quiet: int = 10,
     forget: bool = False,
 ) -> Found:
     """Streams that are open while events are written; some are cut, some hardly read."""
@@ -55,13 +57,19 @@ def run(
             for part in range(10):
                 readers.cut(cuts // 10)
                 with Load(service.port, 16) as load:
-                    load.run(_observes(headers, events // 10, str(part)))
+                    outcome = load.run(_observes(headers, events // 10, str(part)))
+                assert outcome.statuses.keys() <= {201, 503}  # a busy service may ask to wait
                 if forget:  # the control: readers that do not say where they were
                     _forget(readers)
             end = _position(where)
             readers.wait_until(end, SETTLE_S)
-            after = rss_bytes(service.pid)
+            after, busy_ms = rss_bytes(service.pid), readers.lag_ms(99)
             readers.hurry()
+            readers.wait_until(end, SETTLE_S)
+            readers.lags_s.clear()
+            with Load(service.port, 1) as load:
+                load.run(_observes(headers, quiet, "quiet"), rate=QUIET_RATE)
+            end = _position(where)
             readers.wait_until(end, SETTLE_S)
         took = time.perf_counter() - began
     found = Found(
@@ -74,7 +82,8 @@ def run(
         f"feed: {streams:,} streams ({slow} at 1 byte/s), {end - start:,} events, "
         f"{readers.cuts} cut, {connects - streams} reconnects: {found.missed} missed, "
         f"{found.twice} twice, {found.bytes_each / 1_024:.0f} KiB a stream, "
-        f"lag p50 {readers.lag_ms(50):.0f} ms, p99 {readers.lag_ms(99):.0f} ms, {took:.0f} s"
+        f"lag p99 {busy_ms:.0f} ms under load, "
+        f"{readers.lag_ms(99):.0f} ms at {QUIET_RATE} events a second, {took:.0f} s"
     )
     return found
 
@@ -111,12 +120,12 @@ def test_forty_streams_miss_nothing(tmp_path: Path, tell: Tell) -> None:
 
 @pytest.mark.slow
 def test_a_thousand_streams_miss_nothing(tmp_path: Path, tell: Tell) -> None:
-    check(run(tmp_path, tell, streams=1_000, events=10_000, cuts=200, slow=50))
+    check(run(tmp_path, tell, streams=1_000, events=10_000, cuts=200, slow=50, quiet=100))
 
 
 @pytest.mark.slow
-def test_two_hundred_streams_miss_nothing(tmp_path: Path, tell: Tell) -> None:
-    check(run(tmp_path, tell, streams=200, events=2_000, cuts=40, slow=10))
+def test_a_thousand_streams_miss_none_of_fewer_events(tmp_path: Path, tell: Tell) -> None:
+    check(run(tmp_path, tell, streams=1_000, events=2_000, cuts=200, slow=50, quiet=50))
 
 
 def test_control_readers_that_forget_where_they_were_miss_events(
