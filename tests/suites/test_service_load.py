@@ -1,7 +1,8 @@
 """The service over time: what a hundred thousand requests leave in memory, and steady load.
 
 Requests of all kinds are sent, refused ones included. What they leave is what the process has in
-memory at the end, beyond what it had after the first tenth.
+memory at the end, beyond what it had after the first tenth. Their texts are a thousand, so that
+the caches of words and texts, which are bounded, are full after the first tenth.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.suites.conftest import Tell
 from tests.suites.service_runs import new_store, rss_bytes, serving
 
 LEFT_MAX_BYTES = 5_000_000
+TEXTS = 1_000
 S = "/v1/spaces/main"
 
 
@@ -46,7 +48,8 @@ class Kinds:
         return request(method, path, {**self._headers, **headers}, raw)
 
     def _words(self) -> str:
-        return f"Gate {self._number % 97} opens at {self._number % 24}, says {self._number}."
+        number = self._number % TEXTS
+        return f"Gate {number % 97} opens at {number % 24}, says {number}."
 
     def _id(self) -> str:
         return self._rng.choice(self._ids)
