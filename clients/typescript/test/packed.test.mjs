@@ -44,7 +44,7 @@ test("the programs of the pages run from the packed client and print what the pa
   const [, other] = /```js\n(.*?)```/s.exec(page);
   await writeFile(join(fresh, "program.js"), program);
   await writeFile(join(fresh, "other.js"), other.replace("http://127.0.0.1:7400", service.url));
-  const env = { ...place.env, RECOLLECT_URL: service.url, RECOLLECT_TOKEN: service.token };
+  const env = { ...place.env, RECOLLECT_STORE: service.url, RECOLLECT_TOKEN: service.token };
   assert.equal(run(process.execPath, ["program.js"], { cwd: fresh, env }), printed);
   const [, last] = /It prints `(.*?)`/.exec(page);
   assert.equal(run(process.execPath, ["other.js"], { cwd: fresh, env }), `${last}\n`);

@@ -1,0 +1,1 @@
+"""What deploy/ holds, tried as far as this machine can."""
