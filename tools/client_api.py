@@ -63,7 +63,7 @@ BY_HAND: Final = {
     "reading": {"list", "episodes", "events", "recall_many"},
     "contexts": {"used", "replay"},
     "leaving": {"erase"},
-    "upkeep": {"status"},
+    "upkeep": {"status", "verify"},
     "receipts": {"list"},
     "frames": {"set"},
     "documents": {"set"},

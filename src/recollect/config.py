@@ -78,6 +78,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     known_in: str | None = None
 
     @property
+    def is_service(self) -> bool:
+        """True if this is the address of a service."""
+        return self.where.startswith(ENDPOINTS)
+
+    @property
     def folder(self) -> Path | None:
         """The folder on this machine; None for a server and for ``:memory:``."""
         return Path(self.where) if _is_folder(self.where) else None

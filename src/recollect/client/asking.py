@@ -29,15 +29,15 @@ _EITHER: Final = (Record, Episode)
 _INSTEAD: Final[Mapping[str, str]] = {
     "consolidate": "run `recollect consolidate RULE` where the store is",
     "submit": "use `batch`, `remember` and the other calls",
-    "seal": "run `recollect seal` where the store is",
-    "rebuild": "run `recollect rebuild` where the store is",
+    "seal": "run `recollect admin seal` where the store is",
+    "rebuild": "run `recollect admin rebuild` where the store is",
     "embed": "run `recollect embed` where the store is",
-    "backup": "run `recollect backup` where the store is",
+    "backup": "run `recollect admin backup` where the store is",
     "doctor": "run `recollect doctor` where the store is",
     "accept_loss": "run `recollect doctor` where the store is",
-    "copy_to": "run `recollect copy` where the store is",
+    "copy_to": "run `recollect push` where the store is",
     "import_": "run `recollect import` where the store is",
-    "restore_backup": "run `recollect restore` where the store is",
+    "restore_backup": "run `recollect admin` where the store is",
 }
 _NAMING: Final = (
     "id", "key", "about", "user", "filter", "subject", "receipt", "name", "source", "target",

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from recollect.client.asking import Calls, Handle, asked
-from recollect.client.kinds import Counter, count_tokens
+from recollect.client.kinds import Counter, Progress, count_tokens
 from recollect.client.transport import Sent, pause_s
 from recollect.errors import Forbidden, InvalidInput, Unavailable
 from recollect.model import limits, validate, wire
@@ -30,6 +30,7 @@ from recollect.model.values import (
     Record,
     Replay,
     SpaceStatus,
+    Verification,
 )
 
 T = TypeVar("T")
@@ -165,6 +166,21 @@ class Looking(Calls):
         """
         found: SpaceStatus = self._do("status", SpaceStatus, {})
         return msgspec.structs.replace(found, where=self._handle.transport.url)
+
+    def verify(
+        self,
+        progress: Progress | None = None,
+        *,
+        deep: bool = False,
+        anchor: str | None = None,
+    ) -> Verification:
+        """Check every line of the ledger, its chain, and whether the index agrees with it.
+
+        The arguments are those of ``recollect.Memory.verify``; an anchor is a position and a hash.
+        """
+        kept = anchor.strip().lower() if isinstance(anchor, str) else anchor
+        answer: Verification = self._do("verify", Verification, {"deep": deep, "anchor": kept})
+        return answer
 
     # --- following ----------------------------------------------------------------------------
 

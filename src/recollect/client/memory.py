@@ -94,7 +94,7 @@ class Memory(
         """Create a memory from a backup."""
         raise Unsupported(
             "a service has no operation for `restore_backup`",
-            hint="run `recollect restore` where the store is",
+            hint="run `recollect admin` where the store is",
         )
 
     # --- handles ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ gets no overview.
 
 from __future__ import annotations
 
-from recollect.memory.handle import handle_of
+from recollect.memory.handle import clock_of
 from recollect.memory.memory import Memory
 from recollect.model.values import Overview
 from recollect.recall.unspecific import unspecific
@@ -15,8 +15,7 @@ from recollect.recall.unspecific import unspecific
 
 def in_general(memory: Memory, query: str, *, found: bool, limit: int = 10) -> Overview | None:
     """An overview, if the question is unspecific; ``found`` says whether recall found something."""
-    handle = handle_of(memory)
-    span = unspecific(query, handle.now(), handle.actor.tz_minutes, found=found)
+    span = unspecific(query, *clock_of(memory), found=found)
     if span is None:
         return None
     return memory.overview(since=span.since, before=span.before, limit=limit)

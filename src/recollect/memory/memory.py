@@ -11,7 +11,7 @@ import os
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, Where, load
@@ -64,7 +64,8 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         """Open the memory at a place, or the nearest one. Closing it closes its store too.
 
         Args:
-            where: A folder, ``:memory:`` or a ``postgresql://`` address. By default
+            where: A folder, ``:memory:``, a ``postgresql://`` address, or the address of a service,
+                ``https://…``, with its token in ``RECOLLECT_TOKEN``. By default
                 ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
                 ``.recollect`` folder, else ``~/.recollect``.
             space: The name of the memory in its store.
@@ -75,7 +76,13 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
             ConfigError: The place cannot hold a store.
             Unavailable: The server or the folder cannot be used.
         """
-        settings = move_if_needed(settings or load(where, embedder=embedder))
+        settings = settings or load(where, embedder=embedder)
+        if settings.is_service:
+            from recollect.client import Memory as Remote  # the same calls, sent to a service
+
+            remote = Remote.open(settings.where, space=space, token=settings.token or "")
+            return cast(Memory, remote)
+        settings = move_if_needed(settings)
         name = validate.space_name(space)
         backend = open_backend(settings)
         opened = backend.space(name, create=True)

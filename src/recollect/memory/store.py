@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from msgspec import structs
 
@@ -53,7 +53,8 @@ class Store:
         """Open the store at a place, or the nearest one.
 
         Args:
-            where: A folder, ``:memory:`` or a ``postgresql://`` address. By default
+            where: A folder, ``:memory:``, a ``postgresql://`` address, or the address of a service,
+                ``https://…``, with its token in ``RECOLLECT_TOKEN``. By default
                 ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
                 ``.recollect`` folder, else ``~/.recollect``.
             embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
@@ -63,7 +64,14 @@ class Store:
             ConfigError: The place cannot hold a store.
             Unavailable: The server or the folder cannot be used.
         """
-        settings = move_if_needed(settings or load(where, embedder=embedder))
+        settings = settings or load(where, embedder=embedder)
+        if settings.is_service:
+            from recollect.client import Store as Remote  # the same calls, sent to a service
+
+            opened = Remote.open(settings.where, token=settings.token or "")
+            opened.settings = settings
+            return cast(Store, opened)
+        settings = move_if_needed(settings)
         return cls(open_backend(settings), settings)
 
     @property

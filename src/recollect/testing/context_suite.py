@@ -22,6 +22,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.frames import BUILT_IN, Frame, Template, Weights
 from recollect.recall.pack import count_tokens
+from recollect.testing.engine import BehindSuite
 from recollect.testing.rebuilding import rebuilt_digest
 
 ONLY_SIMILAR = Weights(
@@ -38,7 +39,7 @@ def frame(name: str = "mine", **more: object) -> Frame:
     return Frame(name=name, **fields)  # type: ignore[arg-type]
 
 
-class ContextSuite:
+class ContextSuite(BehindSuite):
     """Every engine passes this."""
 
     @pytest.fixture
@@ -57,7 +58,9 @@ class ContextSuite:
         with pytest.raises(NotFound, match="was not found"):
             memory.frames.drop("task")
 
-    def test_a_frame_is_set_changed_and_dropped_and_its_past_stays(self, memory: Memory) -> None:
+    def test_a_frame_is_set_changed_and_dropped_and_its_past_stays(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         # S4-251: name, weights, filters, guarantees, template, budget, cache
         with pytest.raises(NotFound, match="use one of: self, attention, task"):
             memory.frames.get("mine")
@@ -83,7 +86,7 @@ class ContextSuite:
             memory.frames.get("mine")
         assert memory.at(then).frames.get("mine") == first
         assert memory.at(then + 1).frames.get("mine") == second
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.digest() == rebuilt_digest(engine)
 
     def test_a_frame_can_be_given_as_its_json(self, memory: Memory) -> None:
         made = memory.frames.set(frame(guarantees=("x",)))
@@ -129,14 +132,14 @@ class ContextSuite:
             memory.frames.drop("mine", erase="false")  # type: ignore[arg-type]
         assert memory.frames.get("mine").name == "mine"
 
-    def test_an_erased_frame_leaves_no_word(self, memory: Memory) -> None:
+    def test_an_erased_frame_leaves_no_word(self, memory: Memory, engine: Memory) -> None:
         memory.frames.set(frame(template=Template(intro="A canary sings:")))
         memory.frames.set(frame(template=Template(intro="Another canary:")))
-        assert b"canary" in b"".join(handle_of(memory).space.pieces())
+        assert b"canary" in b"".join(handle_of(engine).space.pieces())
         memory.frames.drop("mine", erase=True)
-        assert b"canary" not in b"".join(handle_of(memory).space.pieces())
+        assert b"canary" not in b"".join(handle_of(engine).space.pieces())
         assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.digest() == rebuilt_digest(engine)
 
     # Contexts.
 
@@ -256,20 +259,20 @@ class ContextSuite:
             assert after.hits[0].shares[signal] == before.hits[0].shares[signal]
         assert "Mallory" not in str(memory.context("invoices", frame="mine"))
 
-    def test_a_frame_may_keep_contexts_until_the_next_write(self, memory: Memory) -> None:
-        memory.frames.set(frame("kept", cache="write"))
-        memory.frames.set(frame("timed", cache=3_600))
-        memory.remember("The garden has roses")
-        other = memory.scoped(agent="other")
+    def test_a_frame_may_keep_contexts_until_the_next_write(self, engine: Memory) -> None:
+        engine.frames.set(frame("kept", cache="write"))
+        engine.frames.set(frame("timed", cache=3_600))
+        engine.remember("The garden has roses")
+        other = engine.scoped(agent="other")
         for name in ("kept", "timed"):
-            first = memory.context("garden", frame=name)
-            assert memory.context("garden", frame=name) is first
-            assert memory.context("garden", frame=name, tokens=99) is not first
+            first = engine.context("garden", frame=name)
+            assert engine.context("garden", frame=name) is first
+            assert engine.context("garden", frame=name, tokens=99) is not first
             other.remember(f"The garden has tulips, {name}")
-            again = memory.context("garden", frame=name)
+            again = engine.context("garden", frame=name)
             assert (again is first) == (name == "timed")
-            memory.remember(f"The garden has weeds, {name}")
-            assert len(memory.context("garden", frame=name).hits) > len(first.hits)
+            engine.remember(f"The garden has weeds, {name}")
+            assert len(engine.context("garden", frame=name).hits) > len(first.hits)
 
     # Receipts and replay.
 
@@ -292,12 +295,12 @@ class ContextSuite:
         assert (receipt.tokens, receipt.budget) == (context.tokens, context.budget)
         assert memory.receipts.get(receipt.id) == receipt
 
-    def test_a_receipt_holds_no_text_and_no_id(self, memory: Memory) -> None:
+    def test_a_receipt_holds_no_text_and_no_id(self, memory: Memory, engine: Memory) -> None:
         memory.remember("The garden has canaries", id="my-canary")
-        before = len(b"".join(handle_of(memory).space.pieces()))
+        before = len(b"".join(handle_of(engine).space.pieces()))
         memory.context("canaries in the garden")
         memory.flush()
-        left = b"".join(handle_of(memory).space.pieces())[before:]
+        left = b"".join(handle_of(engine).space.pieces())[before:]
         assert b"context.handed" in left
         assert b"canar" not in left
 
@@ -351,7 +354,7 @@ class ContextSuite:
         with pytest.raises(InvalidInput, match="no receipt"):
             memory.replay(memory.context("Alice", receipt=False))
 
-    def test_what_was_erased_shows_as_erased(self, memory: Memory) -> None:
+    def test_what_was_erased_shows_as_erased(self, memory: Memory, engine: Memory) -> None:
         rose = memory.remember("The garden has roses")
         weed = memory.remember("The garden has canaries", confidence=0.1)
         thorn = memory.remember("The garden has no roses", confidence=0.1)
@@ -367,21 +370,21 @@ class ContextSuite:
         assert [item.id for item in replay.receipt.items] == [rose.id, None]
         memory.erase(thorn.id)
         assert "(contradicted by [erased])" in memory.replay(context).text
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.digest() == rebuilt_digest(engine)
         assert "(contradicted by [erased])" in memory.replay(context).text
 
-    def test_a_receipt_can_be_erased(self, memory: Memory) -> None:
+    def test_a_receipt_can_be_erased(self, memory: Memory, engine: Memory) -> None:
         memory.remember("The garden has roses")
         context = memory.context("garden")
         digest = memory.receipts.get(str(context.receipt)).query
-        assert digest.encode() in b"".join(handle_of(memory).space.pieces())
+        assert digest.encode() in b"".join(handle_of(engine).space.pieces())
         memory.receipts.erase(str(context.receipt))
-        assert digest.encode() not in b"".join(handle_of(memory).space.pieces())
+        assert digest.encode() not in b"".join(handle_of(engine).space.pieces())
         with pytest.raises(NotFound):
             memory.replay(context)
         assert memory.recall("garden").hits
         assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.digest() == rebuilt_digest(engine)
 
     def test_what_a_receipt_names_can_be_said_to_be_of_use(self, memory: Memory) -> None:
         rose = memory.remember("The garden has roses")
@@ -397,13 +400,15 @@ class ContextSuite:
 
     # Controls.
 
-    def test_control_a_receipt_of_another_version_gives_another_text(self, memory: Memory) -> None:
+    def test_control_a_receipt_of_another_version_gives_another_text(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         record = memory.remember("The garden has roses")
         context = memory.context("garden")
         memory.revise(record.id, "The garden has weeds")
         row = memory.receipts.get(str(context.receipt))
         (item,) = row.items
-        with handle_of(memory).space.reading() as reads:
+        with handle_of(engine).space.reading() as reads:
             known = reads.receipt(row.id)
             assert known is not None
             now = memory.history(record.id)[-1].seq
@@ -411,18 +416,18 @@ class ContextSuite:
             assert changed != known
             from recollect.memory.receipts import replayed
 
-            assert replayed(handle_of(memory), reads, known).text == context.text
-            assert replayed(handle_of(memory), reads, changed).text != context.text
+            assert replayed(handle_of(engine), reads, known).text == context.text
+            assert replayed(handle_of(engine), reads, changed).text != context.text
 
-    def test_control_another_ranking_is_not_called_the_same(self, memory: Memory) -> None:
-        memory.remember("The garden has roses")
-        context = memory.context("garden")
-        memory.flush()
-        receipt = memory.receipts.get(str(context.receipt))
+    def test_control_another_ranking_is_not_called_the_same(self, engine: Memory) -> None:
+        engine.remember("The garden has roses")
+        context = engine.context("garden")
+        engine.flush()
+        receipt = engine.receipts.get(str(context.receipt))
         assert receipt.ranking >= 1
-        assert memory.replay(context, query="garden").same_order
+        assert engine.replay(context, query="garden").same_order
         with pytest.raises(InvalidInput, match="counted by"):
-            memory.replay(context, query="garden", counter=len)
+            engine.replay(context, query="garden", counter=len)
 
 
 WEIGHTS = ("similarity", "confidence", "recency", "centrality", "reinforcement")

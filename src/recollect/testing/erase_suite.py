@@ -22,6 +22,7 @@ from recollect.model import limits
 from recollect.model.instants import later
 from recollect.model.limits import ERASE_AT_ONCE_MAX_COUNT
 from recollect.model.values import INCLUDES
+from recollect.testing.engine import BehindSuite
 
 
 def _left(memory: Memory) -> set[str]:
@@ -49,7 +50,7 @@ def _interrupt(done: int, total: int) -> None:
     raise Interrupted
 
 
-class EraseSuite:
+class EraseSuite(BehindSuite):
     """What is chosen is gone, whole; what stays is told."""
 
     def test_erasing_the_present_value_tells_what_remains(self, memory: Memory) -> None:
@@ -175,44 +176,44 @@ class EraseSuite:
         assert _left(memory) == {its.id}
         assert memory.erase(key="k").records == (its.id,)  # the control
 
-    def test_much_is_erased_in_several_commands(self, memory: Memory) -> None:
-        bob = memory.scoped(user="bob")
+    def test_much_is_erased_in_several_commands(self, engine: Memory) -> None:
+        bob = engine.scoped(user="bob")
         count = ERASE_AT_ONCE_MAX_COUNT + 20
         bob.observe([{"role": "user", "content": f"number {n}"} for n in range(count)])
         seen: list[tuple[int, int]] = []
-        gone = memory.erase(user="bob", progress=lambda done, total: seen.append((done, total)))
+        gone = engine.erase(user="bob", progress=lambda done, total: seen.append((done, total)))
         assert (len(gone.episodes), len(gone.events)) == (count, count)
         assert seen == [(ERASE_AT_ONCE_MAX_COUNT, count), (count, count)]
-        assert len(memory.events(kinds=["events.erased"])) == 2
-        assert _left(memory) == set()
+        assert len(engine.events(kinds=["events.erased"])) == 2
+        assert _left(engine) == set()
 
     def test_much_is_erased_with_the_episodes_it_rests_on(
-        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+        self, engine: Memory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         count = 50
         monkeypatch.setattr(limits, "ERASE_AT_ONCE_MAX_COUNT", 40)
-        _with_sources(memory, count)
-        shown = memory.erase(about="bob", dry_run=True)
-        gone = memory.erase(about="bob")
+        _with_sources(engine, count)
+        shown = engine.erase(about="bob", dry_run=True)
+        gone = engine.erase(about="bob")
         assert (len(gone.records), len(gone.episodes)) == (count, count)
         assert gone.events == shown.events
-        assert len(memory.events(kinds=["events.erased"])) == 3
-        assert _left(memory) == set()
+        assert len(engine.events(kinds=["events.erased"])) == 3
+        assert _left(engine) == set()
 
     @pytest.mark.parametrize("at_once", [2, 3, 6])
     def test_an_interrupted_erasure_is_continued_by_the_same_call(
-        self, memory: Memory, monkeypatch: pytest.MonkeyPatch, at_once: int
+        self, memory: Memory, engine: Memory, monkeypatch: pytest.MonkeyPatch, at_once: int
     ) -> None:
         monkeypatch.setattr(limits, "ERASE_AT_ONCE_MAX_COUNT", at_once)
         _with_sources(memory, 5)
         stays = memory.remember("Stays.")
         for _ in range(-(-10 // at_once)):
             with pytest.raises(Interrupted):
-                memory.erase(about="bob", progress=_interrupt)
+                engine.erase(about="bob", progress=_interrupt)
         assert _left(memory) == {stays.id}
 
     def test_what_is_written_during_an_erasure_is_not_erased(
-        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+        self, memory: Memory, engine: Memory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "ERASE_AT_ONCE_MAX_COUNT", 2)
         _with_sources(memory, 3)
@@ -221,13 +222,13 @@ class EraseSuite:
         def write(done: int, total: int) -> None:
             written.append(memory.remember(f"later {done}", about="bob").id)
 
-        gone = memory.erase(about="bob", progress=write)
+        gone = engine.erase(about="bob", progress=write)
         assert (len(gone.records), len(gone.episodes), len(gone.events)) == (3, 3, 6)
         assert len(written) == 3
         assert _left(memory) == set(written)
 
     def test_what_another_call_erased_meanwhile_is_not_reported_as_removed(
-        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+        self, memory: Memory, engine: Memory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "ERASE_AT_ONCE_MAX_COUNT", 1)
         first, second = (memory.remember(text, about="bob") for text in ("one", "two"))
@@ -241,19 +242,19 @@ class EraseSuite:
                     memory.erase(id)
                 memory.erase(other.id)
 
-        gone = memory.erase(about="bob", progress=overtake)
+        gone = engine.erase(about="bob", progress=overtake)
         assert (len(gone.events), seen) == (1, [1, 2])
         assert gone.events[0] in (first.seq, second.seq)
         assert _left(memory) == set()
 
     def test_a_key_does_not_erase_more_than_its_first_call(
-        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+        self, memory: Memory, engine: Memory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "ERASE_AT_ONCE_MAX_COUNT", 2)
         _with_sources(memory, 2)
         episodes = tuple(sorted(episode.seq for episode in memory.episodes()))
         with pytest.raises(Interrupted):
-            memory.erase(about="bob", idempotency_key="once", progress=_interrupt)
+            engine.erase(about="bob", idempotency_key="once", progress=_interrupt)
         with pytest.raises(Conflict, match="'once' was already used") as refused:
             memory.erase(about="bob", idempotency_key="once")
         assert "without the key" in (refused.value.hint or "")
@@ -281,21 +282,25 @@ class EraseSuite:
         with pytest.raises(Forbidden):
             memory.scoped(user="bob").erasures()
 
-    def test_an_agent_does_not_decide_what_is_retained(self, memory: Memory) -> None:
+    def test_an_agent_does_not_decide_what_is_retained(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         old = memory.remember("Sale ends.")
-        memory.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
+        engine.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
         days = SetDocument(type="settings", name="retention", data={"days": 0})
-        memory.scoped(origin="agent").submit(days)
+        engine.scoped(origin="agent").submit(days)
         assert (memory.retention(), memory.retain().events) == (None, ())
-        memory.submit(days)
+        engine.submit(days)
         assert memory.retention() == 0
         assert memory.retain().records == (old.id,)
 
-    def test_nothing_is_retained_unless_it_is_set_and_called(self, memory: Memory) -> None:
+    def test_nothing_is_retained_unless_it_is_set_and_called(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         old, soon = memory.remember("Sale ends."), memory.remember("Parcel comes.")
         two_days_ago = later(old.at, timedelta(days=-2))
-        memory.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
-        memory.submit(Revise(id=soon.id, expires=two_days_ago))
+        engine.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
+        engine.submit(Revise(id=soon.id, expires=two_days_ago))
         open_end = memory.remember("Stays.")
         assert (memory.retention(), memory.retain().events) == (None, ())
         memory.set_retention(30)

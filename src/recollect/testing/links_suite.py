@@ -7,6 +7,7 @@ import pytest
 from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Graph
+from recollect.testing.engine import BehindSuite
 
 
 def _facts(memory: Memory, *ids: str) -> None:
@@ -30,7 +31,7 @@ def _chain(memory: Memory) -> None:
     memory.link("r-four", "r-three", "cites")
 
 
-class LinksSuite:
+class LinksSuite(BehindSuite):
     """Links are followed from record to record, as far as a caller may see."""
 
     def test_neighbours_are_the_records_within_so_many_links(self, memory: Memory) -> None:
@@ -213,13 +214,15 @@ class LinksSuite:
         memory.undo()
         assert memory.neighbours("r-two", direction="out").links[0].name is None
 
-    def test_check_finds_nothing_in_what_was_written_here(self, memory: Memory) -> None:
+    def test_check_finds_nothing_in_what_was_written_here(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         _chain(memory)
         memory.unlink("r-one", "r-two", "cites")
         memory.forget("r-two")
         memory.erase("r-three")
         assert memory.check() == []
-        assert not {"links", "events"} & {finding.what for finding in memory.doctor()}
+        assert not {"links", "events"} & {finding.what for finding in engine.doctor()}
         with pytest.raises(Forbidden):
             memory.scoped(user="ann").check()
 

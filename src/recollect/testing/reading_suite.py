@@ -9,9 +9,10 @@ import pytest
 from recollect.errors import InvalidInput, LimitExceeded, NotFound, Unsupported
 from recollect.memory import Memory
 from recollect.model import limits
+from recollect.testing.engine import BehindSuite
 
 
-class ReadingSuite:
+class ReadingSuite(BehindSuite):
     """A read shows what currently holds, and nothing else."""
 
     def test_listing_goes_page_by_page(self, memory: Memory) -> None:
@@ -67,12 +68,14 @@ class ReadingSuite:
             for second in marks:
                 assert memory.recall(first + second).held == 0
 
-    def test_many_questions_get_the_answers_that_each_would_get(self, memory: Memory) -> None:
+    def test_many_questions_get_the_answers_that_each_would_get(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         words = "tea harbour window seat ticket green lamp".split()
         with memory.batch() as batch:
             for n in range(40):
                 batch.remember(f"The {words[n % 7]} is near the {words[n % 5]}, number {n}")
-        memory.embed()
+        engine.embed()
         asked = [f"{one} {two}" for one in words for two in words[:3]] + ["tea", "tea", "", "?"]
         many = memory.recall_many(iter(asked), k=5, unit="record")
         assert many == [memory.recall(query, k=5, unit="record") for query in asked]
@@ -170,13 +173,13 @@ class ReadingSuite:
         assert len(memory.list(filter="data.n >= 60 and data.n < 63", limit=3)) == 3
 
     def test_a_word_that_most_texts_contain_is_left_out_in_the_past_too(
-        self, memory: Memory
+        self, memory: Memory, engine: Memory
     ) -> None:
         with memory.batch() as batch:
             for number in range(1_000):
                 batch.remember(f"Ticket {number} is about the kettle in room {number % 7}.")
             batch.remember("The kettle was a present of Ida.")
-        memory.embed()
+        engine.embed()
         position = memory.position
         found = memory.recall("whose present is the kettle?")
         assert found[0].text == "The kettle was a present of Ida."
@@ -192,10 +195,10 @@ class ReadingSuite:
         assert [hit.id for hit in memory.recall("tea", k=3)] == ["good"]
         assert [r.id for r in memory.list(limit=2)] == ["good"]
 
-    def test_a_context_keeps_its_budget(self, memory: Memory) -> None:
+    def test_a_context_keeps_its_budget(self, memory: Memory, engine: Memory) -> None:
         for n in range(30):
             memory.remember(f"fact {n} about the garden and its {n} roses", data={"n": n})
-        memory.embed()
+        engine.embed()
         context = memory.context("garden roses", tokens=120)
         assert 0 < context.tokens <= context.budget == 120
         assert context.omitted[-1].reason == "budget"

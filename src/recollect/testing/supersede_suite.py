@@ -12,13 +12,14 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.memory import Memory
 from recollect.model.values import Quote, Record
+from recollect.testing.engine import BehindSuite
 
 
 def _record(memory: Memory, id: str) -> Record:
     return memory.history(id)[-1].record
 
 
-class SupersedeSuite:
+class SupersedeSuite(BehindSuite):
     """Every engine passes this."""
 
     def test_a_new_record_takes_the_place_of_an_old_one(self, memory: Memory) -> None:
@@ -313,13 +314,13 @@ class SupersedeSuite:
         memory.documents.set("policy", "agents", {"add": "review"})
         assert agent.supersede(own.id, "Row 5.").status == "active"  # it adds nothing beside it
 
-    def test_erasing_the_old_record_erases_the_reason(self, memory: Memory) -> None:
+    def test_erasing_the_old_record_erases_the_reason(self, memory: Memory, engine: Memory) -> None:
         old = memory.remember("Row 3.")
         new = memory.supersede(old.id, "Row 4.", reason="a secret reason")
         memory.erase(old.id)
         assert _record(memory, new.id).text == "Row 4."
         assert all("secret" not in repr(one) for one in memory.events())
-        memory.rebuild()
+        engine.rebuild()
         assert memory.verify().ok
         assert [record.id for record in memory.list()] == [new.id]
 

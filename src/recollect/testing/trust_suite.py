@@ -13,10 +13,11 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Quote, Record
+from recollect.testing.engine import BehindSuite
 from recollect.testing.lineage_suite import LineageSuite
 
 
-class TrustSuite(LineageSuite):
+class TrustSuite(LineageSuite, BehindSuite):
     """Every engine passes this."""
 
     @pytest.fixture
@@ -269,7 +270,7 @@ class TrustSuite(LineageSuite):
         with pytest.raises(Conflict):
             memory.scoped(user="alice", origin="agent").remember("mine", idempotency_key="req")
 
-    def test_ids_of_other_users_reveal_nothing(self, memory: Memory) -> None:
+    def test_ids_of_other_users_reveal_nothing(self, memory: Memory, engine: Memory) -> None:
         alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
         record = alice.remember("the same words", id="r")
         alice.observe("hello", id="e")
@@ -285,11 +286,12 @@ class TrustSuite(LineageSuite):
                 bob.list(after=id)
             with pytest.raises(NotFound):
                 bob.unlink(id, mine.id)
-        for whole in (bob.backup, bob.rebuild, bob.digest, bob.status, bob.accept_loss):
+        his = engine.scoped(user="bob")
+        for whole in (his.backup, his.rebuild, bob.digest, bob.status, his.accept_loss):
             with pytest.raises(Forbidden):
                 whole()
         with pytest.raises(Forbidden):
-            memory.scoped(origin="agent").backup()
+            engine.scoped(origin="agent").backup()
 
     def test_unverified_words_do_not_carry_a_trusted_record(self, memory: Memory) -> None:
         (tool,) = memory.observe("pay to 999", role="tool")

@@ -6,13 +6,16 @@ import pytest
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
+from recollect.testing.engine import BehindSuite
 from recollect.testing.rebuilding import rebuilt_digest
 
 
-class UpkeepSuite:
+class UpkeepSuite(BehindSuite):
     """What is erased is gone, and the rest can be verified."""
 
-    def test_erasing_removes_a_record_and_its_own_sources(self, memory: Memory) -> None:
+    def test_erasing_removes_a_record_and_its_own_sources(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         (own,) = memory.observe("canary one")
         (shared,) = memory.observe("canary two")
         record = memory.remember("canary", evidence=[own.id, shared.id], idempotency_key="req")
@@ -41,7 +44,7 @@ class UpkeepSuite:
         with pytest.raises(NotFound):
             memory.erase(record.id)
         digest = memory.digest()
-        assert rebuilt_digest(memory) == digest
+        assert rebuilt_digest(engine) == digest
 
     def test_sources_can_outlive_an_erasure(self, memory: Memory) -> None:
         (episode,) = memory.observe("words")
@@ -50,16 +53,16 @@ class UpkeepSuite:
         assert (report.episodes, report.kept) == ((), (episode.id,))
         assert memory.erase(episode.id).events == (episode.seq,)
 
-    def test_verify_and_rebuild_tell_progress(self, memory: Memory) -> None:
-        memory.remember("words")
+    def test_verify_and_rebuild_tell_progress(self, engine: Memory) -> None:
+        engine.remember("words")
         told: list[tuple[int, int]] = []
-        assert memory.verify(lambda done, total: told.append((done, total))).events == 2
+        assert engine.verify(lambda done, total: told.append((done, total))).events == 2
         assert told[-1][0] == told[-1][1]
         told.clear()
-        assert memory.verify(lambda done, total: told.append((done, total)), deep=True).ok
+        assert engine.verify(lambda done, total: told.append((done, total)), deep=True).ok
         assert told[-1][0] == told[-1][1]
         assert told == sorted(told)
-        assert memory.rebuild(lambda done, total: told.append((done, total))).events == 2
+        assert engine.rebuild(lambda done, total: told.append((done, total))).events == 2
 
     def test_status_counts(self, memory: Memory) -> None:
         (episode,) = memory.observe("said")
@@ -95,9 +98,9 @@ class UpkeepSuite:
         seen = memory.status()
         assert (seen.records, seen.episodes, seen.shadowed) == (1, 0, 0)
 
-    def test_only_a_person_accepts_a_loss(self, memory: Memory) -> None:
+    def test_only_a_person_accepts_a_loss(self, engine: Memory) -> None:
         with pytest.raises(Forbidden):
-            memory.scoped(origin="agent").accept_loss()
+            engine.scoped(origin="agent").accept_loss()
 
     def test_a_ledger_is_compared_with_an_anchor(self, memory: Memory) -> None:
         memory.remember("one")

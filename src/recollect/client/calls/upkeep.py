@@ -22,7 +22,6 @@ from recollect.model.values import (
     Proof,
     Rebuilt,
     Sealed,
-    Verification,
 )
 
 
@@ -32,38 +31,6 @@ class Upkeep(Calls):
     def digest(self) -> str:
         """The state digest: equal digests mean the same records, episodes, links and history."""
         answer: str = self._do("digest", str, {}, inside="digest")
-        return answer
-
-    def verify(
-        self,
-        progress: Progress | None = None,
-        *,
-        deep: bool = False,
-        anchor: str | None = None,
-    ) -> Verification:
-        """Check every line of the ledger and its segments: hashes, neighbours, the last seal.
-
-        Args:
-            progress: Called with the bytes done and the bytes in all.
-            deep: Also fold the whole ledger again, compare the result with the index row by row
-                and word by word, and run the engine's own check.
-            anchor: Something that was kept elsewhere: ``SEQ:HASH``, the ``anchor`` of an earlier
-                verification, or a signed checkpoint, as its text or the name of its file. It
-                detects a ledger that was replaced, rewritten or cut, which is consistent in
-                itself.
-
-        Returns:
-            Whether the ledger is consistent; if not, the first event that is wrong, and why. It is
-            ``anchored`` if it agrees with the anchor, with the last checkpoint that this person's
-            keys know, or with one that a witness has cosigned.
-
-        Raises:
-            InvalidInput: The anchor could not be parsed.
-            IntegrityError: The checkpoint is of another ledger, or no known key signed it.
-        """
-        answer: Verification = self._do(
-            "verify", Verification, {"deep": deep, "anchor": anchor}, flags=("deep",)
-        )
         return answer
 
     def check_certificate(self, certificate: str) -> Certified:

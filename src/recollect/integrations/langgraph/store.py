@@ -38,7 +38,7 @@ from recollect.integrations.langgraph.items import Stored
 from recollect.integrations.langgraph.match import Namespace
 from recollect.integrations.trust import lowered
 from recollect.memory import Batch, Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle import clock_of
 from recollect.model.events import Trust
 from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
 from recollect.model.validate import Json
@@ -275,7 +275,7 @@ class RecollectStore(BaseStore):
 
     def _refresh(self, touched: list[Stored]) -> None:
         """Extends the items that were read: together if possible, else one by one."""
-        now = datetime.fromisoformat(handle_of(self.memory).now())
+        now = datetime.fromisoformat(clock_of(self.memory)[0])
         due = [item for item in touched if _gains(item, now)]
         if not due:
             return

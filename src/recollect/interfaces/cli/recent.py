@@ -17,7 +17,7 @@ from recollect.interfaces.cli.both import Of
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle import clock_of
 from recollect.model.instants import Moment
 from recollect.model.values import Episode, Overview, Record, Value
 from recollect.recall.times import ALWAYS, span_of
@@ -131,8 +131,7 @@ def _when(memory: Memory, given: str | None, option: str) -> Moment | None:
     """An instant, or the first one of a time in words."""
     if given is None:
         return None
-    handle = handle_of(memory)
-    span, rest = span_of(f"since {given}", handle.now(), handle.actor.tz_minutes)
+    span, rest = span_of(f"since {given}", *clock_of(memory))
     if span != ALWAYS and span.since is not None and not rest.strip():
         return span.since
     try:
