@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from benchmarks import service_telemetry
 from benchmarks.machine import commit, machine
 from benchmarks.report import Aim
 from benchmarks.service import clients, starts, traffic
@@ -26,6 +27,8 @@ AIMS: Final = (
     Aim("http_write_ratio", "remember over HTTP, over 16 tasks in process", 0.80),
     Aim("http_recall_ratio", "recall over HTTP, over 16 tasks in process", 0.90),
     Aim("client_ratio", "remember of the client, over ready bytes", 0.75),
+    Aim("telemetry_ratio", "with figures and log lines, over none", 0.95),
+    Aim("spans_ratio", "with spans that are sent too, over none", 0.85),
     Aim("first_answer_ratio", "first answer, over bare uvicorn", 2.0, is_cost=True),
     Aim("client_import_ratio", "import recollect.client, over bare Python", 6.0, is_cost=True),
 )
@@ -34,6 +37,8 @@ _MEASURES: Final[dict[str, Callable[[Path, Sizes], Paired]]] = {
     "http_write_ratio": traffic.write,
     "http_recall_ratio": traffic.recall,
     "client_ratio": clients.client,
+    "telemetry_ratio": service_telemetry.metrics_and_log,
+    "spans_ratio": service_telemetry.spans,
     "first_answer_ratio": starts.first_answer,
     "client_import_ratio": starts.imported,
 }

@@ -16,6 +16,8 @@ from recollect.store.seam import Seam
 
 _CURRENT: Final[ContextVar[Any]] = ContextVar("span", default=None)
 _PATH: Final = "/v1/traces"
+# A sync is most of its append, and a wait for a connection is mostly none; figures have both.
+_STAGES: Final = frozenset({"append", "fold", "recall.legs", "recall.rank", "recall.pack"})
 
 
 def check_installed() -> None:
@@ -66,9 +68,13 @@ class Spans:
 
     def end(self, span: Any, route: str, method: str, status: int) -> None:
         """Ends the span of a request."""
-        span.set_attribute("http.route", route)
-        span.set_attribute("http.request.method", method)
-        span.set_attribute("http.response.status_code", status)
+        span.set_attributes(
+            {
+                "http.route": route,
+                "http.request.method": method,
+                "http.response.status_code": status,
+            }
+        )
         span.end()
 
     def took(self, stage: Stage, seconds: float) -> None:
@@ -76,7 +82,7 @@ class Spans:
 
         An append for several requests stands under the one that wrote it.
         """
-        context = _CURRENT.get()
+        context = _CURRENT.get() if stage in _STAGES else None
         if context is None:
             return
         end = self._seam.now_ns()

@@ -43,9 +43,8 @@ def told_as(asked: Telling) -> Iterator[Told | None]:
 
             tracing.check_installed()
             spans = tracing.Spans(asked.traces, REAL)
-        if asked.log_requests:
-            stack.callback(telemetry.lines_to_stderr())
-        told = telemetry.Told(metrics=metrics, spans=spans, log=asked.log_requests)
+        log = telemetry.to_stderr if asked.log_requests else None
+        told = telemetry.Told(metrics=metrics, spans=spans, log=log)
         told.begin()
         stack.callback(told.end)
         yield told

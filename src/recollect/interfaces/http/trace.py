@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from recollect.store.seam import Seam
-
 HEADER: Final = b"traceparent"
 _FORM: Final = re.compile(b"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
@@ -37,9 +35,9 @@ def parsed(value: bytes | None) -> Trace | None:
     return trace if trace.trace_id and trace.span_id else None
 
 
-def begun(caller: Trace | None, seam: Seam) -> Trace:
-    """The place of a request, in the caller's trace or in one of its own."""
-    span_id = int.from_bytes(seam.random(8)) or 1
+def begun(caller: Trace | None, chance: bytes) -> Trace:
+    """The place of a request, in the caller's trace or in one of its own; 24 random bytes."""
+    span_id = int.from_bytes(chance[:8]) or 1
     if caller is not None:
         return Trace(caller.trace_id, span_id, caller.flags)
-    return Trace(int.from_bytes(seam.random(16)) or 1, span_id)
+    return Trace(int.from_bytes(chance[8:24]) or 1, span_id)
