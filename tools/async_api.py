@@ -41,6 +41,7 @@ GROUPS: Final = {
     "branches": ("Branches", "Branches"),
     "pages": ("Pages", "Pages"),
     "tokens": ("Tokens", "Tokens"),
+    "jobs": ("Jobs", "Jobs"),
 }
 # What a memory has as a property, each with calls of its own.
 PARTS: Final = (

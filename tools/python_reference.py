@@ -23,6 +23,7 @@ from recollect.memory.correcting import Correcting
 from recollect.memory.documents import Documents
 from recollect.memory.exchanging import Exchanging
 from recollect.memory.frames import Frames
+from recollect.memory.jobs import Jobs
 from recollect.memory.leaving import Leaving
 from recollect.memory.linking import Linking
 from recollect.memory.pages import Pages
@@ -68,6 +69,7 @@ _GROUPS: Final = (
     ("Batch", "batch", Batch),
     ("Store", "store", Store),
     ("Tokens", "store.tokens", Tokens),
+    ("Jobs", "store.jobs", Jobs),
 )
 _VALUES_HEAD: Final = """\
 ## Values

@@ -42,6 +42,7 @@ def _serve_http(
     streams: int | None,
     streams_per_token: int | None,
     mcp: bool,
+    work: bool,
     **telling: Any,
 ) -> None:
     from recollect.interfaces.http.serve import serve
@@ -50,6 +51,7 @@ def _serve_http(
     serve(
         store=store, port=port, hostnames=hostnames, mcp=_mcp() if mcp else None,
         streams=streams, streams_per_token=streams_per_token, telling=Telling(**telling),
+        work=work,
     )  # fmt: skip
 
 

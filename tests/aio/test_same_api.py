@@ -17,6 +17,7 @@ from recollect.aio import (
     AsyncBranches,
     AsyncDocuments,
     AsyncFrames,
+    AsyncJobs,
     AsyncPages,
     AsyncReceipts,
     AsyncReview,
@@ -27,6 +28,7 @@ from recollect.aio import (
 from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames
+from recollect.memory.jobs import Jobs
 from recollect.memory.pages import Pages
 from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
@@ -49,6 +51,7 @@ NOT_ASYNC = {
     "scope",
     "trust",
     "tokens",
+    "jobs",
     "entered",
     "scoped",
     "where",
@@ -69,6 +72,7 @@ CLASSES = [
     (Branches, AsyncBranches),
     (Pages, AsyncPages),
     (Tokens, AsyncTokens),
+    (Jobs, AsyncJobs),
 ]
 
 
@@ -85,7 +89,9 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    groups = "Branches|Documents|Frames|Memory|Pages|Receipts|Review|Rules|Sessions|Store|Tokens"
+    groups = (
+        "Branches|Documents|Frames|Jobs|Memory|Pages|Receipts|Review|Rules|Sessions|Store|Tokens"
+    )
     return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
 
 

@@ -62,7 +62,7 @@ def test_what_is_due_is_run_in_the_foreground(store: Shell) -> None:
     store.run("rule", "set", "facts", "--every", "2")
     store.run("observe", "one")
     idle = store.run("admin", "work", "--once")
-    assert (idle.code, idle.out, idle.err) == (0, "", "No rule is due.\n")
+    assert (idle.code, idle.out, idle.err) == (0, "", "No rule is due, and no job waits.\n")
     store.run("observe", "two")
     ran = store.run("admin", "work", "--once")
     assert ran.out == "facts: looked at 2 episodes, applied 2\n"

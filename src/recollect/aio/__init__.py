@@ -25,6 +25,7 @@ Handles do not belong to an event loop and may be shared by several. After a for
 from recollect.aio.branches import AsyncBranches
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.frames import AsyncFrames
+from recollect.aio.jobs import AsyncJobs
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.pages import AsyncPages
 from recollect.aio.receipts import AsyncReceipts
@@ -39,6 +40,7 @@ __all__ = [
     "AsyncBranches",
     "AsyncDocuments",
     "AsyncFrames",
+    "AsyncJobs",
     "AsyncMemory",
     "AsyncPages",
     "AsyncReceipts",

@@ -11,6 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from recollect.aio.jobs import AsyncJobs
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.tokens import AsyncTokens
 from recollect.aio.workers import Workers
@@ -67,6 +68,11 @@ class AsyncStore:
     def tokens(self) -> AsyncTokens:
         """The tokens that open memories of this store."""
         return AsyncTokens(self._store.tokens, self._workers)
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """The background work in memories of this store."""
+        return AsyncJobs(self._store.jobs, self._workers)
 
     async def spaces(self) -> list[str]:
         """The names of the memories that exist here."""

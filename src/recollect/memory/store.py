@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from msgspec import structs
 
@@ -27,6 +27,9 @@ from recollect.places.moving import move_if_needed
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
 from recollect.store.tokens import given_token
+
+if TYPE_CHECKING:  # loaded only if there is work
+    from recollect.memory.jobs import Jobs
 
 
 class Store:
@@ -124,6 +127,13 @@ class Store:
     def tokens(self) -> Tokens:
         """The tokens that open memories of this store."""
         return Tokens(self._backend.tokens, self._seam)
+
+    @property
+    def jobs(self) -> Jobs:
+        """The background work in memories of this store."""
+        from recollect.memory.jobs import Jobs
+
+        return Jobs(self._backend.jobs, self.space, self._seam)
 
     def spaces(self) -> list[str]:
         """The names of the memories that exist here."""

@@ -81,6 +81,8 @@ _CARE: Final = {
     "policy": "policy",
     "rule": "",
     "consolidate": "rules",
+    "job": "",
+    "schedule": "",
     "frame": "",
     "session": "",
     "page": "",
@@ -101,7 +103,7 @@ _ADMIN: Final = {
     "vacuum": "admin",
     "drop-space": "drop",
     "dropped": "drop",
-    "work": "rules",
+    "work": "jobs",
     "key": "",
     "witness": "",
     "token": "",
@@ -145,6 +147,17 @@ _PAGE: Final = {
     "condense": "page_care",
     "care": "page_care",
     "limits": "page_care",
+}
+_JOB: Final = {
+    "ask": "jobs",
+    "list": "jobs:list_all",
+    "show": "jobs",
+    "cancel": "jobs",
+}
+_SCHEDULE: Final = {
+    "set": "jobs:set_schedule",
+    "list": "jobs:list_schedules",
+    "drop": "jobs:drop_schedule",
 }
 _KEY: Final = {
     "create": "keys",
@@ -291,6 +304,18 @@ class RuleVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _RULE}
 
 
+class JobVerbs(Verbs):
+    """The verbs about background work."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _JOB}
+
+
+class ScheduleVerbs(Verbs):
+    """The verbs about work that is asked for again and again."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _SCHEDULE}
+
+
 class PageVerbs(Verbs):
     """The verbs about pages."""
 
@@ -305,6 +330,8 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
         "",
     ),
     "rule": (RuleVerbs, "Set, list, show and drop rules.", ""),
+    "job": (JobVerbs, "Ask for background work, and see what became of it.", ""),
+    "schedule": (ScheduleVerbs, "Set, list and drop when work is asked for again and again.", ""),
     "branch": (BranchVerbs, "Open, compare, merge and close branches.", ""),
     "session": (SessionVerbs, "Open, close and list sessions.", ""),
     "page": (PageVerbs, "List, show, render and care for Markdown pages.", ""),

@@ -1,4 +1,4 @@
-"""The verbs about rules: setting one, running one, and running those that are due.
+"""The verbs about rules: setting one and running one.
 
 Responsible for showing rules and passes. Leaves checking and running them to the memory.
 Invariant: nothing runs but in the foreground, and Ctrl-C ends it between two commands.
@@ -6,11 +6,9 @@ Invariant: nothing runs but in the foreground, and Ctrl-C ends it between two co
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from recollect import compose, config
 from recollect.errors import (
     ConfigError,
     Conflict,
@@ -24,11 +22,10 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
+from recollect.memory.working import proposer_of
 from recollect.model.counts import counted
 from recollect.model.values import Derived, Pass, Rule
-from recollect.propose.port import Proposer
 
-_POLL_S: Final = 15.0  # at most this long after a rule is due
 _SHOWN_MAX_COUNT: Final = 20
 _OF_A_RULE: Final = (Conflict, Forbidden, InvalidInput, NotFound, ConfigError, Unavailable)
 
@@ -51,7 +48,6 @@ FromStart = Annotated[bool, Option("--from-start", help="Look at every episode a
 EraseIt = Annotated[bool, Option("--erase", help="Delete every byte of it permanently.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Show what it would do, and write nothing.")]
 AtMost = Annotated[int | None, Option("--limit", metavar="N", help="At most so many episodes.")]
-Once = Annotated[bool, Option("--once", help="Run what is due now, then end.")]
 
 
 @verb
@@ -113,7 +109,7 @@ def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> 
 def consolidate(call: Call, rule: RuleName, dry_run: DryRun = False, limit: AtMost = None) -> None:
     """Run a rule, which turns episodes into records."""
     with call.memory() as memory, call.progress("Looking at episodes") as tick:
-        proposer = _proposer(memory.rules.get(rule))
+        proposer = proposer_of(memory.rules.get(rule))
         done = memory.consolidate(
             rule, dry_run=dry_run, limit=limit, proposer=proposer, progress=tick
         )
@@ -122,48 +118,16 @@ def consolidate(call: Call, rule: RuleName, dry_run: DryRun = False, limit: AtMo
         plain.next_step("recollect review")
 
 
-@verb
-def work(call: Call, once: Once = False) -> None:
-    """Run the rules that are due, in the foreground, until Ctrl-C."""
-    pause = threading.Event()
-    with call.memory() as memory:
-        if not once:
-            call.note("Running rules as they become due. Ctrl-C ends it.")
-        try:
-            while True:
-                _run_due(call, memory, once=once)
-                if once:
-                    return
-                pause.wait(_POLL_S)
-        except KeyboardInterrupt:
-            return
-
-
-def _run_due(call: Call, memory: Memory, *, once: bool) -> None:
+def run_due(call: Call, memory: Memory) -> int:
     """Runs each rule that is due; one that is refused does not stop the others."""
     due = memory.rules.due()
-    if once and not due:
-        call.note("No rule is due.")
     for rule in due:
         try:
-            done = memory.consolidate(rule.name, proposer=_proposer(rule))
+            done = memory.consolidate(rule.name, proposer=proposer_of(rule))
             call.answer(done, lambda done: plain.say(_summary(done)))
         except _OF_A_RULE as error:
             call.note(f"{rule.name}: {error}")
-
-
-def _proposer(rule: Rule) -> Proposer | None:
-    """The proposer of the environment, if a rule asks one."""
-    if not rule.propose:
-        return None
-    found = config.proposer()
-    if found is None:
-        raise ConfigError(
-            f"the rule {rule.name!r} asks a proposer, and none is set",
-            hint=f"set {config.PROPOSER_VARIABLE}=https://HOST/v1#MODEL, which gets the texts, "
-            f"and its key in {config.PROPOSER_KEY_VARIABLE}",
-        )
-    return compose.proposer(found)
+    return len(due)
 
 
 def _listed(found: Sequence[Rule]) -> None:

@@ -64,6 +64,9 @@ Traces = Annotated[
     str | None,
     Option(metavar="URL", help="Send spans to this OpenTelemetry collector (OTLP over HTTP)."),
 ]
+Work = Annotated[
+    bool, Option("--work", help="Also do the jobs of this store, as `recollect admin work` does.")
+]
 
 
 @verb
@@ -78,6 +81,7 @@ def serve(
     metrics_port: MetricsPort = None,
     log_requests: LogRequests = False,
     traces: Traces = None,
+    work: Work = False,
 ) -> None:
     """Serve the memories of this store over HTTP; every request needs a token."""
     start = (call.start or {}).get("http")
@@ -90,4 +94,5 @@ def serve(
         store=call.store, port=port, hostnames=hostname or (), mcp=not no_mcp,
         streams=streams, streams_per_token=streams_per_token,
         metrics=metrics, metrics_port=metrics_port, log_requests=log_requests, traces=traces,
+        work=work,
     )  # fmt: skip

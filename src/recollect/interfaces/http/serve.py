@@ -33,12 +33,14 @@ def serve(
     streams: int | None = None,
     streams_per_token: int | None = None,
     telling: Telling | None = None,
+    work: bool = False,
 ) -> None:
     """Serves a store until a signal ends it; assistants too, if ``mcp`` speaks with them."""
     _check_installed()
     from recollect.interfaces.http.app import App
     from recollect.interfaces.http.feed import STREAMS, Streams
     from recollect.interfaces.http.gate import Gate
+    from recollect.interfaces.http.working import working
 
     allowed, connections = _room(streams, STREAMS.most)
     per_token = min(allowed, streams_per_token or STREAMS.most_per_token)
@@ -57,10 +59,11 @@ def serve(
             opened, Gate(hosts), mcp=mcp, metrics=told.metrics if told else None,
             streams=Streams(allowed, per_token),
         )  # fmt: skip
-        serving.serve(
-            told.about(app) if told else app, listening,
-            grace_s=_GRACE_S, drain=app.drain, connections=connections,
-        )  # fmt: skip
+        with working(opened, is_asked=work, grace_s=_GRACE_S):
+            serving.serve(
+                told.about(app) if told else app, listening,
+                grace_s=_GRACE_S, drain=app.drain, connections=connections,
+            )  # fmt: skip
 
 
 def _room(asked: int | None, most: int) -> tuple[int, int]:
