@@ -1584,6 +1584,102 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/spaces/{space}/jobs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The jobs of this memory, newest first.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["list_jobs"];
+        readonly put?: never;
+        /**
+         * Ask for a pass over this memory; a worker does it.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["ask_job"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/jobs/{job}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What became of a job.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_job"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End a job that waits or runs.
+         * @description Needs the verb `write`.
+         */
+        readonly delete: operations["cancel_job"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/schedules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The schedules of this memory.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["list_schedules"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/schedules/{kind}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The schedule of one kind of pass.
+         * @description Needs the verb `read`.
+         */
+        readonly get: operations["get_schedule"];
+        /**
+         * Set when a pass is asked for again and again; needs a person.
+         * @description Needs the verb `write`.
+         */
+        readonly put: operations["set_schedule"];
+        readonly post?: never;
+        /**
+         * Remove a schedule; needs a person.
+         * @description Needs the verb `write`.
+         */
+        readonly delete: operations["drop_schedule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/spaces": {
         readonly parameters: {
             readonly query?: never;
@@ -3272,6 +3368,67 @@ export interface components {
             readonly about?: string;
             readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
             readonly reason?: string;
+        };
+        /**
+         * Ask
+         * @description A pass to ask for.
+         */
+        readonly Ask: {
+            /** @enum {unknown} */
+            readonly kind: "checkpoint" | "consolidate" | "curate" | "embed" | "rebuild" | "retain" | "seal" | "verify";
+            readonly params?: Record<string, unknown>;
+            /** @description An instant or a date, ISO 8601. */
+            readonly due?: string;
+        };
+        /**
+         * Job
+         * @description One pass over a memory that was asked for.
+         */
+        readonly Job: {
+            readonly id: number;
+            readonly space: string;
+            /** @enum {unknown} */
+            readonly kind: "checkpoint" | "consolidate" | "curate" | "embed" | "rebuild" | "retain" | "seal" | "verify";
+            readonly params: {
+                readonly [key: string]: unknown;
+            };
+            /** @enum {unknown} */
+            readonly state: "cancelled" | "done" | "failed" | "running" | "waiting";
+            readonly asked_by: number | null;
+            /** @enum {unknown} */
+            readonly origin: "agent" | "person" | "unverified";
+            readonly asked_at: string;
+            readonly due_at: string;
+            readonly lease_until: string | null;
+            readonly attempts: number;
+            readonly done: number;
+            readonly total: number;
+            readonly error: string | null;
+        };
+        /**
+         * Schedule
+         * @description A pass that is asked for again and again, as a person set it.
+         */
+        readonly Schedule: {
+            readonly space: string;
+            /** @enum {unknown} */
+            readonly kind: "checkpoint" | "consolidate" | "curate" | "embed" | "rebuild" | "retain" | "seal" | "verify";
+            readonly params: {
+                readonly [key: string]: unknown;
+            };
+            readonly cron: string | null;
+            readonly every_s: number | null;
+            readonly set_by: number | null;
+            readonly next_at: string;
+        };
+        /**
+         * Planned
+         * @description When a pass is asked for: either cron, in UTC, or a number of seconds.
+         */
+        readonly Planned: {
+            readonly cron?: string;
+            readonly every_s?: number;
+            readonly params?: Record<string, unknown>;
         };
         /**
          * Spaces
@@ -8118,6 +8275,388 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["Erasure"];
                 };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_jobs: {
+        readonly parameters: {
+            readonly query?: {
+                readonly state?: "cancelled" | "done" | "failed" | "running" | "waiting";
+                readonly limit?: number;
+            };
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Job"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly ask_job: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Ask"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_job: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly job: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly cancel_job: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly job: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_schedules: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Schedule"][];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly get_schedule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly kind: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly set_schedule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly kind: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Planned"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly drop_schedule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly kind: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused: a problem says why. */
             readonly default: {

@@ -119,6 +119,14 @@ merge | POST | /branches/{name}/merge |  | write body
 abandon | POST | /branches/{name}/abandon |  | write body
 condense | POST | /branches/{name}/condense |  | write body
 erase_branch | POST | /branches/{name}/erase |  | write body
+ask_job | POST | /jobs |  | write body
+list_jobs | GET | /jobs | state limit |
+get_job | GET | /jobs/{job} |  |
+cancel_job | DELETE | /jobs/{job} |  | write
+list_schedules | GET | /schedules |  |
+get_schedule | GET | /schedules/{kind} |  |
+set_schedule | PUT | /schedules/{kind} |  | write body
+drop_schedule | DELETE | /schedules/{kind} |  | write
 """
 
 
