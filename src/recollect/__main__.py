@@ -34,25 +34,11 @@ def _serve_mcp(
     serve(store=store, space=space, folder=folder, tools=tools, http=http, port=port)
 
 
-def _serve_http(
-    *,
-    store: str | None,
-    port: int,
-    hostnames: Sequence[str],
-    streams: int | None,
-    streams_per_token: int | None,
-    mcp: bool,
-    work: bool,
-    **telling: Any,
-) -> None:
+def _serve_http(*, mcp: bool, **options: Any) -> object:
     from recollect.interfaces.http.serve import serve
-    from recollect.interfaces.http.telling import Telling
 
-    serve(
-        store=store, port=port, hostnames=hostnames, mcp=_mcp() if mcp else None,
-        streams=streams, streams_per_token=streams_per_token, telling=Telling(**telling),
-        work=work,
-    )  # fmt: skip
+    speaks = _mcp() if mcp and options.get("mode") == "serve" else None
+    return serve(mcp=speaks, **options)
 
 
 def _mcp() -> OverHttp | None:

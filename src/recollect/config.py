@@ -162,10 +162,7 @@ def load(
 
 
 def _settings(
-    found: _Location,
-    embedder: str,
-    variables: Mapping[str, str],
-    known_in: Path | None = None,
+    found: _Location, embedder: str, variables: Mapping[str, str], known_in: Path | None = None
 ) -> Settings:
     """All settings of a place."""
     place = found.where
@@ -189,10 +186,7 @@ def _settings(
 
 
 def _find(
-    where: str | os.PathLike[str] | None,
-    variables: Mapping[str, str],
-    start: Path | None,
-    home: Path | None,
+    where: Where, variables: Mapping[str, str], start: Path | None, home: Path | None
 ) -> _Location:
     """The place, and how it was found."""
     if where is not None:
@@ -287,6 +281,11 @@ def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:
     """The token that HTTP clients must send, if one is set."""
     variables = os.environ if environment is None else environment
     return variables.get(MCP_TOKEN_VARIABLE) or None
+
+
+def own_variables() -> dict[str, str]:
+    """Every variable of the environment with this program's prefix."""
+    return {name: text for name, text in os.environ.items() if name.startswith("RECOLLECT_")}
 
 
 def config_home(

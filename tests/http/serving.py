@@ -13,7 +13,7 @@ import msgspec
 import uvicorn
 
 from recollect import Store
-from recollect.interfaces.http.app import App
+from recollect.interfaces.http.app import App, Rules
 from recollect.interfaces.http.feed import STREAMS, Streams
 from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.mcp_port import Speaks
@@ -82,12 +82,13 @@ def served(
     streams: Streams = STREAMS,
     mcp: Speaks | None = None,
     around: Callable[[App], Any] = lambda app: app,
+    rules: Rules | None = None,
 ) -> Iterator[int]:
     """The port of a service while it runs."""
     with listen(port) as listening:
         port = listening.getsockname()[1]
         gate = Gate([f"127.0.0.1:{port}"], in_work_max_count=in_work_max_count)
-        app = App(store, gate, body_max_s=body_max_s, streams=streams, mcp=mcp)
+        app = App(store, gate, body_max_s=body_max_s, streams=streams, mcp=mcp, rules=rules)
         config = uvicorn.Config(
             around(app),
             http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,

@@ -34,7 +34,7 @@ class Service:
             self.said += line
             if line.startswith("Try:"):
                 break
-        found = re.search("http://127[^ \n]+", self.said)
+        found = re.search("https?://127[^ \n]+", self.said)
         assert found, self.said
         self.url = found[0]
         token = re.search("rct_[A-Za-z0-9_-]{20,}", self.said)

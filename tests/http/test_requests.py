@@ -128,6 +128,7 @@ HOST = (b"host", b"localhost:7357")
         [HOST, (b"origin", b"http://evil.example")],
         [HOST, (b"origin", b"null")],
         [HOST, (b"idempotency-key", b"a"), (b"idempotency-key", b"b")],
+        [HOST, (b"x-unknown", b"a"), (b"X-Unknown", b"a")],
     ],
 )
 def test_the_gate_refuses_what_is_doubled_or_unknown(headers: list[tuple[bytes, bytes]]) -> None:
@@ -138,6 +139,7 @@ def test_the_gate_refuses_what_is_doubled_or_unknown(headers: list[tuple[bytes, 
 def test_the_gate_passes_its_own_origin() -> None:
     found = Gate(["localhost:7357"]).headers([HOST, (b"Origin", b"http://localhost:7357")])
     assert found["host"] == "localhost:7357"
+    Gate(["localhost:7357"]).headers([HOST, (b"via", b"a"), (b"via", b"b")])  # a list
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,24 @@
-"""Listening on loopback, and answering until told to stop.
+"""Listening, and answering until told to stop.
 
-Responsible for a socket on 127.0.0.1 only and for how uvicorn runs. Leaves access to ``web.guard``
-and slow or idle clients to ``web.connections``. Invariant: nothing listens on another address.
+Responsible for sockets and for how uvicorn runs. Leaves access to ``web.guard`` and
+``interfaces.http.gate``, and slow or idle clients to ``web.connections``. Invariant: it listens on
+this machine alone, unless another address is named.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Self
 
 from recollect.errors import Unavailable
+from recollect.store.seam import REAL, Seam
 from recollect.web.guard import App
 
 ADDRESS: Final = "127.0.0.1"
@@ -23,13 +27,14 @@ _GRACE_S: Final = 3
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-def listen(port: int) -> socket.socket:
-    """A socket on loopback; port 0 takes a free one."""
+def listen(port: int, host: str = ADDRESS) -> socket.socket:
+    """A socket, on loopback by default; port 0 takes a free one."""
     # With the protocol named, asyncio sends small answers at once (TCP_NODELAY).
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((ADDRESS, port))
+        listening.bind((host, port))
         listening.listen(_BACKLOG_MAX_COUNT)
     except OSError as error:
         listening.close()
@@ -39,6 +44,40 @@ def listen(port: int) -> socket.socket:
     return listening
 
 
+@contextmanager
+def listen_unix(path: Path, seam: Seam = REAL) -> Iterator[socket.socket]:
+    """A socket with a name in a folder, for this account alone; its name goes when it ends."""
+    if _is_left(path):
+        seam.unlink(path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        try:
+            before = os.umask(0o177)
+            try:
+                listening.bind(str(path))
+            finally:
+                os.umask(before)
+            listening.listen(_BACKLOG_MAX_COUNT)
+        except OSError as error:
+            raise Unavailable(
+                f"could not listen on {path}: {error.strerror}", hint="name another with --unix"
+            ) from error
+        yield listening
+        with suppress(OSError):
+            seam.unlink(path)
+
+
+def _is_left(path: Path) -> bool:
+    """True for a socket that nobody listens on any more."""
+    if not path.is_socket():
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        try:
+            asking.connect(str(path))
+        except OSError:
+            return True
+    return False
+
+
 def serve(
     app: App,
     listening: socket.socket,
@@ -46,12 +85,16 @@ def serve(
     grace_s: int = _GRACE_S,
     drain: Callable[[], None] | None = None,
     connections: int | None = None,
+    tls: tuple[str, str] | None = None,
+    leave: Callable[[], None] | None = None,
+    delay_s: float = 0,
 ) -> None:
     """Answers on the socket until SIGINT or SIGTERM; then requests in work get ``grace_s`` to end.
 
-    ``drain`` is called when the signal comes; ``connections`` is the most at a time.
+    When the signal comes, ``leave`` is called, and ``delay_s`` later ``drain``. ``connections`` is
+    the most at a time, and ``tls`` the files of a certificate and its key.
     """
-    with _Stopping(drain) as stopping:  # first: what follows takes a while to load
+    with _Stopping(drain, leave, delay_s) as stopping:  # first: what follows takes a while to load
         import uvicorn
 
         from recollect.web import repeats
@@ -77,6 +120,8 @@ def serve(
             server_header=False,
             lifespan="on",
             timeout_graceful_shutdown=grace_s,
+            ssl_certfile=None if tls is None else tls[0],
+            ssl_keyfile=None if tls is None else tls[1],
         )
         server = Server(config)
         stopping.tell(server.handle_exit)
@@ -86,10 +131,18 @@ def serve(
 class _Stopping:
     """Takes the signals that end a server, from before it starts: none is lost, none kills it."""
 
-    def __init__(self, drain: Callable[[], None] | None) -> None:
+    def __init__(
+        self,
+        drain: Callable[[], None] | None,
+        leave: Callable[[], None] | None = None,
+        delay_s: float = 0,
+    ) -> None:
         self._drain = drain
+        self._leave = leave
+        self._delay_s = delay_s
         self._stop: Callable[[int, FrameType | None], None] | None = None
         self._asked: int | None = None
+        self._timer: threading.Timer | None = None
         self._before: dict[int, Any] = {}
 
     def tell(self, stop: Callable[[int, FrameType | None], None]) -> None:
@@ -99,11 +152,21 @@ class _Stopping:
             stop(self._asked, None)
 
     def _came(self, number: int, frame: FrameType | None) -> None:
+        if self._leave is not None:
+            self._leave()
+        if self._delay_s and self._timer is None:  # a second signal does not wait
+            self._timer = threading.Timer(self._delay_s, self._end, (number,))
+            self._timer.daemon = True
+            self._timer.start()
+            return
+        self._end(number)
+
+    def _end(self, number: int) -> None:
         self._asked = number
         if self._drain is not None:
             self._drain()
         if self._stop is not None:
-            self._stop(number, frame)
+            self._stop(number, None)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # others get no signals

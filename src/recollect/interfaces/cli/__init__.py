@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(
-    argv: Sequence[str] | None = None, *, start: Mapping[str, Callable[..., None]] | None = None
+    argv: Sequence[str] | None = None, *, start: Mapping[str, Callable[..., object]] | None = None
 ) -> int:
     """Runs one verb and returns the exit code. ``start`` maps names to interfaces verbs start."""
     given = list(sys.argv[1:] if argv is None else argv)
@@ -44,7 +44,7 @@ def main(
     return _with_typer(given, start) if code is None else code
 
 
-def _with_typer(given: list[str], start: Mapping[str, Callable[..., None]] | None) -> int:
+def _with_typer(given: list[str], start: Mapping[str, Callable[..., object]] | None) -> int:
     """Runs any verb; mistakes are explained."""
     from recollect.interfaces.cli import answer
     from recollect.interfaces.cli.declare import Exit

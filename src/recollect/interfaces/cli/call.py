@@ -50,7 +50,7 @@ class Call(msgspec.Struct, frozen=True):
     store: str | None = None
     named: str | None = None  # the space, if one was
     json: bool = False
-    start: Mapping[str, Callable[..., None]] | None = None  # other interfaces, by name
+    start: Mapping[str, Callable[..., object]] | None = None  # other interfaces, by name
 
     @property
     def space(self) -> str:

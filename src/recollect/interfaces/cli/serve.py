@@ -6,15 +6,50 @@ this module does not know the service.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from recollect.errors import Unsupported
+from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Option
 
 Port = Annotated[
-    int,
-    Option(metavar="N", min=0, max=65_535, help="The port on 127.0.0.1; 0 picks a free one."),
+    int | None,
+    Option(metavar="N", min=0, max=65_535, help="The port; 7357 by default, 0 picks a free one."),
+]
+Host = Annotated[
+    str | None,
+    Option(metavar="ADDRESS", help="Where to listen; 127.0.0.1, this machine alone, by default."),
+]
+TlsCert = Annotated[str | None, Option(metavar="FILE", help="A certificate, to serve https.")]
+TlsKey = Annotated[str | None, Option(metavar="FILE", help="The key of the certificate.")]
+RootPath = Annotated[
+    str | None, Option(metavar="PATH", help="The prefix under which a proxy has the service.")
+]
+Unix = Annotated[
+    str | None, Option(metavar="PATH", help="Listen on a socket with this name instead.")
+]
+Grace = Annotated[
+    int | None,
+    Option(metavar="S", min=0, max=3_600, help="How long requests may end on SIGTERM; 20 s."),
+]
+DrainDelay = Annotated[
+    int | None,
+    Option(
+        metavar="S", min=0, max=3_600, help="How long to answer on after SIGTERM, not ready; 0 s."
+    ),
+]
+Rate = Annotated[
+    str | None,
+    Option(
+        metavar="RATES",
+        help="How often a token may ask in a second: read=50,recall=10,write=20,admin=1; or off.",
+    ),
+]
+Strict = Annotated[bool, Option("--strict", help="Refuse changes of a record without If-Match.")]
+Check = Annotated[bool, Option("--check", help="Only ask a service that runs if it is ready.")]
+PrintConfig = Annotated[
+    bool, Option("--print-config", help="Only show each setting and where it comes from.")
 ]
 Hostnames = Annotated[
     list[str] | None,
@@ -72,9 +107,17 @@ Work = Annotated[
 @verb
 def serve(
     call: Call,
-    port: Port = 7357,
+    host: Host = None,
+    port: Port = None,
     hostname: Hostnames = None,
     no_mcp: Mcp = False,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    root_path: RootPath = None,
+    unix: Unix = None,
+    grace: Grace = None,
+    drain_delay: DrainDelay = None,
+    rate: Rate = None,
     streams: Streams = None,
     streams_per_token: StreamsPerToken = None,
     metrics: Metrics = False,
@@ -82,6 +125,9 @@ def serve(
     log_requests: LogRequests = False,
     traces: Traces = None,
     work: Work = False,
+    strict: Strict = False,
+    check: Check = False,
+    print_config: PrintConfig = False,
 ) -> None:
     """Serve the memories of this store over HTTP; every request needs a token."""
     start = (call.start or {}).get("http")
@@ -90,9 +136,20 @@ def serve(
             "this entry point cannot start the service",
             hint="run it as `recollect serve` or `python -m recollect serve`",
         )
-    start(
-        store=call.store, port=port, hostnames=hostname or (), mcp=not no_mcp,
-        streams=streams, streams_per_token=streams_per_token,
+    found: Any = start(
+        store=call.store, mode="print" if print_config else "check" if check else "serve",
+        host=host, port=port, hostname=tuple(hostname or ()), tls_cert=tls_cert, tls_key=tls_key,
+        root_path=root_path, unix=unix, grace=grace, drain_delay=drain_delay, rate=rate,
+        streams=streams, streams_per_token=streams_per_token, strict=strict, mcp=not no_mcp,
         metrics=metrics, metrics_port=metrics_port, log_requests=log_requests, traces=traces,
         work=work,
     )  # fmt: skip
+    if print_config:
+        call.answer(found, _shown)
+    elif check:
+        call.answer({"status": "ready"}, lambda _: plain.say("The service is ready"))
+
+
+def _shown(settings: list[Any]) -> None:
+    for each in settings:
+        plain.say(f"{each.name} = {plain.safe(str(each.value))}", plain.dim(f"  {each.source}"))

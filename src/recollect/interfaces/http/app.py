@@ -16,12 +16,13 @@ from contextvars import copy_context
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from recollect import __version__
 from recollect.errors import Forbidden, RecollectError
 from recollect.interfaces.http import feed, mcp_port, requests, routes
 from recollect.interfaces.http import seen as noted
-from recollect.interfaces.http.call import Answer, Call, File, past
+from recollect.interfaces.http.call import Answer, Call, File, needs_match, past
 from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.feed import STREAMS, Feed, Streams
 from recollect.interfaces.http.gate import Gate, Headers
@@ -30,7 +31,8 @@ from recollect.interfaces.http.metrics import KIND as METRICS_KIND
 from recollect.interfaces.http.metrics import Metrics
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
-from recollect.interfaces.http.routes import Route
+from recollect.interfaces.http.rates import Rates
+from recollect.interfaces.http.routes import STRICT, Route
 from recollect.interfaces.http.seen import Seen, frames
 from recollect.memory import Memory
 from recollect.memory.store import Store
@@ -64,6 +66,14 @@ class Reply(NamedTuple):
     code: str | None = None  # of the problem
 
 
+class Rules(NamedTuple):
+    """What a service allows beyond what tokens do."""
+
+    rates: Rates
+    is_strict: bool = False  # changes need If-Match
+    root_path: str = ""  # the prefix under which a proxy has the service
+
+
 class App:
     """The application that a server runs."""
 
@@ -76,10 +86,13 @@ class App:
         metrics: Metrics | None = None,
         body_max_s: float = _BODY_MAX_S,
         streams: Streams = STREAMS,
+        rules: Rules | None = None,
     ) -> None:
         self._entries = Entries(store)
         self._gate = gate
         self._mcp = mcp
+        self._rules = rules or Rules(Rates())
+        self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="http")
         self.feed = Feed(self._threads, gate, streams=streams)
@@ -87,6 +100,10 @@ class App:
         if metrics is not None:  # computed when they are read
             metrics.in_flight.set_function(lambda: gate.in_work)
             metrics.streams.set_function(lambda: self.feed.count)
+
+    def leave(self) -> None:
+        """Says that it is not ready any more; requests go on."""
+        self._gate.is_leaving = True
 
     def drain(self) -> None:
         """Refuses new requests and ends streams; requests in work go on."""
@@ -112,7 +129,7 @@ class App:
             _log.error("a request failed: %s", frames(error))
             reply = refused(Refused(500, "internal", "the service failed; its log says why"))
         if reply.status == 401 and self._mcp is not None:
-            told = mcp_port.challenge(_path(scope), scope)
+            told = mcp_port.challenge(self._path(scope), scope)
             reply = reply._replace(headers={**reply.headers, "WWW-Authenticate": told})
         seen.code = reply.code
         try:
@@ -125,7 +142,7 @@ class App:
 
     async def _reply(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> Reply | None:
         headers = self._gate.headers(scope["headers"])
-        path = _path(scope)
+        path = self._path(scope)
         opened = self._open(scope["method"], path, scope)
         if opened is not None:
             seen.route = _OPEN.get(path) or ("problems" if path[1:2] == "p" else "well_known")
@@ -143,7 +160,8 @@ class App:
             return await self._in_thread(self._figures, self._metrics, token)
         route, names = routes.find(scope["method"], path)
         seen.route, seen.space = route.name, names.get("space")
-        work = _Work(self._entries, route, names, token, headers, scope["query_string"], seen)
+        query = scope["query_string"]
+        work = _Work(self._entries, self._rules, route, names, token, headers, query, seen)
         if _is_long(headers):  # nobody without a token makes the service hold a long body
             await self._in_thread(self._entries.check, token)
         body = await self._body(receive, headers, route.body_max_bytes)
@@ -157,6 +175,9 @@ class App:
                 if route.is_write and "space" in names and reply.status < 300:
                     self.feed.wrote(names["space"])
                 return reply
+        except asyncio.CancelledError:
+            self.cut += 1
+            raise
         finally:
             self._gate.leave()
         if isinstance(asked, Reply):
@@ -171,6 +192,12 @@ class App:
         finally:
             self._entries.give_back(entry)
         return None
+
+    def _path(self, scope: Scope) -> str:
+        """The path as it was sent, nothing in it decoded; a proxy may leave its prefix on it."""
+        sent: bytes = scope["raw_path"]
+        path, root = sent.decode("latin-1"), self._rules.root_path
+        return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
         run = copy_context().run  # a span of the engine finds its request there
@@ -226,7 +253,7 @@ class App:
         if path == "/livez":
             return _json(200, {"status": "alive"})
         if path == "/readyz":
-            draining = self._gate.is_draining
+            draining = self._gate.is_draining or self._gate.is_leaving
             return _json(503 if draining else 200, {"status": "draining" if draining else "ready"})
         if path == "/version":
             return _json(200, {"name": "recollect", "version": __version__, "api": "v1"})
@@ -275,6 +302,7 @@ class _Work(NamedTuple):
     """A request with its body, to be done in a thread."""
 
     entries: Entries
+    rules: Rules
     route: Route
     names: dict[str, str]
     token: str
@@ -319,10 +347,11 @@ class _Work(NamedTuple):
 
     def _call(self, entry: Entry, raw: bytes) -> Call:
         self.seen.token_id = entry.token_id
+        self.rules.rates.take(entry.key, self.route.rate_class)
         if self.route.verb in _OF_THE_STORE and requests.narrowing(self.headers):
             raise Forbidden("a narrowed request has no rights over the whole store")
         query = requests.parameters(self.query, self.route.query)
-        return Call(
+        call = Call(
             store=entry.store,
             memory=self._memory(entry, query),
             path=self.names,
@@ -330,6 +359,9 @@ class _Work(NamedTuple):
             query=query,
             write=requests.written(self.headers),
         )
+        if self.rules.is_strict and self.route.name in STRICT:
+            needs_match(call)
+        return call
 
     def _memory(self, entry: Entry, query: Any) -> Memory | None:
         if "space" not in self.names:
@@ -342,6 +374,9 @@ class _Work(NamedTuple):
 
     def _answered(self, found: Any) -> Reply:
         answer = found if isinstance(found, Answer) else Answer(value=found)
+        if self.rules.root_path and "Location" in answer.headers:
+            place = self.rules.root_path + answer.headers["Location"]
+            answer = structs.replace(answer, headers={**answer.headers, "Location": place})
         tag, known = answer.headers.get("ETag"), self.headers.get("if-none-match", "")
         if not self.route.is_write and tag and requests.is_known(tag, known):
             return Reply(304, headers=answer.headers)
@@ -353,12 +388,6 @@ class _Work(NamedTuple):
             detail = f"the answer is longer than {_ANSWER_MAX_BYTES:,} bytes"
             raise Refused(422, "limit_exceeded", detail, hint="ask for less")
         return Reply(status, body, headers=answer.headers)
-
-
-def _path(scope: Scope) -> str:
-    """The path as it was sent: nothing in it is decoded."""
-    sent: bytes = scope["raw_path"]
-    return sent.decode("latin-1")
 
 
 def _is_long(headers: Headers) -> bool:

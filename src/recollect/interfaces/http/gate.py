@@ -2,7 +2,7 @@
 
 Responsible for the name of the service, doubled headers, the token's form, and the number of
 requests in work. Leaves what a token allows to the store. Invariant: a request without exactly one
-Host that the service knows, or with a header that matters twice, reaches no memory.
+Host that the service knows, or with a header twice that is no list, reaches no memory.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Final
 from recollect.interfaces.http.problems import Refused
 from recollect.store.tokens import PREFIX
 
-_ONCE: Final = frozenset(
+# A list, or written by every proxy on the way; any other header that comes twice is refused.
+_MANY: Final = frozenset(
     {
-        "host", "authorization", "content-length", "content-type", "origin", "idempotency-key",
-        "if-match", "if-none-match", "recollect-user", "recollect-session", "recollect-agent",
-        "recollect-origin", "recollect-subject", "recollect-branch",
+        "accept", "accept-encoding", "accept-language", "cache-control", "connection", "cookie",
+        "forwarded", "pragma", "te", "tracestate", "via", "x-forwarded-for", "x-forwarded-host",
+        "x-forwarded-proto",
     }
 )  # fmt: skip
 _TOKEN_MAX_CHARS: Final = 200
@@ -35,14 +36,15 @@ class Gate:
         self._most = in_work_max_count
         self.in_work = 0
         self.is_draining = False
+        self.is_leaving = False  # not ready any more, but still answering
 
     def headers(self, raw: Iterable[tuple[bytes, bytes]]) -> Headers:
-        """The headers of a request; Refused if one that matters is there twice."""
+        """The headers of a request; Refused if one is there twice that may not be."""
         found: dict[str, str] = {}
         for name, value in raw:
             key = name.decode("latin-1").lower()
-            if key in found and key in _ONCE:
-                raise Refused(400, "malformed", f"the header {key} was sent twice")
+            if key in found and key not in _MANY:
+                raise Refused(400, "malformed", f"the header {key[:80]} was sent twice")
             found[key] = value.decode("latin-1")
         host = found.get("host", "").lower()
         if host not in self._hosts:

@@ -42,6 +42,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "body_too_slow": "The body took too long",
     "media_type": "The body must be JSON",
     "precondition_required": "If-Match is needed",
+    "rate_limited": "This token asks too often",
     "busy": "Too many requests are in work",
     "draining": "The service is stopping",
     "internal": "The service failed",

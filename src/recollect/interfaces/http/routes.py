@@ -72,6 +72,9 @@ from recollect.model.values import (
 )
 
 _S: Final = "/v1/spaces/{space}"
+_WHOLE: Final = ("verify", "checkpoint", "get_ledger", "push_ledger", "export", "digest")
+_SEARCHES: Final = ("recall", "recall_many", "why_not", "context", "replay")
+STRICT: Final = ("revise", "forget", "restore", "tag")  # with --strict they need If-Match
 _LEDGER_MAX_BYTES: Final = 67_108_864
 _LINES: Final = "application/x-ndjson"
 _BODY_MAX_BYTES: Final = 8_388_608  # a text of the greatest length, with every byte escaped
@@ -96,6 +99,15 @@ class Route(NamedTuple):
     def is_write(self) -> bool:
         """True if it takes an idempotency key."""
         return self.verb != "read"
+
+    @property
+    def rate_class(self) -> str:
+        """Which rate counts it: what reads or changes a whole space is rare."""
+        if self.verb in ("admin", "create", "drop") or self.name in _WHOLE:
+            return "admin"
+        if self.name in _SEARCHES:
+            return "recall"
+        return "write" if self.is_write else "read"
 
     @property
     def summary(self) -> str:

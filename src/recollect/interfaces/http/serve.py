@@ -7,63 +7,120 @@ that has none gets one, which is shown once.
 
 from __future__ import annotations
 
+import socket
 import sys
-from collections.abc import Iterable
-from typing import Final
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
 
-from recollect.errors import ConfigError, Forbidden, NotInstalled
+from recollect.config import load
+from recollect.config import shown as named
+from recollect.errors import ConfigError, Forbidden, NotInstalled, Unavailable
+from recollect.interfaces.http import asking
+from recollect.interfaces.http.options import Options, Setting, resolved
+from recollect.interfaces.http.rates import Rates, parsed
 from recollect.interfaces.http.telling import Telling, told_as
 from recollect.memory.store import Store
+from recollect.model.counts import counted
 from recollect.store.grants import VERBS
 from recollect.web import guard, serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.interfaces.http.mcp_port import Speaks
-
-_GRACE_S: Final = 20
+    from recollect.interfaces.http.telemetry import Told
 
 
 def serve(
-    *,
-    store: str | None,
-    port: int,
-    hostnames: Iterable[str] = (),
-    mcp: Speaks | None = None,
-    streams: int | None = None,
-    streams_per_token: int | None = None,
-    telling: Telling | None = None,
-    work: bool = False,
-) -> None:
-    """Serves a store until a signal ends it; assistants too, if ``mcp`` speaks with them."""
+    *, store: str | None, mode: str = "serve", mcp: Speaks | None = None, **flags: Any
+) -> list[Setting] | None:
+    """Serves a store until a signal ends it; assistants too, if ``mcp`` speaks with them.
+
+    With another mode it shows its settings, or asks a service that runs.
+    """
+    options, shown = resolved(flags)
+    if mode == "print":
+        where = load(store)
+        place = Setting(name="store", value=named(where.where), source=where.why)
+        return [place, *shown]
+    if mode == "check":
+        asking.check(options)
+        return None
     _check_installed()
-    from recollect.interfaces.http.app import App
+    asked = Telling(options.metrics, options.metrics_port, options.log_requests, options.traces)
+    with (
+        told_as(asked) as told,
+        Store.open(store) as opened,
+        _listening(options) as listening,
+    ):
+        _check_is_memory(opened)
+        cut = _run(opened, listening, options, mcp, told)
+    if cut:
+        raise Unavailable(
+            f"{counted(cut, 'request')} did not end within {options.grace} s and got no answer",
+            hint="what they wrote is in the memory; allow more time with --grace",
+        )
+    return None
+
+
+def _run(
+    store: Store,
+    listening: socket.socket,
+    options: Options,
+    mcp: Speaks | None,
+    told: Told | None,
+) -> int:
+    """Serves; returns how many requests were cut."""
+    from recollect.interfaces.http.app import App, Rules
     from recollect.interfaces.http.feed import STREAMS, Streams
     from recollect.interfaces.http.gate import Gate
     from recollect.interfaces.http.working import working
 
-    allowed, connections = _room(streams, STREAMS.most)
-    per_token = min(allowed, streams_per_token or STREAMS.most_per_token)
+    allowed, connections = _room(options.streams, STREAMS.most)
+    per_token = min(allowed, options.streams_per_token or STREAMS.most_per_token)
+    address, hosts = _names(listening, options)
+    rates = Rates(parsed(options.rate, is_local=options.is_local))
+    _tell(address, store.where, _first_token(store), has_mcp=mcp is not None)
+    app = App(
+        store,
+        Gate(hosts),
+        mcp=mcp,
+        metrics=told.metrics if told else None,
+        streams=Streams(allowed, per_token),
+        rules=Rules(rates, options.strict, options.root_path),
+    )
+    with working(store, is_asked=options.work, grace_s=options.grace):
+        serving.serve(
+            told.about(app) if told else app,
+            listening,
+            grace_s=options.grace,
+            drain=app.drain,
+            connections=connections,
+            tls=(options.tls_cert, options.tls_key)
+            if options.tls_cert and options.tls_key
+            else None,
+            leave=app.leave,
+            delay_s=options.drain_delay,
+        )
+    return app.cut
 
-    with (
-        told_as(telling or Telling()) as told,
-        Store.open(store) as opened,
-        serving.listen(port) as listening,
-    ):
-        _check_is_memory(opened)
-        port = listening.getsockname()[1]
-        hosts = [*(f"{name}:{port}" for name in guard.NAMES), *hostnames]
-        address = f"http://{serving.ADDRESS}:{port}"
-        _tell(address, opened.where, _first_token(opened), has_mcp=mcp is not None)
-        app = App(
-            opened, Gate(hosts), mcp=mcp, metrics=told.metrics if told else None,
-            streams=Streams(allowed, per_token),
-        )  # fmt: skip
-        with working(opened, is_asked=work, grace_s=_GRACE_S):
-            serving.serve(
-                told.about(app) if told else app, listening,
-                grace_s=_GRACE_S, drain=app.drain, connections=connections,
-            )  # fmt: skip
+
+def _listening(options: Options) -> AbstractContextManager[socket.socket]:
+    if options.unix is not None:
+        return serving.listen_unix(Path(options.unix))
+    return serving.listen(options.port, options.host)
+
+
+def _names(listening: socket.socket, options: Options) -> tuple[str, list[str]]:
+    """The address that is told, and every Host that a request may name."""
+    if options.unix is not None:
+        return f"unix:{options.unix}", ["localhost", *options.hostname]
+    port = listening.getsockname()[1]
+    local = [f"{name}:{port}" for name in guard.NAMES]
+    scheme = "http" if options.tls_cert is None else "https"
+    with_port = [f"{name}:{port}" for name in options.hostname if ":" not in name]
+    shown = options.host if options.is_local else options.hostname[0]
+    return f"{scheme}://{shown}:{port}", [*local, *options.hostname, *with_port]
 
 
 def _room(asked: int | None, most: int) -> tuple[int, int]:
