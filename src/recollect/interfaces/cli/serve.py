@@ -152,4 +152,6 @@ def serve(
 
 def _shown(settings: list[Any]) -> None:
     for each in settings:
-        plain.say(f"{each.name} = {plain.safe(str(each.value))}", plain.dim(f"  {each.source}"))
+        words = ", ".join(each.value) if isinstance(each.value, tuple) else each.value
+        value = plain.safe(str(words)) if words not in (None, "") else "-"
+        plain.say(f"{each.name} = {value}{plain.dim('  ' + each.source)}")
