@@ -105,8 +105,20 @@ class _Comparing:
                 yield f"{place}: the field {name} may be missing now"
         yield from self._schemas(place, old.get("items"), new.get("items"), asks)
         for word in ("anyOf", "oneOf"):
-            for one, other in zip(old.get(word, ()), new.get(word, ()), strict=False):
-                yield from self._schemas(place, one, other, asks)
+            yield from self._choices(place, old.get(word, []), new.get(word, []), asks)
+
+    def _choices(self, place: str, old: list[Json], new: list[Json], asks: bool) -> Iterator[str]:
+        """Alternatives: a named one by its name, values wherever they are, another by its type."""
+        named = {one.get("$ref") or str(one.get("type")): one for one in new}
+        values = {"enum": [value for one in new for value in one.get("enum", ())]}
+        for one in old:
+            key = one.get("$ref") or str(one.get("type"))
+            if "enum" in one and values["enum"]:
+                yield from self._schemas(place, one, values, asks)
+            elif key in named:
+                yield from self._schemas(place, one, named[key], asks)
+            elif new:
+                yield f"{place}: the alternative {key.rpartition('/')[2]} is gone"
 
     @staticmethod
     def _resolved(document: Json, schema: Json) -> Json:

@@ -11,7 +11,7 @@ import random
 import time
 from collections import Counter
 from datetime import timedelta
-from http.client import HTTPConnection
+from http.client import HTTPConnection, RemoteDisconnected
 from typing import Any, NamedTuple
 
 import msgspec
@@ -157,9 +157,15 @@ class Prober:
                    "Content-Length": str(len(raw))}  # fmt: skip
         for name, value in [*headers.items(), *_again(twice, headers)]:
             connection.putheader(name, value)
-        connection.endheaders(raw)
-        answer = connection.getresponse()
-        said = answer.read()
+        try:
+            connection.endheaders(raw)
+            answer = connection.getresponse()
+            said = answer.read()
+        except (ConnectionError, RemoteDisconnected):  # refused while the body was on its way
+            connection.close()
+            if twice == "Host":
+                return Asked(400, b"", b"")
+            raise
         shown = said + str(answer.headers).encode()
         if CANARY.encode() in shown.replace(raw, b"") or b"of ben" in shown:
             self.wrong.append(f"{kind} {route.name}: leaked {said[:200]!r}")
