@@ -91,8 +91,8 @@ export async function checked(): Promise<void> {
   recall.hits[0]!.record!.text = "b";
   // @ts-expect-error: a token is needed
   new Recollect({ url: "http://127.0.0.1" });
-  // @ts-expect-error: a role is one of four
-  const wrong: Message = { content: "a", role: "person" };
+  // @ts-expect-error: a message has its words
+  const wrong: Message = { role: "user" };
 
   // 46–48: errors are a tree of classes.
   try {
