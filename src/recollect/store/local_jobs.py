@@ -162,7 +162,7 @@ class LocalJobs:
         }  # fmt: skip
         with self._file.changing() as run:
             run("give_up", asked)
-            found = run("lease", asked)
+            found = run("retake", asked) or run("lease", asked)  # what was begun comes first
         return job_of(found[0]) if found else None
 
     def beat(self, job: Job, seconds: float, done: int, total: int) -> bool:

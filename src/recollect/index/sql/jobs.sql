@@ -17,7 +17,8 @@ CREATE TABLE IF NOT EXISTS jobs (
 CREATE UNIQUE INDEX IF NOT EXISTS jobs_waiting ON jobs (space, kind, params) WHERE state = 'waiting';
 CREATE UNIQUE INDEX IF NOT EXISTS jobs_running ON jobs (space, kind, params) WHERE state = 'running';
 CREATE INDEX IF NOT EXISTS jobs_due ON jobs (due_at, id) WHERE state IN ('waiting', 'running');
-CREATE INDEX IF NOT EXISTS jobs_kind ON jobs (space, kind, id);
+CREATE INDEX IF NOT EXISTS jobs_ended ON jobs (space, kind, id)
+  WHERE state IN ('done', 'failed', 'cancelled');
 CREATE TABLE IF NOT EXISTS schedules (
   space TEXT NOT NULL, kind TEXT NOT NULL, params TEXT NOT NULL, cron TEXT, every_s INTEGER,
   set_by INTEGER, next_at TEXT NOT NULL, PRIMARY KEY (space, kind)
@@ -44,12 +45,23 @@ RETURNING *;
 UPDATE jobs SET state = 'failed', error = 'gave_up'
 WHERE state = 'running' AND due_at <= :now AND attempts >= :most AND space = coalesce(:only, space);
 
+-- name: retake
+UPDATE jobs SET attempts = attempts + 1, due_at = :until, done = 0, total = 0
+WHERE id = (
+  SELECT id FROM jobs
+  WHERE state = 'running' AND due_at <= :now AND space = coalesce(:only, space)
+    AND kind IN (SELECT value FROM json_each(:kinds))
+    AND instr('unverified agent person', origin) <= instr('unverified agent person', :origin)
+  ORDER BY due_at, id LIMIT 1
+)
+RETURNING *;
+
 -- name: lease
 UPDATE jobs SET state = 'running', attempts = attempts + 1, due_at = :until, done = 0, total = 0
 WHERE id = (
   SELECT id FROM jobs AS j
-  WHERE state IN ('waiting', 'running') AND due_at <= :now AND space = coalesce(:only, space)
-    AND kind IN (SELECT value FROM json_each(:kinds))
+  WHERE state IN ('waiting', 'running') AND state = 'waiting' AND due_at <= :now
+    AND space = coalesce(:only, space) AND kind IN (SELECT value FROM json_each(:kinds))
     AND instr('unverified agent person', origin) <= instr('unverified agent person', :origin)
     AND NOT EXISTS (
       SELECT 1 FROM jobs AS r WHERE r.state = 'running' AND r.id <> j.id

@@ -22,7 +22,8 @@ CREATE TABLE recollect.jobs (
 CREATE UNIQUE INDEX jobs_waiting ON recollect.jobs (space, kind, params) WHERE state = 'waiting';
 CREATE UNIQUE INDEX jobs_running ON recollect.jobs (space, kind, params) WHERE state = 'running';
 CREATE INDEX jobs_due ON recollect.jobs (due_at, id) WHERE state IN ('waiting', 'running');
-CREATE INDEX jobs_kind ON recollect.jobs (space, kind, id);
+CREATE INDEX jobs_ended ON recollect.jobs (space, kind, id)
+  WHERE state IN ('done', 'failed', 'cancelled');
 
 CREATE TABLE recollect.schedules (
   space bigint NOT NULL,
@@ -146,15 +147,23 @@ BEGIN
   WHERE j.state = 'running' AND j.due_at <= clock_timestamp() AND j.attempts >= most
     AND (mine.every_space OR j.space = mine.space);
   SELECT j.id INTO found_id FROM recollect.jobs j
-  WHERE j.state IN ('waiting', 'running') AND j.due_at <= clock_timestamp()
+  WHERE j.state = 'running' AND j.due_at <= clock_timestamp()
     AND j.kind = ANY (kinds) AND (mine.every_space OR j.space = mine.space)
     AND recollect.trust_rank(j.origin) <= recollect.trust_rank(mine.origin)
     AND (j.kind <> 'retain' OR 'erase' = ANY (mine.verbs))
-    AND NOT EXISTS (
-      SELECT 1 FROM recollect.jobs r WHERE r.state = 'running' AND r.id <> j.id
-        AND r.space = j.space AND r.kind = j.kind AND r.params = j.params
-    )
-  ORDER BY j.due_at, j.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+  ORDER BY j.due_at, j.id LIMIT 1 FOR UPDATE SKIP LOCKED; -- what was begun comes first
+  IF NOT FOUND THEN
+    SELECT j.id INTO found_id FROM recollect.jobs j
+    WHERE j.state = 'waiting' AND j.due_at <= clock_timestamp()
+      AND j.kind = ANY (kinds) AND (mine.every_space OR j.space = mine.space)
+      AND recollect.trust_rank(j.origin) <= recollect.trust_rank(mine.origin)
+      AND (j.kind <> 'retain' OR 'erase' = ANY (mine.verbs))
+      AND NOT EXISTS (
+        SELECT 1 FROM recollect.jobs r WHERE r.state = 'running' AND r.id <> j.id
+          AND r.space = j.space AND r.kind = j.kind AND r.params = j.params
+      )
+    ORDER BY j.due_at, j.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+  END IF;
   UPDATE recollect.jobs j SET state = 'running', attempts = j.attempts + 1, done = 0, total = 0,
     due_at = clock_timestamp() + make_interval(secs => least(seconds, 86400))
   WHERE j.id = found_id;
