@@ -35,7 +35,7 @@ class Size(NamedTuple):
 
 
 SIZES = [
-    pytest.param(Size(60, 12, 1.0, 0.1), id="bounded", marks=pytest.mark.bounded),
+    pytest.param(Size(60, 8, 3.0, 0.1), id="bounded", marks=pytest.mark.bounded),
     pytest.param(Size(10_000, 100, 5.0, 0.005), id="full"),
 ]
 
