@@ -219,3 +219,8 @@ def _first_event(port: int, token: str | None) -> bytes:
     finally:
         ends.cancel()
         connection.close()
+
+
+def test_zero_is_a_value_and_not_a_missing_flag() -> None:
+    found, _ = resolved({"port": 0, "grace": 0, "hostname": ()}, {})
+    assert (found.port, found.grace, found.hostname) == (0, 0, ())

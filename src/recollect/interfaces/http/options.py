@@ -71,8 +71,9 @@ def resolved(
     for field in msgspec.structs.fields(Options):
         name, variable = field.name, PREFIX + field.name.upper()
         source, value = "default", field.default
-        if flags.get(name) not in (None, False, ()):
-            source, value = f"--{name.replace('_', '-')}", flags[name]
+        flag = flags.get(name)
+        if not (flag is None or flag is False or flag == ()):  # 0 is a port, and equals False
+            source, value = f"--{name.replace('_', '-')}", flag
         elif found.get(variable):
             source, value = variable, _read(field, variable, found[variable])
         given[name] = value
