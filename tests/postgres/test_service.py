@@ -11,6 +11,10 @@ from recollect.client import Memory
 from tests.http.conftest import agent, key, owner, person, port  # noqa: F401 - fixtures
 from tests.http.serving import served
 from tests.http.test_feed import Reader
+from tests.http.test_if_match import (  # noqa: F401 - the same tests
+    test_exactly_one_writer_wins_each_round,
+    test_without_if_match_several_win,
+)
 from tests.http.test_ledger import (  # noqa: F401 - the same tests, and what they need
     test_a_ledger_is_taken_in_whole_or_not_at_all,
     test_a_ledger_is_verified,
@@ -21,6 +25,10 @@ from tests.http.test_ledger import (  # noqa: F401 - the same tests, and what th
     test_one_event_and_one_proposal,
     test_the_ledger_is_handed_out_as_it_lies,
     test_what_differs_between_two_positions,
+)
+from tests.http.test_probes import (  # noqa: F401 - the same tests
+    test_a_token_with_too_many_rights_is_caught,
+    test_strangers_get_nothing_and_one_404,
 )
 from tests.http.test_service import (  # noqa: F401 - the same tests, and what they need
     test_a_key_makes_a_retry_safe,
