@@ -12,6 +12,7 @@ generated module holds nothing that its plain module does not say.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,8 +60,11 @@ BY_HAND: Final = frozenset({"batch"})  # its block is async; ``aio/memory.py`` h
 Method = ast.FunctionDef
 
 
-def generated(module: str) -> str:
-    """The text of one async module."""
+def generated(module: str, kinds: frozenset[str] = frozenset(), *, client: bool = False) -> str:
+    """The text of one async module; with ``client`` that of the client of a service.
+
+    ``kinds`` are words that the client has from ``client.kinds``.
+    """
     source = (PLAIN / f"{module}.py").read_text("utf-8")
     tree = ast.parse(source)
     group, runs = GROUPS[module]
@@ -78,7 +82,36 @@ def generated(module: str) -> str:
             *body,
         ]
     )
-    return _formatted(text)
+    return _formatted(_of_client(text, names & kinds) if client else text)
+
+
+def _of_client(text: str, kinds: set[str]) -> str:
+    """The same module over the client: other packages, and words that it does not load."""
+    lines = []
+    for line in text.splitlines():
+        found = re.fullmatch(r"from (recollect\.\S+) import (.+)", line)
+        if found is None:
+            lines.append(line)
+            continue
+        wanted = [name for name in found[2].split(", ") if name not in kinds]
+        home = _HOMES.get(found[1], found[1].replace("recollect.aio.", "recollect.client.aio."))
+        if wanted:
+            lines.append(f"from {home} import {', '.join(wanted)}")
+    if kinds:
+        place = lines.index("from __future__ import annotations") + 1
+        lines.insert(place, f"from recollect.client.kinds import {', '.join(sorted(kinds))}")
+    return "\n".join(lines)
+
+
+_HOMES: Final = {
+    "recollect.memory.memory": "recollect.client.memory",
+    **{
+        f"recollect.memory.{part}": "recollect.client.parts"
+        for part in (
+            "branches", "documents", "frames", "pages", "receipts", "review", "rules", "sessions",
+        )
+    },
+}  # fmt: skip
 
 
 _HEAD: Final = '''"""The calls of ``memory.{module}``, async; ``make async`` writes this module.

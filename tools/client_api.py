@@ -241,7 +241,12 @@ def _body(module: str, method: Method) -> Iterator[str]:
 def written() -> dict[Path, str]:
     """Every generated file with its text."""
     files = {TARGET / f"{module}.py": generated(module) for module in GROUPS if module != "tokens"}
-    return {**files, TARGET.parent / "operations.py": operations()}
+    twins = {
+        TARGET.parent / "aio" / f"{module}.py": async_api.generated(module, KINDS, client=True)
+        for module in GROUPS
+        if module != "tokens"
+    }
+    return {**files, **twins, TARGET.parent / "operations.py": operations()}
 
 
 def stale() -> list[str]:
