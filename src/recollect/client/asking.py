@@ -15,6 +15,7 @@ from typing import Any, Final, get_args
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from recollect.client.decoding import decoded
 from recollect.client.kinds import Expect
 from recollect.client.operations import OPERATIONS, Operation
 from recollect.client.plain import encoded, plain
@@ -209,7 +210,7 @@ class Calls:
             return None
         if inside is not None:
             part = answer.read(dict[str, msgspec.Raw])[inside]
-            return msgspec.json.decode(part, type=kind)
+            return decoded(part, kind)
         return value_of(answer, kind)
 
     def _unsupported(self, name: str) -> Unsupported:
@@ -238,9 +239,9 @@ def value_of(answer: Answer, kind: Any) -> Any:
 
 
 def _either(raw: msgspec.Raw) -> Record | Episode:
-    if msgspec.json.decode(raw, type=_Role).role is UNSET:
-        return msgspec.json.decode(raw, type=Record)
-    return msgspec.json.decode(raw, type=Episode)
+    if decoded(raw, _Role).role is UNSET:
+        return decoded(raw, Record)
+    return decoded(raw, Episode)
 
 
 def _path(operation: Operation, left: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from recollect.client.asking import Calls, Handle, asked
+from recollect.client.decoding import decoded
 from recollect.client.kinds import Counter, Progress, count_tokens
 from recollect.client.transport import Sent, pause_s
 from recollect.errors import Forbidden, InvalidInput, Unavailable
@@ -201,7 +202,7 @@ class Looking(Calls):
         while True:
             try:
                 for sent in self._streamed(position, wanted):
-                    change = msgspec.json.decode(sent.data, type=Change)
+                    change = decoded(sent.data, Change)
                     position, faults = change.seq, 0
                     yield change
             except (OSError, HTTPException, Unavailable) as error:
@@ -220,7 +221,7 @@ class Looking(Calls):
         path = f"{handle.root}/events"
         for sent in handle.transport.stream(path, query=query, headers=handle.headers):
             if sent.name == "bye":
-                why = msgspec.json.decode(sent.data, type=_Bye).why
+                why = decoded(sent.data, _Bye).why
                 if why not in ("draining", "renew", "unavailable"):
                     raise Forbidden(f"the service ended the stream: {why}")
                 return

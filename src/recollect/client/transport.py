@@ -28,6 +28,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from recollect import errors
+from recollect.client.decoding import decoded
 from recollect.errors import (
     ConfigError,
     Forbidden,
@@ -80,7 +81,7 @@ class Answer(NamedTuple):
     def read(self, kind: type[T]) -> T:
         """The body as a value."""
         try:
-            return msgspec.json.decode(self.body, type=kind)
+            return decoded(self.body, kind)
         except msgspec.MsgspecError as error:
             raise Unavailable(
                 "the service answered something else than this client expects",
@@ -323,7 +324,7 @@ def _checked(answer: Answer) -> Answer:
     if answer.status < 300:
         return answer
     try:
-        problem = msgspec.json.decode(answer.body, type=Problem)
+        problem = decoded(answer.body, Problem)
     except msgspec.MsgspecError:
         raise Unavailable(f"the service answered {answer.status} without a reason") from None
     kind = _ERRORS.get(problem.code, Unavailable)

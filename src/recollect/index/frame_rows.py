@@ -17,6 +17,9 @@ from recollect.model.events import ContextHanded, FrameSet, Handed
 from recollect.model.frames import SIGNALS, Cache, Frame, Template, Units, Weights
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
+# Made here, by one thread: a type that two threads decode for the first time can crash.
+_TEMPLATE: Final = msgspec.json.Decoder(Template)
+_CACHE: Final = msgspec.json.Decoder(Cache)
 _ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
 
 
@@ -51,8 +54,8 @@ def frame_of(row: FrameRow) -> Frame:
             unit=cast(Units, row.unit),
             guarantees=unpack_names(row.guarantees),
             tokens=row.tokens,
-            template=msgspec.json.decode(row.template, type=Template),
-            cache=msgspec.json.decode(row.cache, type=Cache),
+            template=_TEMPLATE.decode(row.template),
+            cache=_CACHE.decode(row.cache),
             floor=row.floor,
         )
     except (InvalidInput, ValueError) as error:

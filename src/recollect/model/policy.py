@@ -69,6 +69,13 @@ class Signing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return inf if self.every_seconds is None else self.every_seconds - age_s
 
 
+for _kind in (
+    Policy,
+    Signing,
+):  # here, by one thread: two that convert for the first time can crash
+    msgspec.json.Decoder(_kind)
+
+
 def signing_from(data: Mapping[str, Json]) -> Signing:
     """The policy in ``policy/checkpoints``; raises ``msgspec.ValidationError``."""
     return msgspec.convert(data, Signing)

@@ -88,6 +88,7 @@ class App:
         streams: Streams = STREAMS,
         rules: Rules | None = None,
     ) -> None:
+        requests.prepare(shape for row in routes.TABLE for shape in (row.takes, row.query))
         self._entries = Entries(store)
         self._gate = gate
         self._mcp = mcp

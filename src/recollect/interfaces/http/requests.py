@@ -6,7 +6,7 @@ Leaves what they mean to ``calls``. Invariant: what could be read in two ways is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, get_args, get_origin
 from urllib.parse import parse_qsl
@@ -102,6 +102,17 @@ def _utf8(value: str) -> str:
         return value.encode("latin-1").decode()
     except UnicodeDecodeError as error:
         raise Refused(400, "malformed", "a header is not UTF-8") from error
+
+
+def prepare(shapes: Iterable[Any]) -> None:
+    """Has msgspec look at these shapes now, before threads do.
+
+    It does so at the first use of each, in steps; a thread that uses a shape which another has half
+    looked at ends the process.
+    """
+    for shape in shapes:
+        if shape is not None:
+            msgspec.json.Decoder(shape)
 
 
 def _converted(value: Any, shape: Any, *, strict: bool) -> Any:

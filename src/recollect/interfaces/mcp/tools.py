@@ -7,6 +7,7 @@ or erases; a value that looks like a secret is not stored, whichever argument ho
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -22,6 +23,9 @@ from recollect.exchange.redaction import refuse_secrets
 from recollect.interfaces.mcp import answers, quoting, waiting
 from recollect.interfaces.mcp.answers import Answer
 from recollect.model.values import Quote, Record
+
+# Two threads that convert to a type for the first time can crash.
+_converting: Final = threading.Lock()
 
 Schema = dict[str, Any]
 T = TypeVar("T")
@@ -58,7 +62,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     def call(self, mounts: Mounts, given: Mapping[str, object] | None) -> Answer:
         """Checks the arguments, then runs."""
         try:
-            arguments = msgspec.convert(dict(given or {}), self.takes)
+            with _converting:
+                arguments = msgspec.convert(dict(given or {}), self.takes)
         except msgspec.ValidationError as error:
             raise InvalidInput(
                 f"{self.name}: {error}", hint="see the tool's input schema"
