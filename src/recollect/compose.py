@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from recollect import config
-from recollect.config import MEMORY, ProposerSettings, Recorded, Settings, shown
+from recollect.config import MEMORY, Recorded, Settings, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model.values import Migrated, Vacuumed
+from recollect.propose.settings import ProposerSettings
 from recollect.store.layout import CHOSEN, ERASED, SETTINGS, SUBJECTS
 from recollect.store.port import Backend, Progress
 from recollect.store.seam import REAL, Seam

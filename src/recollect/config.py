@@ -19,6 +19,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from recollect.errors import ConfigError
+from recollect.propose import settings as proposer_settings
+from recollect.propose.settings import ProposerSettings
 from recollect.store.layout import CHOSEN, KEYS, KNOWN, SETTINGS, is_empty, is_moved
 from recollect.store.regular_files import read_regular
 from recollect.store.repository import Repository, repository_of
@@ -34,9 +36,9 @@ MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a 
 EMBEDDER_VARIABLE: Final = "RECOLLECT_EMBEDDER"
 EMBEDDER_KEY_VARIABLE: Final = "RECOLLECT_EMBEDDER_KEY"
 PROPOSER_VARIABLE: Final = "RECOLLECT_PROPOSER"
-PROPOSER_KEY_VARIABLE: Final = "RECOLLECT_PROPOSER_KEY"
-PROPOSER_CALLS_VARIABLE: Final = "RECOLLECT_PROPOSER_MAX_CALLS"
-PROPOSER_TOKENS_VARIABLE: Final = "RECOLLECT_PROPOSER_MAX_TOKENS"
+PROPOSER_KEY_VARIABLE: Final = proposer_settings.KEY_VARIABLE
+PROPOSER_CALLS_VARIABLE: Final = proposer_settings.CALLS_VARIABLE
+PROPOSER_TOKENS_VARIABLE: Final = proposer_settings.TOKENS_VARIABLE
 MASTER_KEY_VARIABLE: Final = "RECOLLECT_MASTER_KEY"
 MASTER_KEY_COMMAND_VARIABLE: Final = "RECOLLECT_MASTER_KEY_COMMAND"
 AUTO: Final = "auto"
@@ -89,19 +91,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Settings(where={shown(self.where)!r}, why={self.why!r})"
-
-
-class ProposerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """A language model that may be asked for suggestions, and what one pass may cost."""
-
-    url: str
-    model: str
-    key: str | None = None
-    max_calls: int | None = None  # None: the default
-    max_tokens: int | None = None
-
-    def __repr__(self) -> str:
-        return f"ProposerSettings(url={shown(self.url)!r}, model={self.model!r})"
 
 
 class _Location(NamedTuple):
@@ -252,29 +241,7 @@ def proposer(
     """
     variables = os.environ if environment is None else environment
     words = named or variables.get(PROPOSER_VARIABLE) or NONE
-    if words == NONE:
-        return None
-    url, _, model = words.partition("#")
-    if not url.startswith(ENDPOINTS) or not model:
-        raise ConfigError(
-            "the proposer must be an address and a model",
-            hint=f"write it as https://HOST/v1#MODEL, with its key in {PROPOSER_KEY_VARIABLE}",
-        )
-    return ProposerSettings(
-        url=url,
-        model=model,
-        key=variables.get(PROPOSER_KEY_VARIABLE) or None,
-        max_calls=_number(variables, PROPOSER_CALLS_VARIABLE),
-        max_tokens=_number(variables, PROPOSER_TOKENS_VARIABLE),
-    )
-
-
-def _number(variables: Mapping[str, str], name: str) -> int | None:
-    """A positive number from the environment."""
-    word = variables.get(name) or ""
-    if word and not (word.isascii() and word.isdigit() and 0 < len(word) < 16 and int(word)):
-        raise ConfigError(f"{name} must be a positive whole number", hint="such as 50")
-    return int(word) if word else None
+    return None if words == NONE else proposer_settings.read(words, variables)
 
 
 def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:

@@ -2,7 +2,7 @@
 
 Responsible for reading them in threads and for their bytes. Leaves sending to ``feed``. Invariants:
 a page is shared only among streams of one token that ask for the same, and for a moment only, so a
-token that ended reads nothing; after ``forget``, every page is read anew, so none lacks an event
+token that ended reads nothing; after ``forget``, every page is read again, so none lacks an event
 that was there before.
 """
 
