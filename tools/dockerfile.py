@@ -25,7 +25,7 @@ from typing import Final
 from tools import deployment
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-_PREFIX: Final = "/opt/recollect"
+_PREFIX: Final = "/app"
 _START_MAX_S: Final = 60.0
 
 

@@ -14,11 +14,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
+from recollect.index.caches import cached
 from recollect.interfaces.http import seen as noted
 from recollect.interfaces.http import trace
 from recollect.interfaces.http.metrics import METHODS, Metrics
@@ -217,7 +217,7 @@ class _Both:
             each.lagging(events)
 
 
-@lru_cache(1_024)
+@cached(1_024)
 def space_ref(key: bytes, space: str) -> str:
     """A space's name as the log has it."""
     return hmac.digest(key, space.encode("utf-8", "surrogatepass"), "sha256")[:8].hex()
