@@ -260,7 +260,8 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.recall.frames recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
     recollect.recall.weights
-    recollect.store.files recollect.store.files.quick_read recollect.store.sqlite""".split()
+    recollect.store.files recollect.store.files.quick_read recollect.store.observing
+    recollect.store.sqlite""".split()
 OF_EARLIER = "recollect.finding.earlier recollect.recall.before recollect.recall.earlier".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
