@@ -20,7 +20,6 @@ from recollect import config
 from recollect.config import MEMORY, Recorded, Settings, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model.values import Migrated, Vacuumed
-from recollect.propose.settings import ProposerSettings
 from recollect.store.layout import CHOSEN, ERASED, SETTINGS, SUBJECTS
 from recollect.store.port import Backend, Progress
 from recollect.store.seam import REAL, Seam
@@ -28,6 +27,7 @@ from recollect.store.seam import REAL, Seam
 if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.embed.port import Embedder
     from recollect.propose.port import Proposer
+    from recollect.propose.settings import ProposerSettings
     from recollect.store.erased_lists import ErasedLists
     from recollect.store.master_key import MasterKey
     from recollect.store.subjects import SubjectKeys

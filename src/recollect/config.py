@@ -14,16 +14,17 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from recollect.errors import ConfigError
-from recollect.propose import settings as proposer_settings
-from recollect.propose.settings import ProposerSettings
 from recollect.store.layout import CHOSEN, KEYS, KNOWN, SETTINGS, is_empty, is_moved
 from recollect.store.regular_files import read_regular
 from recollect.store.repository import Repository, repository_of
+
+if TYPE_CHECKING:  # a hook asks no model
+    from recollect.propose.settings import ProposerSettings
 
 Where = str | os.PathLike[str] | None  # a place as callers name it; None for the nearest one
 
@@ -36,9 +37,6 @@ MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a 
 EMBEDDER_VARIABLE: Final = "RECOLLECT_EMBEDDER"
 EMBEDDER_KEY_VARIABLE: Final = "RECOLLECT_EMBEDDER_KEY"
 PROPOSER_VARIABLE: Final = "RECOLLECT_PROPOSER"
-PROPOSER_KEY_VARIABLE: Final = proposer_settings.KEY_VARIABLE
-PROPOSER_CALLS_VARIABLE: Final = proposer_settings.CALLS_VARIABLE
-PROPOSER_TOKENS_VARIABLE: Final = proposer_settings.TOKENS_VARIABLE
 MASTER_KEY_VARIABLE: Final = "RECOLLECT_MASTER_KEY"
 MASTER_KEY_COMMAND_VARIABLE: Final = "RECOLLECT_MASTER_KEY_COMMAND"
 AUTO: Final = "auto"
@@ -241,7 +239,11 @@ def proposer(
     """
     variables = os.environ if environment is None else environment
     words = named or variables.get(PROPOSER_VARIABLE) or NONE
-    return None if words == NONE else proposer_settings.read(words, variables)
+    if words == NONE:
+        return None
+    from recollect.propose.settings import read
+
+    return read(words, variables)
 
 
 def mcp_token(environment: Mapping[str, str] | None = None) -> str | None:

@@ -33,6 +33,7 @@ from recollect.model import instants
 from recollect.model.cron import parse_cron
 from recollect.model.validate import Json
 from recollect.model.values import Job, JobKind, Rule, Schedule
+from recollect.propose.settings import KEY_VARIABLE
 from recollect.store.jobs import Jobs, checked_kinds
 from recollect.store.port import Progress
 
@@ -118,7 +119,7 @@ def proposer_of(rule: Rule) -> Proposer | None:
         raise ConfigError(
             f"the rule {rule.name!r} asks a proposer, and none is set",
             hint=f"set {config.PROPOSER_VARIABLE}=https://HOST/v1#MODEL, which gets the texts, "
-            f"and its key in {config.PROPOSER_KEY_VARIABLE}",
+            f"and its key in {KEY_VARIABLE}",
         )
     return compose.proposer(found)
 

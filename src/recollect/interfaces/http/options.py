@@ -17,6 +17,7 @@ from msgspec import Meta
 from recollect import config
 from recollect.errors import ConfigError
 from recollect.interfaces.http import rates
+from recollect.propose import settings as proposer
 
 PREFIX: Final = "RECOLLECT_SERVE_"
 _TESTS: Final = "RECOLLECT_TEST_"
@@ -100,7 +101,8 @@ def _converted(given: Mapping[str, Any]) -> Options:
 
 def _check_known(found: Mapping[str, str]) -> None:
     """Refuses a variable with our prefix that nothing reads: its name may be mistyped."""
-    ours = {value for name, value in vars(config).items() if name.endswith("_VARIABLE")}
+    named = [*vars(config).items(), *vars(proposer).items()]
+    ours = {value for name, value in named if name.endswith("_VARIABLE")}
     ours |= {PREFIX + field.name.upper() for field in msgspec.structs.fields(Options)}
     for name in sorted(found):
         if name not in ours and not name.startswith(_TESTS):
@@ -126,7 +128,7 @@ def _check(options: Options) -> None:
 
 def _secrets(found: Mapping[str, str]) -> list[Setting]:
     names = (
-        config.TOKEN_VARIABLE, config.EMBEDDER_KEY_VARIABLE, config.PROPOSER_KEY_VARIABLE,
+        config.TOKEN_VARIABLE, config.EMBEDDER_KEY_VARIABLE, proposer.KEY_VARIABLE,
         config.MASTER_KEY_VARIABLE, config.MCP_TOKEN_VARIABLE,
     )  # fmt: skip
     return [
