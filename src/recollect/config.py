@@ -73,8 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Where this memory is moved when it is opened, because git could overwrite it in its old place.
     moves_to: str | None = None
     second: str | None = None  # another memory in the work tree, which is not used
-    # The file that must list this memory before an assistant sees it; None if that is not needed,
-    # because a person named the place or it is their own.
+    # The file that must list this memory before an assistant sees it; None for a named place or own.
     known_in: str | None = None
 
     @property
@@ -178,10 +177,8 @@ def _find(
     """The place, and how it was found."""
     if where is not None:
         if not isinstance(where, str | os.PathLike):
-            raise ConfigError(
-                f"a store cannot be opened at {repr(where)[:80]}",
-                hint="name a folder, :memory: or a postgresql:// address",
-            )
+            said = f"a store cannot be opened at {repr(where)[:80]}"
+            raise ConfigError(said, hint="name a folder, :memory: or a postgresql:// address")
         return _Location(_named(os.fspath(where)), "named")
     if variables.get(STORE_VARIABLE):
         return _Location(_named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}")
@@ -462,9 +459,8 @@ def _named(where: str) -> str:
             folder.stat()  # raises if no file system takes the name
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ConfigError(
-            f"a store cannot be opened at {where[:80]!r}: {reason}", hint="name another folder"
-        ) from error
+        said = f"a store cannot be opened at {where[:80]!r}: {reason}"
+        raise ConfigError(said, hint="name another folder") from error
     return str(folder)
 
 

@@ -44,8 +44,8 @@ def test_the_daily_commands(service: Service, tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     id = json.loads(made.stdout)["id"]
     for words in (
-        ("recall", "fair"), ("list",), ("history", id), ("why", id), ("log",),
-        ("revise", id, "The fair is on Tuesday."), ("forget", id, "--yes"), ("context", "seat"),
+        ("recall", "fair"), ("list",), ("show", id), ("log",),
+        ("revise", id, "The fair is on Tuesday."), ("forget", id), ("context", "seat"),
         ("status",), ("--space", "other", "remember", "Elsewhere."),
     ):  # fmt: skip
         done = said(service, tmp_path, *words)
