@@ -73,7 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Where this memory is moved when it is opened, because git could overwrite it in its old place.
     moves_to: str | None = None
     second: str | None = None  # another memory in the work tree, which is not used
-    # The file that must list this memory before an assistant sees it; None for a named place or own.
+    # The file that must list this memory before an assistant sees it; None if named or own.
     known_in: str | None = None
 
     @property
