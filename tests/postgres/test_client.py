@@ -1,0 +1,53 @@
+"""The client through the published suites, in front of a PostgreSQL server."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import cast
+
+import psycopg
+import pytest
+
+from recollect import Memory, Store
+from recollect.client import Store as Remote
+from recollect.store.grants import VERBS
+from recollect.testing.context_suite import ContextSuite
+from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.trust_suite import TrustSuite
+from tests.http.serving import served
+from tests.postgres.conftest import as_address, at
+
+
+@pytest.fixture(scope="module")
+def behind(server: str, template: str) -> Iterator[Store]:
+    name = f"t{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        with Store.open(as_address(at(server, name))) as store:
+            yield store
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="module")
+def remote(behind: Store) -> Iterator[Remote]:
+    token = behind.tokens.create("t", space=None, verbs=VERBS, origin="person").token
+    with served(behind) as port, Remote.open(f"http://127.0.0.1:{port}", token=token) as remote:
+        yield remote
+
+
+class TestServer(MemorySuite, TrustSuite, ContextSuite):
+    """The service runs in a thread of this process; on files it is a process of its own."""
+
+    @pytest.fixture
+    def memory(self, remote: Remote) -> Memory:
+        return cast(Memory, remote.space(f"s{uuid.uuid4().hex}"))
+
+    @pytest.fixture
+    def engine(self, memory: Memory, behind: Store) -> Memory:
+        return behind.space(memory.name)
+
+    @pytest.mark.slow
+    def test_recall_takes_any_question(self, memory: Memory) -> None:
+        """More than 1,000 questions, each a request."""
+        super().test_recall_takes_any_question(memory)
