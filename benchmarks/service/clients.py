@@ -41,6 +41,7 @@ def client(folder: Path, sizes: Sizes) -> Paired:
         ]
 
         def by_bare(number: int) -> None:
+            connection.close()  # it may have been idle for too long, and opens again by itself
             for body, headers in ready[number]:
                 connection.request("POST", RECORDS, body, headers)
                 answer = connection.getresponse()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import selectors
 import socket
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from statistics import quantiles
 from time import perf_counter
@@ -55,14 +55,21 @@ def request(method: str, path: str, headers: dict[str, str], body: bytes = b"") 
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
+def _connected(port: int) -> socket.socket:
+    found = socket.create_connection(("127.0.0.1", port), timeout=_WAIT_MAX_S)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
+
+
 class _Line:
     """One connection."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=_WAIT_MAX_S)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.port = port
+        self.socket = _connected(port)
         self.heard = b""
         self.since = 0.0
+        self.is_busy = False
 
     def answer(self) -> int | None:
         """The status of the answer, once all of it is there."""
@@ -94,13 +101,16 @@ class Load:
         """Sends them all, each as soon as a connection is free and, with a rate, it is due."""
         left, began = iter(requests), perf_counter()
         due = _due(began, rate)
-        free, busy = [*self._lines], 0
+        for _ in self._answered(0):  # replaces connections that the server has closed since
+            pass
+        free, busy = deque(self._lines), 0
         statuses: Counter[int] = Counter()
         waits: list[float] = []
         next_at, upcoming = next(due), next(left, None)
         while busy or upcoming is not None:
             while free and upcoming is not None and next_at <= perf_counter():
-                line = free.pop()
+                line = free.popleft()  # the one that waits longest, so that none is closed as idle
+                line.is_busy = True
                 line.since = next_at if rate else perf_counter()
                 line.socket.sendall(upcoming)
                 busy, next_at, upcoming = busy + 1, next(due), next(left, None)
@@ -114,9 +124,18 @@ class Load:
     def _answered(self, wait_s: float) -> Iterator[tuple[_Line, int]]:
         for key, _ in self._selector.select(wait_s):
             line: _Line = key.data
-            status = line.answer()
-            if status is not None:
+            if not line.is_busy:
+                self._replace(line)
+            elif (status := line.answer()) is not None:
+                line.is_busy = False
                 yield line, status
+
+    def _replace(self, line: _Line) -> None:
+        """A new connection for one that the server closed while it was idle."""
+        self._selector.unregister(line.socket)
+        line.socket.close()
+        line.socket = _connected(line.port)
+        self._selector.register(line.socket, selectors.EVENT_READ, line)
 
     def close(self) -> None:
         """Closes the connections."""
