@@ -12,6 +12,7 @@ import selectors
 import socket
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from statistics import quantiles
 from time import perf_counter
 from types import TracebackType
@@ -70,12 +71,21 @@ class _Line:
         self.heard = b""
         self.since = 0.0
         self.is_busy = False
+        self.sent = b""
+
+    @property
+    def is_closed(self) -> bool:
+        """True if the server closed it before it answered anything."""
+        try:
+            return not self.heard and not self.socket.recv(1, socket.MSG_PEEK)
+        except ConnectionError:
+            return True
 
     def answer(self) -> int | None:
         """The status of the answer, once all of it is there."""
         piece = self.socket.recv(_PIECE)
         if not piece:
-            raise ConnectionError("the server closed a connection")
+            raise ConnectionError("the server closed a connection in an answer")
         self.heard += piece
         end = self.heard.find(b"\r\n\r\n")
         if end < 0:
@@ -112,7 +122,9 @@ class Load:
                 line = free.popleft()  # the one that waits longest, so that none is closed as idle
                 line.is_busy = True
                 line.since = next_at if rate else perf_counter()
-                line.socket.sendall(upcoming)
+                line.sent = upcoming
+                with suppress(ConnectionError):  # it is closed, and replaced below
+                    line.socket.sendall(upcoming)
                 busy, next_at, upcoming = busy + 1, next(due), next(left, None)
             for line, status in self._answered(_wait_s(next_at) if free else _WAIT_MAX_S):
                 waits.append(perf_counter() - line.since)
@@ -124,18 +136,23 @@ class Load:
     def _answered(self, wait_s: float) -> Iterator[tuple[_Line, int]]:
         for key, _ in self._selector.select(wait_s):
             line: _Line = key.data
-            if not line.is_busy:
+            if not line.is_busy or line.is_closed:
                 self._replace(line)
             elif (status := line.answer()) is not None:
                 line.is_busy = False
                 yield line, status
 
     def _replace(self, line: _Line) -> None:
-        """A new connection for one that the server closed while it was idle."""
+        """A new connection for one that the server closed while it was idle.
+
+        It may have closed it while the next request was on its way, which is then sent again.
+        """
         self._selector.unregister(line.socket)
         line.socket.close()
         line.socket = _connected(line.port)
         self._selector.register(line.socket, selectors.EVENT_READ, line)
+        if line.is_busy:
+            line.socket.sendall(line.sent)
 
     def close(self) -> None:
         """Closes the connections."""
