@@ -177,8 +177,10 @@ def _find(
     """The place, and how it was found."""
     if where is not None:
         if not isinstance(where, str | os.PathLike):
-            said = f"a store cannot be opened at {repr(where)[:80]}"
-            raise ConfigError(said, hint="name a folder, :memory: or a postgresql:// address")
+            raise ConfigError(
+                f"a store cannot be opened at {repr(where)[:80]}",
+                hint="name a folder, :memory: or a postgresql:// address",
+            )
         return _Location(_named(os.fspath(where)), "named")
     if variables.get(STORE_VARIABLE):
         return _Location(_named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}")
@@ -459,8 +461,9 @@ def _named(where: str) -> str:
             folder.stat()  # raises if no file system takes the name
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
-        said = f"a store cannot be opened at {where[:80]!r}: {reason}"
-        raise ConfigError(said, hint="name another folder") from error
+        raise ConfigError(
+            f"a store cannot be opened at {where[:80]!r}: {reason}", hint="name another folder"
+        ) from error
     return str(folder)
 
 
