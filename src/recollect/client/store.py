@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Self
+from typing import Any, Final, Self
 
 import msgspec
 
 from recollect.client.asking import Handle, Opening
 from recollect.client.memory import Memory
 from recollect.client.transport import Transport
+from recollect.errors import Unsupported
 from recollect.model import validate
+
+# What a store has and this one lacks, with the operations that do it.
+_OPERATIONS: Final = {
+    "jobs": "/v1/spaces/NAME/jobs and /v1/spaces/NAME/schedules/KIND",
+    "tokens": "/v1/tokens",
+    "token": "/v1/me",
+    "drop": "DELETE /v1/spaces/NAME",
+    "dropped": None,
+    "heads": "/v1/spaces/NAME/status",
+    "entered": None,
+}
 
 
 class _Name(msgspec.Struct, frozen=True):
@@ -69,6 +81,13 @@ class Store:
         """The names of the memories that the token opens."""
         found = self._transport.ask("GET", "/v1/spaces").read(_Names)
         return [each.name for each in found.items]
+
+    def __getattr__(self, name: str) -> Any:
+        """Says what to do instead of a call of a store that this one lacks."""
+        if name not in _OPERATIONS:
+            raise AttributeError(f"a store has no attribute {name!r}", name=name, obj=self)
+        where = f"use {_OPERATIONS[name]}" if _OPERATIONS[name] else "open the store itself"
+        raise Unsupported(f"the client of a service has no `{name}`", hint=where)
 
     def close(self) -> None:
         """Close the connections of every memory that came from here."""

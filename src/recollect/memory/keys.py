@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from recollect.config import keys_folder
 from recollect.errors import Conflict, InvalidInput
+from recollect.memory.handle import handle_of
 from recollect.memory.memory import Memory
 from recollect.memory.signing import ring_of
 from recollect.model.values import SigningKey
@@ -23,7 +24,7 @@ class Keys:
     """The keys with which a memory's checkpoints are signed and checked, on this machine."""
 
     def __init__(self, memory: Memory) -> None:
-        self._handle = memory._handle
+        self._handle = handle_of(memory)
         self._handle.require_whole("a key")
         self._handle.require_person("changing keys")
         self._ring = ring_of(self._handle)

@@ -15,6 +15,7 @@ from typing import Final
 
 from recollect.config import keys_folder
 from recollect.errors import Ambiguous, Conflict, InvalidInput, NotFound
+from recollect.memory.handle import handle_of
 from recollect.memory.memory import Memory
 from recollect.memory.signing import ring_of
 from recollect.model.values import WitnessKey
@@ -40,7 +41,7 @@ class Witnesses:
     """Those who are asked to keep and cosign the checkpoints of a memory."""
 
     def __init__(self, memory: Memory) -> None:
-        self._handle = memory._handle
+        self._handle = handle_of(memory)
         self._handle.require_whole("a witness")
         self._handle.require_person("changing witnesses")
         self._ring = ring_of(self._handle)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from recollect.errors import Ambiguous, Changed, NotFound
 from recollect.interfaces.cli import options as o
@@ -64,7 +64,7 @@ def erase(
     with call.memories(mount) as found:
         for_user = None if is_whole_user else user
         choice = partial(
-            Memory.erase,
+            _erase,
             id=id,
             key=key,
             about=about,
@@ -96,6 +96,10 @@ def erase(
             write_file(REAL, Path(certificate), [erasure.certificate.encode()])
         key = key or _key_of(memory, erasure)
         call.answer(erasure, lambda _: _erased(erasure, key), memory)
+
+
+def _erase(memory: Memory, **options: Any) -> Erasure:
+    return memory.erase(**options)  # of this memory's own class: it may be a service's
 
 
 def _holder(memories: list[Memory], choice: partial[Erasure]) -> tuple[Memory, Erasure, int]:
