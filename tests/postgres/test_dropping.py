@@ -49,6 +49,14 @@ def owner(database: str) -> Iterator[PostgresBackend]:
             "INSERT INTO recollect.vectors SELECT space, 'm', seq, 1, recollect.as_vector('[1]')"
             " FROM recollect.versions"
         )
+        connection.execute(
+            "INSERT INTO recollect.jobs (space, kind, params, origin, due_at)"
+            " SELECT id, 'verify', '{}', 'person', now() FROM recollect.spaces"
+        )
+        connection.execute(
+            "INSERT INTO recollect.schedules (space, kind, params, every_s, next_at)"
+            " SELECT id, 'verify', '{}', 60, now() FROM recollect.spaces"
+        )
     yield backend
     backend.close()
 
