@@ -43,8 +43,8 @@ class AsyncJobs(AsyncCalls[Jobs]):
             origin: The highest trust of what the pass writes; that of the token at most.
 
         Raises:
-            InvalidInput: There is no such kind, or it does not take these parameters.
-            NotFound: There is no such memory.
+            InvalidInput: The kind is unknown, or does not take these parameters.
+            NotFound: The memory does not exist.
             Forbidden: The token only reads, is for one user or agent, or lacks ``erase`` for
                 ``retain``.
             LimitExceeded: 1,000 jobs wait in this memory.
@@ -61,7 +61,7 @@ class AsyncJobs(AsyncCalls[Jobs]):
             space: Only if it is one of this memory.
 
         Raises:
-            NotFound: There is no such job, or it ended long ago.
+            NotFound: The job does not exist, or it ended long ago.
         """
         return await self._run(self._calls.get, id, space=space)
 
@@ -85,7 +85,7 @@ class AsyncJobs(AsyncCalls[Jobs]):
             space: Only if it is one of this memory.
 
         Raises:
-            NotFound: There is no such job.
+            NotFound: The job does not exist.
             Conflict: It has ended.
         """
         return await self._run(self._calls.cancel, id, space=space)
@@ -111,10 +111,10 @@ class AsyncJobs(AsyncCalls[Jobs]):
             origin: The trust of who sets it; only a person does.
 
         Raises:
-            InvalidInput: There is no such kind or time, or both or none of ``cron`` and
+            InvalidInput: The kind or the time is unknown, or both or none of ``cron`` and
                 ``every_s`` were given.
             Forbidden: The token is not a person's, or may not ask for this.
-            NotFound: There is no such memory.
+            NotFound: The memory does not exist.
         """
         return await self._run(
             self._calls.set_schedule,

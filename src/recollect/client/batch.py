@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from msgspec import UNSET, UnsetType
 
 from recollect.client.plain import plain
-from recollect.errors import Conflict, InvalidInput
+from recollect.errors import Conflict
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
-from recollect.model.messages import Content, messages_of, text_of
+from recollect.model.messages import Content, with_text
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Quote, Record
 
@@ -150,19 +150,14 @@ class Batch:
 
 def messages(content: Content, role: str, shared: Mapping[str, object]) -> list[dict[str, Any]]:
     """What was observed, as requests have it: each message that says something."""
-    found = messages_of(content, role)
-    if shared.get("id") is not None and len(found) > 1:
-        raise InvalidInput("one id cannot name several messages", hint="give each message an 'id'")
-    made = [dict(_message(each, shared)) for each in found if text_of(each.get("content")).strip()]
-    if not made:
-        raise InvalidInput("there is no text in what was observed")
-    return made
+    id = cast("str | None", shared.get("id"))
+    return [dict(_message(each, text, shared)) for each, text in with_text(content, role, id)]
 
 
 def _message(
-    message: Mapping[str, object], shared: Mapping[str, object]
+    message: Mapping[str, object], text: str, shared: Mapping[str, object]
 ) -> Iterator[tuple[str, object]]:
-    yield "content", text_of(message.get("content"))
+    yield "content", text
     yield "role", message.get("role")
     names = ("id", "said_at", "session", "metadata")
     own = {name: message[name] for name in names if message.get(name) is not None}

@@ -39,7 +39,7 @@ class Store:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self.settings: object = None  # of whoever opened it by its settings
+        self.settings: object = None  # set if it was opened by its settings
 
     @classmethod
     def open(

@@ -21,7 +21,7 @@ from recollect.memory.fields import tags as checked_tags
 from recollect.model import validate
 from recollect.model.events import Ending, Intent, Sources
 from recollect.model.instants import Moment, instant
-from recollect.model.messages import Content, Message, messages_of, role_of, text_of, with_role
+from recollect.model.messages import Content, Message, role_of, with_role, with_text
 from recollect.model.validate import Json
 from recollect.model.values import Quote
 from recollect.store.seam import Seam
@@ -201,19 +201,10 @@ class Acts:
         id: str | None,
     ) -> list[c.Observe]:
         """Keep a text, or each message of a conversation that says something."""
-        messages = messages_of(content, role)
-        if id is not None and len(messages) > 1:
-            raise InvalidInput(
-                "one id cannot name several messages", hint="give each message an 'id'"
-            )
-        made: list[c.Observe] = []
-        for message in messages:
-            text = text_of(message.get("content"))
-            if text.strip():
-                made.append(self._observe(message, text, session, said_at, metadata, id))
-        if not made:
-            raise InvalidInput("there is no text in what was observed")
-        return made
+        return [
+            self._observe(message, text, session, said_at, metadata, id)
+            for message, text in with_text(content, role, id)
+        ]
 
     def _observe(
         self,

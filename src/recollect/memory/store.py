@@ -164,7 +164,7 @@ class Store:
             dry_run: True to remove nothing and only report what would be removed.
 
         Raises:
-            NotFound: There is no such space.
+            NotFound: The space does not exist.
             Forbidden: On a server, the token lacks the verb ``drop``, or is for one user.
             Unavailable: Another process is writing to it.
         """

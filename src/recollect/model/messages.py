@@ -1,7 +1,7 @@
 """What was said, as programs hand it over: a text, or messages of several vendors.
 
 Responsible for finding messages, their texts and their roles. Leaves storing them to ``lifecycle``.
-Invariant: nothing is guessed: what is no message is refused.
+Invariant: nothing is guessed; anything but a message is refused.
 """
 
 from __future__ import annotations
@@ -38,6 +38,18 @@ def messages_of(content: Content, role: str) -> list[Message]:
     if not messages or len(messages) != len(given):
         raise InvalidInput("content must be a text or messages with 'role' and 'content'")
     return messages
+
+
+def with_text(content: Content, role: str, id: str | None) -> list[tuple[Message, str]]:
+    """The messages that say something, each with its text; ``id`` can name only one."""
+    messages = messages_of(content, role)
+    if id is not None and len(messages) > 1:
+        raise InvalidInput("one id cannot name several messages", hint="give each message an 'id'")
+    found = [(message, text_of(message.get("content"))) for message in messages]
+    found = [(message, text) for message, text in found if text.strip()]
+    if not found:
+        raise InvalidInput("what was observed contains no text")
+    return found
 
 
 def text_of(content: object) -> str:

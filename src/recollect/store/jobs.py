@@ -126,6 +126,11 @@ def checked_kinds(kinds: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(kinds)) or list(JOB_KINDS)
 
 
+def after_failure(job: Job, again_s: float | None) -> str:
+    """The state of a job after a failed attempt: it waits for the next one, or has failed."""
+    return "failed" if again_s is None or job.attempts >= ATTEMPTS_MAX else "waiting"
+
+
 def too_many(space: str) -> LimitExceeded:
     """The error for a space in which too much waits."""
     return LimitExceeded(

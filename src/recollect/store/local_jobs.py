@@ -30,6 +30,7 @@ from recollect.store.jobs import (
     ATTEMPTS_MAX,
     KEPT_MAX_COUNT,
     WAITING_MAX_COUNT,
+    after_failure,
     check_may,
     check_person,
     checked_kinds,
@@ -175,8 +176,7 @@ class LocalJobs:
 
     def fail(self, job: Job, code: str, again_s: float | None) -> bool:
         """The pass has failed."""
-        is_last = again_s is None or job.attempts >= ATTEMPTS_MAX
-        return self._report(job, "failed" if is_last else "waiting", again_s or 0, error=code)
+        return self._report(job, after_failure(job, again_s), again_s or 0, error=code)
 
     def _report(
         self, job: Job, state: str, seconds: float, *, done: int = 0, total: int = 0,

@@ -2,7 +2,7 @@
 
 Responsible for the name of the service, doubled headers, the token's form, and the number of
 requests in work. Leaves what a token allows to the store. Invariant: a request without exactly one
-Host that the service knows, or with a header twice that is no list, reaches no memory.
+Host that the service knows, or that repeats a header which is not a list, reaches no memory.
 """
 
 from __future__ import annotations

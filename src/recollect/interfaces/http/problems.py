@@ -36,7 +36,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "malformed": "The request is not JSON in the form of this operation",
     "unauthorized": "A valid token is needed",
     "unknown_host": "This service is not known under that name",
-    "no_route": "There is no such operation",
+    "no_route": "Unknown operation",
     "method_not_allowed": "The operation has another method",
     "body_too_long": "The body is too long",
     "body_too_slow": "The body took too long",

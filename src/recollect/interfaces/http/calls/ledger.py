@@ -171,5 +171,5 @@ def _dropping(drop: Drop, digest: str) -> Dropping:
 def number(text: str) -> int:
     """The number of an event in a path; anything else is not there."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 15):
-        raise NotFound("there is no such event")
+        raise NotFound("this event does not exist")
     return int(text)
