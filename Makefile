@@ -124,6 +124,10 @@ pins: ## Resolve constraints.txt again (needs uv; UPGRADE=1 upgrades to newer ve
 	@{ echo '# What .ci/run installs to set up faster, with hashes. Made by `make pins`.'; \
 	  echo uv | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links -; } > .ci/uv.txt
+	@{ echo '# What drives the browser in tests/web, with hashes. Made by `make pins`.'; \
+	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --constraints constraints.txt \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links --group browser; } \
+	  > .ci/browser.txt
 	@{ echo '# What the image of deploy/Dockerfile installs, with hashes. Made by `make pins`.'; \
 	  uv pip compile --quiet --universal --python-version 3.13 --generate-hashes --constraints constraints.txt \
 	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links \

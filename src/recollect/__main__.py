@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from recollect.interfaces.cli import main as run
 
-        return run(argv, start={"mcp": _serve_mcp, "http": _serve_http})
+        return run(argv, start={"mcp": _serve_mcp, "http": _serve_http, "web": _show})
     except KeyboardInterrupt:  # also while the modules are loading
         return 130
 
@@ -39,6 +39,12 @@ def _serve_http(*, mcp: bool, **options: Any) -> object:
 
     speaks = _mcp() if mcp and options.get("mode") == "serve" else None
     return serve(mcp=speaks, **options)
+
+
+def _show(**options: Any) -> None:
+    from recollect.interfaces.web.serve import serve
+
+    serve(**options)
 
 
 def _mcp() -> OverHttp | None:

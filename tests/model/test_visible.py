@@ -145,3 +145,11 @@ def test_time_grows_with_length_alone(piece: str) -> None:
         if large < 2.6 * small + 0.005:
             break
     assert large < 2.6 * small + 0.005, (small, large)
+
+
+def test_the_pieces_are_the_shown_text_and_name_its_marks() -> None:
+    assert visible.pieces("plain") == [("plain", False)]
+    family = "\U0001f468\u200d\U0001f469"  # its joiner belongs to it
+    text = f"a\u202eb {family}"
+    assert visible.pieces(text) == [("a", False), ("[U+202E]", True), (f"b {family}", False)]
+    assert "".join(piece for piece, _ in visible.pieces(text)) == visible.shown(text)

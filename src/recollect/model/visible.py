@@ -51,6 +51,19 @@ def shown(text: str) -> str:
     return text if _is_plain(text) else _pattern(_RUN).sub(_marked, text)
 
 
+def pieces(text: str) -> list[tuple[str, bool]]:
+    """The text of ``shown`` in pieces, each with whether it is a mark, to draw marks as boxes."""
+    if _is_plain(text):
+        return [(text, False)]
+    found: list[tuple[str, bool]] = []
+    end = 0
+    for run in _pattern(_RUN).finditer(text):
+        if not _belongs(run):
+            found += [(text[end : run.start()], False), (_marked(run), True)]
+            end = run.end()
+    return [*found, (text[end:], False)]
+
+
 def _is_plain(text: str) -> bool:
     """True for most texts; checked without a pattern."""
     return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()

@@ -1,6 +1,7 @@
 """HTTP on loopback: shared by every server of this package.
 
 Responsible for access (``guard``), for clients that are slow or idle (``connections``), for the
-log (``repeats``) and for running a server (``serving``). Leaves what is served to ``interfaces``.
+log (``repeats``), for what an error means (``failures``) and for running a server (``serving``).
+Leaves what is served to ``interfaces``.
 Invariant: nothing here imports an interface or a memory.
 """

@@ -44,6 +44,7 @@ _DAILY: Final = {
     "log": "log",
     "mcp": "",
     "serve": "serve",
+    "ui": "ui",
     "capture": "hooks",
     "hooks": "",
 }
@@ -191,6 +192,7 @@ _OTHER_WORDS: Final = {
     **dict.fromkeys(("stats", "info", "where"), "status"),
     **dict.fromkeys(("check", "repair", "fix"), "doctor"),
     **dict.fromkeys(("server", "service", "api", "http"), "serve"),
+    **dict.fromkeys(("web", "browse", "inspect", "dashboard", "open"), "ui"),
     **dict.fromkeys(("install", "setup"), "mcp install CLIENT"),
     **dict.fromkeys(("approve", "accept", "reject", "pending", "queue"), "review"),
     **{verb: f"admin {verb}" for verb in _ADMIN},

@@ -33,9 +33,10 @@ from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
 from recollect.interfaces.http.rates import Rates
 from recollect.interfaces.http.routes import STRICT, Route
-from recollect.interfaces.http.seen import Seen, frames
+from recollect.interfaces.http.seen import Seen
 from recollect.memory import Memory
 from recollect.memory.store import Store
+from recollect.web.failures import frames
 from recollect.web.guard import Receive, Scope, Send
 
 T = TypeVar("T")

@@ -15,23 +15,12 @@ import msgspec
 
 from recollect import errors as e
 from recollect.model import wire
+from recollect.web.failures import status_of
 
 KIND: Final = b"application/problem+json"
 _AT: Final = re.compile(" - at `(key in )?([^`]*)`$")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]|\[\.\.\.\]")
 
-_STATUS: Final[Mapping[type[e.RecollectError], int]] = {
-    e.InvalidInput: 422,
-    e.NotFound: 404,
-    e.Forbidden: 403,
-    e.Conflict: 409,
-    e.Changed: 412,
-    e.Unavailable: 503,
-    e.Unsupported: 501,
-    e.ConfigError: 500,
-    e.IntegrityError: 500,
-    e.RecollectError: 500,
-}
 _TITLES: Final[Mapping[str, str]] = {
     "malformed": "The request is not JSON in the form of this operation",
     "unauthorized": "A valid token is needed",
@@ -122,7 +111,7 @@ def refusal(error: Exception) -> Refused:
     if isinstance(error, Refused):
         return error
     if isinstance(error, e.RecollectError):
-        status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+        status = status_of(error)
         headers = {"Retry-After": "1"} if status == 503 else {}
         if isinstance(error, e.NotFound) and not error.is_seen:  # whatever was asked for
             return Refused(404, error.code, wire.NOT_FOUND)

@@ -7,15 +7,12 @@ as a keyed hash.
 
 from __future__ import annotations
 
-import traceback
-from pathlib import PurePath
 from typing import Final
 
 from recollect.web.guard import Scope
 
 KEY: Final = "recollect.seen"
 NO_ROUTE: Final = "none"
-_FRAMES_MAX_COUNT: Final = 12
 
 
 class Seen:
@@ -30,13 +27,6 @@ class Seen:
         self.space: str | None = None
         self.code: str | None = None
         self.rate_class: str | None = None
-
-
-def frames(error: BaseException) -> str:
-    """What failed and where, for the log; its own words may quote a text, so they are left out."""
-    steps = traceback.extract_tb(error.__traceback__)[-_FRAMES_MAX_COUNT:]
-    where = (f"{PurePath(one.filename).name}:{one.lineno} {one.name}" for one in steps)
-    return " > ".join([type(error).__name__, *where])
 
 
 def of(scope: Scope) -> Seen:

@@ -1,0 +1,293 @@
+"""One request of a browser, from bytes to bytes (ASGI).
+
+Responsible for routing, for reading forms and for running a page in one worker thread. Leaves
+access to ``guard`` and ``session``, and what is shown to ``pages``. Invariants: all reads of a page
+come from one position; nothing of a memory is answered without a session; no answer that shows a
+memory is kept by a cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from msgspec import json
+from msgspec.structs import replace
+
+from recollect.errors import Changed
+from recollect.interfaces.web import layout as around
+from recollect.interfaces.web import render, table
+from recollect.interfaces.web.answering import Reply, Visit, to_own
+from recollect.interfaces.web.asked import Asked, parsed
+from recollect.interfaces.web.conflict import conflict
+from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
+from recollect.interfaces.web.guard import Guard, Turned
+from recollect.interfaces.web.memories import Memories
+from recollect.interfaces.web.problem import problem_of
+from recollect.interfaces.web.session import COOKIE, Session, Sessions, cookie_of
+from recollect.interfaces.web.view import Flash, View
+from recollect.memory import Memory
+from recollect.store.seam import REAL, Seam
+from recollect.web.guard import Receive, Scope, Send
+
+_THREADS_COUNT: Final = 4
+_BODY_MAX_S: Final = 30.0
+_TRIES: Final = 3
+_STATIC: Final = Path(__file__).parent / "static"
+_KINDS: Final = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+                 ".svg": "image/svg+xml"}  # fmt: skip
+_KEPT: Final = "private, max-age=86400"  # its address changes with each process
+AWAY: Final = "-"  # where files and settings are: not a name that a space can have
+_NO_SESSION: Final = Turned(
+    401,
+    "this browser has not been let in",
+    "run `recollect ui`, which opens a page of its own; its link works once, for a minute",
+)
+
+
+class App:
+    """The application that a server runs, or that another one mounts."""
+
+    def __init__(
+        self, memories: Memories, sessions: Sessions, guard: Guard, seam: Seam = REAL
+    ) -> None:
+        self._memories = memories
+        self._sessions = sessions
+        self._guard = guard
+        self._seam = seam
+        self._waiting = around.Waiting()
+        self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="ui")
+        self._files = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir())}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handles one request, or the startup and the shutdown."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        visit = Visit(scope["method"], scope["raw_path"].decode("latin-1"), scope["query_string"])
+        try:
+            reply = await self._reply(visit, scope, receive)
+        except Exception as error:  # noqa: BLE001 - the last place that can answer it readably
+            reply = self._problem(visit, error)
+        await reply.send(send, with_body=scope["method"] != "HEAD")
+
+    async def _reply(self, visit: Visit, scope: Scope, receive: Receive) -> Reply:
+        visit.headers = self._guard.check(visit.method, scope["headers"])
+        root = self._sessions.root
+        if visit.path == "/open" and visit.method == "GET":
+            return self._opened(visit)
+        if not visit.path.startswith(f"{root}/"):
+            raise Turned(404, "this inspector has no page of that name")
+        segments = tuple(visit.path[len(root) + 1 :].removesuffix("/").split("/"))
+        if segments[0] == AWAY and visit.is_safe:
+            return self._file(segments)
+        visit.session = self._sessions.find(cookie_of(visit.headers.get("cookie", "")))
+        if visit.session is None:
+            raise _NO_SESSION
+        body = b"" if visit.is_safe else await _body(receive)
+        work = asyncio.get_running_loop().run_in_executor
+        return await work(self._threads, self._answer, visit, visit.session, segments, body)
+
+    def _opened(self, visit: Visit) -> Reply:
+        """Lets a browser in, once for each key; what a browser loads ahead is not a visit."""
+        if "sec-purpose" in visit.headers or "purpose" in visit.headers:
+            raise Turned(403, "this link is not loaded ahead")
+        given = parsed(visit.query).get("key", ("",))
+        session = self._sessions.enter(given[0])
+        if session is None:
+            raise _NO_SESSION
+        path = f"{self._sessions.root}/"
+        cookie = f"{COOKIE}={session.id}; Path={path}; HttpOnly; SameSite=Strict"
+        return Reply(303, headers={"Location": self._sessions.first, "Set-Cookie": cookie})
+
+    def _file(self, segments: tuple[str, ...]) -> Reply:
+        name = segments[1] if len(segments) == 2 else ""
+        if name not in self._files:
+            raise Turned(404, "this inspector has no file of that name")
+        kind = _KINDS[Path(name).suffix]
+        return Reply(200, self._files[name], kind, {"Cache-Control": _KEPT})
+
+    def _answer(
+        self, visit: Visit, session: Session, segments: tuple[str, ...], body: bytes
+    ) -> Reply:
+        """One page or one act, in a worker thread."""
+        try:
+            if segments[0] == AWAY:
+                return self._set(visit, session, segments[1:], body)
+            if segments == ("",):
+                return self._spaces(session)
+            space = table.decoded(segments[0])
+            memory = self._memories.open(session, space)
+            asked = self._asked(visit, session, space, segments[1:], memory)
+            if visit.is_safe:
+                return self._page(visit, session, asked, segments[1:], memory)
+            return self._act(visit, session, asked, segments[1:], memory, body)
+        except Exception as error:  # noqa: BLE001 - shown as a page, in this thread
+            return self._problem(visit, error)
+
+    def _set(self, visit: Visit, session: Session, segments: tuple[str, ...], body: bytes) -> Reply:
+        """A setting of this browser: its theme, or whether single keys act."""
+        fields = fields_of(visit.headers, body)
+        if segments == ("theme",) and fields.get("theme") in ("auto", "light", "dark"):
+            session.theme = fields["theme"]  # type: ignore[assignment]
+        elif segments == ("keys",):
+            session.has_keys = fields.get("keys") == "on"
+        else:
+            raise Turned(404, "this inspector has no setting of that name")
+        root = self._sessions.root
+        return Reply(303, headers={"Location": to_own(root, fields.get("back", ""))})
+
+    def _spaces(self, session: Session) -> Reply:
+        """The list of memories; a single one is shown at once."""
+        root = self._sessions.root
+        found = self._memories.spaces(session)
+        entries = tuple(
+            around.Entry(name=name, href=Asked(place=self._memories.place(root, name)).url())
+            for name in found
+        )
+        if len(entries) == 1:
+            return Reply(303, headers={"Location": entries[0].href})
+        layout = around.bare(root, session)
+        return Reply(200, render.page("spaces.html", layout, None, entries=entries))
+
+    def _asked(
+        self, visit: Visit, session: Session, space: str, path: tuple[str, ...], memory: Memory
+    ) -> Asked:
+        query = parsed(visit.query)
+        head = memory.position
+        at = (query.get("at") or ("",))[-1].strip()
+        position = head if not at else _position(memory, at)
+        return Asked(
+            place=self._memories.place(self._sessions.root, space),
+            path=tuple(table.decoded(each) for each in path),
+            query=query,
+            position=position,
+            head=head,
+            at=None if position >= head else position,
+            now=self._seam.now(),
+            tz_minutes=self._seam.tz_minutes(),
+            cannot_write=self._memories.cannot_write(session, space),
+        )
+
+    def _page(
+        self, visit: Visit, session: Session, asked: Asked, path: tuple[str, ...], memory: Memory
+    ) -> Reply:
+        line, names = table.find(table.PAGES, path)
+        asked = replace(asked, names=names)
+        view, asked = _read(line, asked, memory)
+        if view.to is not None:
+            return Reply(303, headers={"Location": view.to})
+        if asked.text("as") == "json":
+            return Reply(view.status, json.encode(view.answer), "application/json")
+        layout = self._layout(session, asked, line, view, memory)
+        page = render.page(line.template, layout, asked, main=view.main, url=asked.url)
+        return Reply(view.status, page)
+
+    def _layout(
+        self, session: Session, asked: Asked, line: table.Page, view: View, memory: Memory
+    ) -> around.Layout:
+        root, space = self._sessions.root, asked.place.space
+        waiting = self._waiting.count(space, memory, asked.head)
+        nav = tuple(
+            around.Entry(
+                name=each.name.lower(),
+                href=asked.url(*([each.path] if each.path else [])),
+                is_here=each is line,
+                count=waiting if each.path == "review" else "",
+            )
+            for each in table.PAGES
+            if each.nav
+        )
+        spaces = tuple(
+            around.Entry(
+                name=name,
+                href=Asked(place=self._memories.place(root, name)).url(),
+                is_here=name == space,
+            )
+            for name in self._memories.spaces(session)
+        )
+        return around.Layout(
+            root=root, theme=session.theme, has_keys=session.has_keys, title=view.title,
+            back=asked.here(), space=space, spaces=spaces, nav=nav, query=asked.text("q"),
+            flash=session.told(asked.text("said")), time=around.time_bar(asked, memory),
+            is_past=asked.is_past, warning=asked.cannot_write,
+            cannot_write=around.PAST if asked.is_past else asked.cannot_write,
+            calls=view.calls, json=asked.here(**{"as": "json"}),
+        )  # fmt: skip
+
+    def _act(
+        self, visit: Visit, session: Session, asked: Asked, path: tuple[str, ...], memory: Memory,
+        body: bytes,
+    ) -> Reply:  # fmt: skip
+        line, names = table.find(table.ACTS, path)
+        if asked.is_past or asked.cannot_write:
+            raise Turned(403, asked.cannot_write or around.PAST)
+        form = Form(asked=replace(asked, names=names), fields=fields_of(visit.headers, body))
+        try:
+            done = line.do(form, memory)
+        except Changed as error:
+            return self._changed(session, form, memory, error)
+        said = session.tell(Flash(said=done.said, undo=done.undo), self._seam)
+        joint = "&" if "?" in done.to else "?"
+        return Reply(303, headers={"Location": f"{done.to}{joint}said={said}"})
+
+    def _changed(self, session: Session, form: Form, memory: Memory, error: Changed) -> Reply:
+        layout = around.bare(self._sessions.root, session)
+        main = conflict(form, memory, error)
+        page = render.page("changed.html", layout, form.asked, main=main, url=form.url)
+        return Reply(409, page)
+
+    def _problem(self, visit: Visit, error: Exception) -> Reply:
+        found = problem_of(error, self._seam.random(4).hex())
+        layout = around.bare(self._sessions.root, visit.session)
+        return Reply(found.status, render.page("problem.html", layout, None, main=found))
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._threads.shutdown()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _read(line: table.Page, asked: Asked, memory: Memory) -> tuple[View, Asked]:
+    """A page whose reads all saw one position.
+
+    The present is read as it is, which is faster than a past position, and once more if a write
+    came between.
+    """
+    if asked.is_past:
+        return line.read(asked, memory.at(asked.position)), asked
+    for _ in range(_TRIES):
+        view = line.read(asked, memory)
+        head = memory.position
+        if head == asked.head:
+            return view, asked
+        asked = replace(asked, position=head, head=head)
+    return line.read(asked, memory.at(asked.head)), asked
+
+
+def _position(memory: Memory, at: str) -> int:
+    """The position that an address names: its number, or an instant."""
+    if at.isascii() and at.isdigit() and len(at) <= 16:
+        return memory.at(int(at)).position
+    return memory.at(at).position
+
+
+async def _body(receive: Receive) -> bytes:
+    body = bytearray()
+    async with asyncio.timeout(_BODY_MAX_S):
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise Turned(400, "the connection ended before the form")
+            body += message.get("body", b"")
+            if len(body) > FORM_MAX_BYTES:
+                raise Turned(413, "the form is too long")
+            if not message.get("more_body", False):
+                return bytes(body)

@@ -1,0 +1,78 @@
+"""Two texts compared by their words.
+
+Responsible for which words were added and removed. Leaves showing them to the templates.
+Invariants: joined without what was added, the pieces give the old text, and without what was
+removed the new one; long texts are compared line by line, because the comparison is quadratic.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import Final, Literal
+
+import msgspec
+
+Change = Literal["same", "added", "removed"]
+
+# A time, a number or a key such as alice.seat is one word.
+_WORDS: Final = re.compile(r"\s+|\w+(?:[.:,]\w+)*|[^\w\s]")
+_LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_WORDS_MAX_COUNT: Final = 5_000
+_LINES_MAX_COUNT: Final = 2_000
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A part of one of the texts or of both."""
+
+    change: Change
+    text: str
+
+
+def compared(old: str, new: str) -> tuple[Piece, ...]:
+    """What became of the old text, in order."""
+    before, after = _WORDS.findall(old), _WORDS.findall(new)
+    if max(len(before), len(after)) > _WORDS_MAX_COUNT:
+        before, after = _LINES.findall(old), _LINES.findall(new)
+    if max(len(before), len(after)) > _LINES_MAX_COUNT * 5:
+        return _pieces([("removed", old), ("added", new)])
+    found: list[tuple[Change, str]] = []
+    for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found.append(("same", "".join(before[i:j])))
+        else:
+            found += [("removed", "".join(before[i:j])), ("added", "".join(after[k:m]))]
+    return _pieces(_joined(found))
+
+
+def _joined(found: list[tuple[Change, str]]) -> list[tuple[Change, str]]:
+    """A space between two changed words belongs to the change: else a phrase reads as confetti."""
+    out: list[tuple[Change, str]] = []
+    for change, text in found:
+        if not text:
+            continue
+        is_gap = change == "same" and text.isspace() and "\n" not in text
+        if is_gap and len(out) > 1 and {out[-1][0], out[-2][0]} == {"removed", "added"}:
+            out[-2:] = [(each, said + text) for each, said in out[-2:]]
+            continue
+        out.append((change, text))
+    return _merged(out)
+
+
+def _merged(found: list[tuple[Change, str]]) -> list[tuple[Change, str]]:
+    """Between two texts that stay, one removed and one added piece."""
+    out: list[tuple[Change, str]] = []
+    removed, added = "", ""
+    for change, text in [*found, ("same", "")]:
+        if change == "removed":
+            removed += text
+        elif change == "added":
+            added += text
+        else:
+            out += [("removed", removed), ("added", added), ("same", text)]
+            removed, added = "", ""
+    return out
+
+
+def _pieces(found: list[tuple[Change, str]]) -> tuple[Piece, ...]:
+    return tuple(Piece(change, text) for change, text in found if text)

@@ -1,0 +1,111 @@
+"""What every page has around it.
+
+Responsible for the header, the time bar, the flash and the reason why a button is off. Leaves the
+middle to ``pages``. Invariant: a count in the header is that of the head it was read at.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.interfaces.web import stops
+from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.session import Session, Theme
+from recollect.interfaces.web.view import Call, Flash
+from recollect.memory import Memory
+
+_WAITING_MAX_COUNT = 20
+PAST = "This page shows the past. Go back to now to change something."
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the header."""
+
+    name: str
+    href: str
+    is_here: bool = False
+    count: str = ""
+
+
+class TimeBar(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in the ledger a page stands."""
+
+    position: int
+    head: int
+    at: str | None  # the instant of a past position
+    before: str | None  # the address one step back
+    after: str | None
+    now: str
+    action: str
+    kept: tuple[tuple[str, str], ...]  # the query, without the position
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything around the middle of a page."""
+
+    root: str
+    theme: Theme = "auto"
+    has_keys: bool = True
+    title: str = "Recollect"
+    back: str = ""
+    space: str | None = None
+    spaces: tuple[Entry, ...] = ()
+    nav: tuple[Entry, ...] = ()
+    query: str = ""
+    flash: Flash | None = None
+    time: TimeBar | None = None
+    is_past: bool = False
+    cannot_write: str | None = None
+    warning: str | None = None  # why the whole memory is read-only
+    calls: tuple[Call, ...] = ()
+    json: str | None = None
+
+
+class Waiting:
+    """How much waits for a review, kept by position: the header of every page shows it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[int, str]] = {}
+
+    def count(self, space: str, memory: Memory, head: int) -> str:
+        """The count as it is shown; empty if nothing waits."""
+        position, shown = self._kept.get(space, (-1, ""))
+        if position != head:
+            found = len(memory.review.list(limit=_WAITING_MAX_COUNT + 1))
+            more = f"{_WAITING_MAX_COUNT}+" if found > _WAITING_MAX_COUNT else str(found)
+            shown = more if found else ""
+            self._kept[space] = (head, shown)
+        return shown
+
+
+def time_bar(asked: Asked, memory: Memory) -> TimeBar:
+    """The bar at the foot of a page; ``memory`` is the present one."""
+    position, head = asked.position, asked.head
+    earlier, later = stops.before(memory, position), stops.after(memory, position, head)
+    at = None
+    if asked.is_past:
+        last = memory.events(before=position + 1, limit=1)
+        at = last[-1].at if last else None
+    kept = tuple(
+        (name, value)
+        for name, values in asked.query.items()
+        if name not in ("at", "said", "as")
+        for value in values
+    )
+    return TimeBar(
+        position=position,
+        head=head,
+        at=at,
+        before=None if earlier is None else asked.here(at=earlier),
+        after=None if later is None else asked.here(at=None if later >= head else later),
+        now=asked.here(at=None),
+        action=asked.url(*asked.path, at=None),
+        kept=kept,
+    )
+
+
+def bare(root: str, session: Session | None) -> Layout:
+    """For a page without a memory: a problem, or the list of spaces."""
+    if session is None:
+        return Layout(root=root)
+    return Layout(root=root, theme=session.theme, has_keys=session.has_keys, back=f"{root}/")

@@ -1,0 +1,150 @@
+"""The timeline: everything that happened, newest first.
+
+Responsible for a page of events and for jumping in them. Leaves one record to ``record``.
+Invariants: a page is as long as asked for, whatever the ledger's length; no total is counted.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.draw import rows, strip
+from recollect.interfaces.web.pages import density
+from recollect.interfaces.web.view import View
+from recollect.memory import Memory
+from recollect.model.events import KINDS
+from recollect.model.values import Change
+
+PAGE_COUNT: Final = 50
+_PAGE_MAX_COUNT: Final = 500
+_LOOKED_MAX_COUNT: Final = 2_000  # events that a filter of ours passes over for one page
+_READ_COUNT: Final = 500
+GROUPS: Final = (
+    ("", "everything"),
+    ("record", "records"),
+    ("episode", "what was said"),
+    ("link", "links"),
+    ("proposal", "proposals"),
+    ("context", "contexts"),
+    ("session", "sessions"),
+    ("ledger", "the ledger"),
+)
+WHO: Final = (
+    ("", "anyone"),
+    ("person", "people"),
+    ("agent", "agents"),
+    ("unverified", "unverified"),
+    ("system", "the store"),
+)
+
+
+class Main(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    days: tuple[rows.DayRows, ...]
+    older: int | None  # where the next page begins
+    looked: int  # how many events were looked at for it
+    is_first: bool
+    kinds: tuple[str, ...]
+    who: str
+    session: str
+    about: str
+    strip: tuple[strip.Bucket, ...]
+    here: int | None  # the newest event shown
+    groups: tuple[tuple[str, str], ...] = GROUPS
+    origins: tuple[tuple[str, str], ...] = WHO
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Events newest first, where to go on, and how many were looked at."""
+
+    changes: tuple[Change, ...]
+    older: int | None
+    looked: int
+
+
+def page(asked: Asked, memory: Memory) -> View:
+    """Reads one page of events."""
+    kinds = expanded(asked.many("kinds"))
+    limit = asked.number("limit", PAGE_COUNT, least=1, most=_PAGE_MAX_COUNT)
+    before = asked.number("before", asked.position + 1, most=asked.position + 1)
+    found = _found(asked, memory, kinds, before, limit)
+    about = asked.text("about") or None
+    main = Main(
+        days=rows.by_day(found.changes, asked.tz_minutes),
+        older=found.older,
+        looked=found.looked,
+        is_first=before > asked.position,
+        kinds=asked.many("kinds"),
+        who=asked.text("who"),
+        session=asked.text("session"),
+        about=about or "",
+        strip=density.bars(memory, density.last_of(memory, asked.position)),
+        here=found.changes[0].seq if found.changes else None,
+    )
+    python = asked.python("events", before=before, limit=limit, kinds=list(kinds), id=about)
+    words = [part for kind in kinds for part in ("--kind", kind)]
+    return View(
+        title="Timeline",
+        main=main,
+        answer=list(reversed(found.changes)),
+        calls=(asked.call(python, _cli(asked, words, about, before, limit)),),
+    )
+
+
+def _cli(asked: Asked, words: list[str], about: str | None, before: int, limit: int) -> str | None:
+    """The first page as a command; ``log`` has no option for the others."""
+    if before <= asked.position:
+        return None
+    named = ["--id", about] if about else []
+    return asked.cli("log", *words, *named, "--limit", limit)
+
+
+def expanded(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Kinds of events: their names, or the part before the point for all of a group."""
+    found: list[str] = []
+    for each in given:
+        kinds = [kind for kind in KINDS if kind == each or kind.startswith(f"{each}.")]
+        if each == "ledger":
+            kinds += ["space.opened", "events.erased", "lineage.retracted"]
+        if not kinds:
+            raise InvalidInput(
+                f"unknown kind of event {each!r}", hint="choose one of the list, or leave it out"
+            )
+        found += kinds
+    return tuple(dict.fromkeys(found))
+
+
+def _found(asked: Asked, memory: Memory, kinds: tuple[str, ...], before: int, limit: int) -> Found:
+    """A page of events; what the memory cannot filter by is filtered here, within a bound."""
+    who, session = asked.text("who"), asked.text("session")
+    about = asked.text("about") or None
+    step = _READ_COUNT if who or session else limit
+    kept: list[Change] = []
+    looked = 0
+    while True:
+        read = memory.events(kinds=kinds, id=about, before=before, limit=step)
+        looked += len(read)
+        for change in reversed(read):
+            if _is_wanted(change, who, session):
+                kept.append(change)
+            if len(kept) == limit:
+                return Found(tuple(kept), _older(read, change.seq, step), looked)
+        if len(read) < step:
+            return Found(tuple(kept), None, looked)
+        before = read[0].seq
+        if looked >= _LOOKED_MAX_COUNT:
+            return Found(tuple(kept), before, looked)
+
+
+def _older(read: list[Change], last: int, step: int) -> int | None:
+    """Where the next page begins; None if this was the end."""
+    return None if len(read) < step and last == read[0].seq else last
+
+
+def _is_wanted(change: Change, who: str, session: str) -> bool:
+    return (not who or change.origin == who) and (not session or change.scope.session == session)

@@ -1,0 +1,111 @@
+"""The process behind ``recollect ui``.
+
+Responsible for opening the store, telling the address and opening a browser. Leaves listening to
+``web.serving`` and requests to ``app``. Invariant: it listens on this machine alone, and nothing is
+shown without a launch key of this process.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from recollect.errors import NotFound, NotInstalled
+from recollect.interfaces.web.guard import Guard
+from recollect.interfaces.web.memories import Own
+from recollect.interfaces.web.session import LAUNCH_S, Launched
+from recollect.memory import Store
+from recollect.web import guard, serving
+
+_OPEN_AFTER_S: Final = 0.3  # the server is listening already; it answers when it has loaded
+
+
+def serve(
+    *,
+    store: str | None,
+    space: str | None = None,
+    port: int = 0,
+    opens: bool = True,
+    read_only: bool = False,
+    demo: bool = False,
+    tell: Callable[[dict[str, object]], None] | None = None,
+) -> None:
+    """Shows the memories of a store in a browser until a signal ends it.
+
+    ``tell`` is given the address instead of the terminal, as data.
+    """
+    _check_installed()
+    with _opened(store, space, demo=demo) as opened, serving.listen(port) as listening:
+        own = Own(opened, read_only=read_only, named=store)
+        _run(own, opened.where, listening, Launched(space), opens=opens, tell=tell)
+
+
+def _run(
+    own: Own,
+    where: str,
+    listening: socket.socket,
+    sessions: Launched,
+    *,
+    opens: bool,
+    tell: Callable[[dict[str, object]], None] | None,
+) -> None:
+    from recollect.interfaces.web.app import App
+
+    port = listening.getsockname()[1]
+    app = App(own, sessions, Guard(f"{name}:{port}" for name in guard.NAMES))
+    url = f"http://{serving.ADDRESS}:{port}/open?key={sessions.launch()}"
+    if tell is None:
+        _say(url, where)
+    else:
+        tell({"url": url, "where": where, "port": port})
+    if opens:
+        threading.Timer(_OPEN_AFTER_S, webbrowser.open, (url,)).start()
+    serving.serve(app, listening)
+
+
+@contextmanager
+def _opened(where: str | None, space: str | None, *, demo: bool) -> Iterator[Store]:
+    """The store to look at; one without a memory is refused, because its name may be mistyped."""
+    if demo:
+        from recollect.interfaces.web.demo import told
+
+        with told() as store:
+            yield store
+        return
+    with Store.open(where) as store:
+        spaces = store.spaces()
+        if not spaces:
+            raise NotFound(
+                f"{store.where} does not contain a memory",
+                hint="run `recollect init` to create one, or `recollect ui --demo` to look around",
+            )
+        if space is not None and space not in spaces:
+            raise NotFound(
+                f"the space {space!r} does not exist in {store.where}",
+                hint=f"use --space with one of: {', '.join(spaces[:10])}",
+            )
+        yield store
+
+
+def _say(url: str, where: str) -> None:
+    sys.stderr.write(
+        f"Looking at {where}\n\n  {url}\n\n"
+        f"The link works once, for {LAUNCH_S:.0f} seconds, on this machine. Ctrl-C ends it.\n"
+    )
+    sys.stderr.flush()
+
+
+def _check_installed() -> None:
+    try:
+        import jinja2  # noqa: F401 - an extra
+        import uvicorn  # noqa: F401 - an extra
+    except ImportError as error:
+        raise NotInstalled(
+            "the inspector needs the packages jinja2 and uvicorn",
+            hint="install them with: pip install 'recollect[ui]'",
+        ) from error

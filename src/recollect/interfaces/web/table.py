@@ -1,0 +1,88 @@
+"""Every page and every act of the inspector, one line each.
+
+Responsible for which address means what. Leaves reading to ``pages`` and changing to ``acts``.
+To add a page: a module in ``pages``, a template, a line here. Invariant: an address matches at most
+one line; names in braces are decoded, all else is compared as it was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeVar
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.web.acts import records as record_acts
+from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.forms import Form
+from recollect.interfaces.web.guard import Turned
+from recollect.interfaces.web.pages import episode, help, record, search, timeline, today
+from recollect.interfaces.web.view import Done, View
+from recollect.memory import Memory
+from recollect.model.wire import from_segment
+
+
+class Page(NamedTuple):
+    """One page: its path behind the space, and the function that reads it."""
+
+    path: str
+    name: str
+    read: Callable[[Asked, Memory], View]
+    template: str
+    about: str  # one sentence, for the help page
+    calls: tuple[str, ...]  # of ``Memory``
+    nav: bool = False
+    key: str = ""  # the letter behind g that goes there
+
+
+class Act(NamedTuple):
+    """One form: where it is sent, and what it does."""
+
+    path: str
+    name: str
+    do: Callable[[Form, Memory], Done]
+
+
+PAGES: Final = (
+    Page("", "Today", today.page, "today.html",
+         "What changed today, what waits for you, and a year of days.",
+         ("events", "status", "review.list"), nav=True, key="d"),
+    Page("timeline", "Timeline", timeline.page, "timeline.html",
+         "Everything that happened, newest first.", ("events",), nav=True, key="t"),
+    Page("search", "Search", search.page, "search.html",
+         "What a question finds, what each signal adds, and why something is missing.",
+         ("recall", "why_not"), key="s"),
+    Page("r/{id}", "Record", record.page, "record.html",
+         "One record: what it says, its life, why it is believed.",
+         ("get", "history", "why", "events")),
+    Page("e/{id}", "Episode", episode.page, "episode.html",
+         "Something that was said, with what was said around it.", ("get", "episodes")),
+    Page("help", "Help", help.page, "help.html", "Keys, words, signs and colours.", (), key="h"),
+)  # fmt: skip
+
+ACTS: Final = (
+    Act("r/{id}/revise", "Revise", record_acts.revise),
+    Act("r/{id}/forget", "Forget", record_acts.forget),
+    Act("r/{id}/restore", "Restore", record_acts.restore),
+)
+
+Line = TypeVar("Line", Page, Act)
+
+
+def find(lines: tuple[Line, ...], segments: tuple[str, ...]) -> tuple[Line, dict[str, str]]:
+    """The line of an address, and its names."""
+    for line in lines:
+        pattern = tuple(line.path.split("/")) if line.path else ()
+        if len(pattern) == len(segments) and all(
+            want.startswith("{") or want == got for want, got in zip(pattern, segments, strict=True)
+        ):
+            named = zip(pattern, segments, strict=True)
+            return line, {w[1:-1]: decoded(got) for w, got in named if w.startswith("{")}
+    raise Turned(404, "this inspector has no page of that name", "start at the top of the page")
+
+
+def decoded(segment: str) -> str:
+    """A name in a path; what is not in its one form is not found."""
+    try:
+        return from_segment(segment)
+    except InvalidInput as error:
+        raise Turned(404, "the address is not in the form of this inspector") from error

@@ -1,0 +1,56 @@
+"""What a page and an act return.
+
+Responsible for the shapes alone. Leaves filling them to ``pages`` and ``acts``, and showing them to
+``render``. Invariant: all are frozen, so what was read is what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One call that a page was made from, as a reader can repeat it."""
+
+    python: str
+    cli: str | None = None
+    curl: str | None = None  # only if the memory is behind a service
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """One page: ``main`` is for its template, ``answer`` is what the calls returned.
+
+    ``title`` is a page's name, an id or a key: browsers keep titles, so no text of a memory.
+    """
+
+    title: str
+    main: object
+    answer: object
+    calls: tuple[Call, ...] = ()
+    status: int = 200
+    to: str | None = None  # another page that shows it
+
+
+class UndoForm(msgspec.Struct, frozen=True, kw_only=True):
+    """A form that takes an act back."""
+
+    action: str
+    fields: Mapping[str, str] = {}
+    label: str = "Undo"
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What an act answers: where to go, and one sentence about what happened."""
+
+    to: str
+    said: str
+    undo: UndoForm | None = None
+
+
+class Flash(msgspec.Struct, frozen=True, kw_only=True):
+    """The sentence that the next page shows once."""
+
+    said: str
+    undo: UndoForm | None = None

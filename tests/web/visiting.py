@@ -1,0 +1,129 @@
+"""The inspector on a real socket, in a thread of this process, and a visitor of a few lines."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from html import unescape
+from http.client import HTTPConnection
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import uvicorn
+
+from recollect import Store
+from recollect.interfaces.web.app import App
+from recollect.interfaces.web.guard import Guard
+from recollect.interfaces.web.memories import Memories, Own
+from recollect.interfaces.web.session import Launched
+from recollect.web.connections import bounded
+from recollect.web.serving import listen
+
+
+class Page(NamedTuple):
+    """An answer."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def words(self) -> str:
+        """What a reader sees, without tags."""
+        return unescape(re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", self.text)))
+
+
+class Served(NamedTuple):
+    """An inspector that runs."""
+
+    port: int
+    sessions: Launched
+
+    @property
+    def root(self) -> str:
+        return self.sessions.root
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+    ) -> Page:
+        """One request, with exactly these headers."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Page(answer.status, found, answer.read().decode())
+        finally:
+            connection.close()
+
+    def enter(self) -> Visitor:
+        """A browser that was let in."""
+        came = self.ask("GET", f"/open?key={self.sessions.launch()}")
+        assert came.status == 303, came
+        return Visitor(self, came.headers["set-cookie"].partition(";")[0])
+
+
+class Visitor(NamedTuple):
+    """One browser with its cookie, in the way that a browser asks."""
+
+    served: Served
+    cookie: str
+
+    def get(self, path: str, **headers: str) -> Page:
+        """A page, by its path behind the root."""
+        asked = {"Cookie": self.cookie, "Sec-Fetch-Site": "same-origin", **headers}
+        return self.served.ask("GET", f"{self.served.root}{path}", asked)
+
+    def post(self, path: str, fields: Mapping[str, str], **headers: str) -> Page:
+        """A form."""
+        asked = {
+            "Cookie": self.cookie,
+            "Sec-Fetch-Site": "same-origin",
+            "Content-Type": "application/x-www-form-urlencoded",
+            **headers,
+        }
+        return self.served.ask("POST", f"{self.served.root}{path}", asked, urlencode(fields))
+
+
+@contextmanager
+def served(
+    store: Store, memories: Memories | None = None, *, read_only: bool = False
+) -> Iterator[Served]:
+    """The inspector of a store while it runs."""
+    with listen(0) as listening:
+        port = listening.getsockname()[1]
+        sessions = Launched()
+        app = App(
+            memories or Own(store, read_only=read_only), sessions, Guard([f"127.0.0.1:{port}"])
+        )
+        config = uvicorn.Config(
+            app,
+            http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield Served(port, sessions)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def hidden_fields(page: Page, action: str) -> dict[str, str]:
+    """The hidden fields of the form that is sent to an address ending in ``action``."""
+    form = re.search(
+        rf'<form[^>]*action="[^"]*{re.escape(action)}"[^>]*>(.*?)</form>', page.text, re.DOTALL
+    )
+    assert form is not None, action
+    found = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form[1])
+    return {unescape(name): unescape(value) for name, value in found}
