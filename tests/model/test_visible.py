@@ -10,7 +10,7 @@ from time import process_time
 import pytest
 
 from recollect.model.frames import holds_mark, without_marks
-from recollect.model.visible import escaped, folded, note, shown
+from recollect.model.visible import escaped, folded, note, pieces, shown
 
 # Every code point that a person does not see or that a terminal obeys, by Unicode's own classes;
 # signs of Arabic, Syriac and Kaithi numbers have class Cf and are seen.
@@ -148,8 +148,8 @@ def test_time_grows_with_length_alone(piece: str) -> None:
 
 
 def test_the_pieces_are_the_shown_text_and_name_its_marks() -> None:
-    assert visible.pieces("plain") == [("plain", False)]
+    assert pieces("plain") == [("plain", False)]
     family = "\U0001f468\u200d\U0001f469"  # its joiner belongs to it
     text = f"a\u202eb {family}"
-    assert visible.pieces(text) == [("a", False), ("[U+202E]", True), (f"b {family}", False)]
-    assert "".join(piece for piece, _ in visible.pieces(text)) == visible.shown(text)
+    assert pieces(text) == [("a", False), ("[U+202E]", True), (f"b {family}", False)]
+    assert "".join(piece for piece, _ in pieces(text)) == shown(text)
