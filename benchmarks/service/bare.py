@@ -31,4 +31,4 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 if __name__ == "__main__":
     import uvicorn
 
-    uvicorn.run(echo, port=int(sys.argv[1]), log_level="error", lifespan="on", http="h11")
+    uvicorn.run(echo, port=int(sys.argv[1]), log_level="error", lifespan="on", http="httptools")

@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from recollect.web.connections import CONNECTIONS_MAX_COUNT, bounded
 from recollect.web.repeats import Repeats
@@ -36,10 +36,10 @@ async def nothing(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None
 
 
 @contextmanager
-def serving(protocol: type[H11Protocol]) -> Iterator[int]:
+def serving(protocol: type[HttpToolsProtocol], app: Any = nothing) -> Iterator[int]:
     with listen(0) as listening:
         config = uvicorn.Config(
-            nothing, http=protocol, lifespan="off", log_level="critical", timeout_keep_alive=60
+            app, http=protocol, lifespan="off", log_level="critical", timeout_keep_alive=60
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -89,8 +89,96 @@ def test_a_waiting_connection_ends_at_its_deadline(sent: bytes, trickle: bytes) 
 
 
 def test_control_without_the_deadline_it_stays() -> None:
-    with serving(H11Protocol) as port, connect(port) as connection:
+    with serving(HttpToolsProtocol) as port, connect(port) as connection:
         assert not ends_within(connection, 4 * DEADLINE_S, b"a")
+
+
+async def headers_back(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+    """An application that reads the body and answers with the headers it was given."""
+    if scope["type"] != "http":
+        return
+    while (await receive()).get("more_body"):
+        pass
+    told = b"".join(name + b"=" + value + b";" for name, value in scope["headers"])
+    length = [(b"content-length", str(len(told)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": length})
+    await send({"type": "http.response.body", "body": told})
+
+
+def answer(connection: socket.socket, ends: bytes = b"") -> bytes:
+    """What a server says until it closes, or until these bytes."""
+    said = b""
+    while not (ends and said.endswith(ends)):
+        try:
+            piece = connection.recv(65_536)
+        except ConnectionResetError:
+            break
+        if not piece:
+            break
+        said += piece
+    return said
+
+
+def test_headers_that_go_on_and_on_are_refused() -> None:
+    with serving(bounded(8, 60)) as port, connect(port) as connection:
+        with suppress(OSError):  # closed while this goes on
+            for _ in range(64):
+                connection.sendall(b"a" * 16_384)
+        assert b"400 Bad Request" in answer(connection)
+
+
+def test_control_without_the_limit_headers_go_on() -> None:
+    with serving(HttpToolsProtocol) as port, connect(port) as connection:
+        for _ in range(64):
+            connection.sendall(b"a" * 16_384)
+        assert not ends_within(connection, 0.5)
+
+
+def test_many_requests_on_one_connection_are_not_taken_for_long_headers() -> None:
+    request = b"GET / HTTP/1.1\r\nHost: x\r\nX-a: " + b"a" * 4_000 + b"\r\n\r\n"
+    with serving(bounded(8, 60)) as port, connect(port, b"") as connection:
+        for _ in range(40):
+            connection.sendall(request)
+            assert answer(connection, b"0\r\n\r\n").startswith(b"HTTP/1.1 401")
+
+
+BODY = b"3\r\nabc\r\n0\r\nAuthorization: Bearer other\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + BODY
+
+
+def test_a_field_after_the_body_is_not_a_header() -> None:
+    with serving(bounded(8, 60), headers_back) as port, connect(port, CHUNKED) as connection:
+        assert b"authorization" not in answer(connection, b"chunked;")
+
+
+def test_control_the_parser_alone_takes_it_for_one() -> None:
+    with serving(HttpToolsProtocol, headers_back) as port, connect(port, CHUNKED) as connection:
+        assert b"authorization" in answer(connection, b"other;")
+
+
+AMBIGUOUS = {
+    "two lengths": b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    "a length and chunks": b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a space before the colon": b"Content-Length : 3\r\n\r\nabc",
+    "a folded header": b"X-a: 1\r\n 2\r\n\r\n",
+    "a length with a sign": b"Content-Length: +3\r\n\r\nabc",
+    "a line feed alone": b"X-a: 1\nX-b: 2\r\n\r\n",
+    "a zero byte": b"X-a: 1\x00\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("rest", AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_what_two_parsers_could_read_differently_is_refused(rest: bytes) -> None:
+    sent = b"POST / HTTP/1.1\r\nHost: x\r\n" + rest
+    with serving(bounded(8, 2), headers_back) as port, connect(port, sent) as connection:
+        assert answer(connection).startswith(b"HTTP/1.1 400")
+
+
+def test_requests_sent_before_an_answer_are_answered_in_turn() -> None:
+    sent = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 5
+    with serving(bounded(8, DEADLINE_S)) as port, connect(port, sent) as connection:
+        said = answer(connection)  # and then the deadline ends it
+    assert said.count(b"HTTP/1.1 401") == 5
 
 
 def test_the_one_that_waited_longest_makes_room() -> None:

@@ -1,8 +1,9 @@
 """Connections that cannot lock others out: bounded in number, each with a deadline.
 
 Responsible for what happens before a request's headers are complete and after its response is.
-Leaves HTTP itself to uvicorn. Invariant: a connection without a request in progress is closed
-within the deadline, whatever bytes arrive, and earlier if others need its place.
+Leaves HTTP itself to uvicorn and its parser. Invariants: a connection without a request in
+progress is closed within the deadline, whatever bytes arrive, and earlier if others need its
+place; headers are bounded in size, and fields after a body are not headers.
 """
 
 from __future__ import annotations
@@ -10,21 +11,24 @@ from __future__ import annotations
 from asyncio import TimerHandle, Transport
 from typing import Final
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from recollect.store import posix
 
 CONNECTIONS_MAX_COUNT: Final = 128
 HEADERS_MAX_S: Final = 10.0
+HEADERS_MAX_BYTES: Final = 65_536  # and what one read brings, which is at most four times as much
 _OTHER_FILES_COUNT: Final = 96  # of this process: the memory's own, and connections not yet seen
 
 
-class Connection(H11Protocol):
+class Connection(HttpToolsProtocol):
     """One connection; its subclasses share ``waiting``, oldest first."""
 
     most: int
     deadline_s: float
     waiting: dict[Connection, TimerHandle]
+    _in_headers = True  # of a request that has not begun yet, too
+    _headers_bytes = 0
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """A client connected; if there are too many, the longest waiting one is closed."""
@@ -34,16 +38,35 @@ class Connection(H11Protocol):
         if self in self.connections:
             self._wait()
 
-    def handle_events(self) -> None:
-        """Once its headers are complete, a request may take as long as it needs."""
-        super().handle_events()
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
+    def data_received(self, data: bytes) -> None:
+        """Reads a piece; headers that go on and on end the connection."""
+        self._headers_bytes += len(data) if self._in_headers else 0
+        super().data_received(data)
+        if self._headers_bytes > HEADERS_MAX_BYTES and not self.transport.is_closing():
+            self.send_400_response("The headers are too long.")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Takes a header. The parser reports fields after a body in the same way: not those."""
+        if self._in_headers:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """From here on, a request may take as long as it needs."""
+        self._in_headers, self._headers_bytes = False, 0
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The next bytes belong to another request."""
+        self._in_headers = True
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Starts the deadline for the next request."""
+        """Starts the deadline for the next request, if it has not come yet."""
         self._wait()
         super().on_response_complete()
+        if not self.cycle.response_complete:  # one that was sent before this answer
+            self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""

@@ -13,11 +13,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Self
 
-from recollect.errors import Unavailable
+from recollect.errors import NotInstalled, Unavailable
 from recollect.store.seam import REAL, Seam
 from recollect.web.guard import App
 
@@ -25,6 +26,17 @@ ADDRESS: Final = "127.0.0.1"
 _BACKLOG_MAX_COUNT: Final = 64
 _GRACE_S: Final = 3
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_PACKAGES: Final = ("uvicorn", "httptools")
+
+
+def check_installed(what: str, extra: str) -> None:
+    """Raises NotInstalled without what a server needs, which is not loaded for it."""
+    for name in _PACKAGES:
+        if find_spec(name) is None:
+            raise NotInstalled(
+                f"{what} needs the package {name}",
+                hint=f"install it with: pip install 'recollect[{extra}]'",
+            )
 
 
 def listen(port: int, host: str = ADDRESS) -> socket.socket:

@@ -16,7 +16,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, NamedTuple
 
-from recollect.errors import NotInstalled, RecollectError
+from recollect.errors import RecollectError
 from recollect.proof.notes import BadNote
 from recollect.proof.witness import (
     REQUEST_MAX_BYTES,
@@ -140,14 +140,3 @@ async def _body(receive: Receive) -> bytes | None:
             return None
         if not message.get("more_body", False):
             return bytes(body)
-
-
-def check_installed() -> None:
-    """Raises NotInstalled without what a server needs."""
-    try:
-        import uvicorn  # noqa: F401 - an extra
-    except ImportError as error:
-        raise NotInstalled(
-            "serving a witness needs the package uvicorn",
-            hint="install it with: pip install 'recollect[mcp]'",
-        ) from error

@@ -92,9 +92,9 @@ def serve(
     """Serve the witness in a folder to others on this machine, over HTTP."""
     from recollect.web import serving
     from recollect.web.guard import Guard
-    from recollect.web.witness import WitnessApp, check_installed
+    from recollect.web.witness import WitnessApp
 
-    check_installed()
+    serving.check_installed("a witness", "mcp")
     witness = witnesses.to_serve(folder, log or [], new=create)
     with serving.listen(port) as listening:
         port = listening.getsockname()[1]

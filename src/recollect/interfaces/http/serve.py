@@ -15,7 +15,7 @@ from typing import Any
 
 from recollect.config import load
 from recollect.config import shown as named
-from recollect.errors import ConfigError, Forbidden, NotInstalled, Unavailable
+from recollect.errors import ConfigError, Forbidden, Unavailable
 from recollect.interfaces.http import asking
 from recollect.interfaces.http.options import Options, Setting, resolved
 from recollect.interfaces.http.rates import Rates, parsed
@@ -46,7 +46,7 @@ def serve(
     if mode == "check":
         asking.check(options)
         return None
-    _check_installed()
+    serving.check_installed("the service", "serve")
     asked = Telling(options.metrics, options.metrics_port, options.log_requests, options.traces)
     with (
         told_as(asked) as told,
@@ -169,13 +169,3 @@ def _tell(address: str, where: str, token: str | None, *, has_mcp: bool) -> None
         )
     sys.stderr.write(f"\nTry: curl {address}/v1/spaces -H 'Authorization: Bearer rct_…'\n")
     sys.stderr.flush()
-
-
-def _check_installed() -> None:
-    try:
-        import uvicorn  # noqa: F401 - an extra
-    except ImportError as error:
-        raise NotInstalled(
-            "the service needs the package uvicorn",
-            hint="install it with: pip install 'recollect[serve]'",
-        ) from error
