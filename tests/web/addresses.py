@@ -1,0 +1,48 @@
+"""An address for every page of the table, on a memory that has a record and an episode.
+
+A page with names in braces needs a line in ``NAMED``; a page that is better with a query, in
+``ASKED``.
+"""
+
+from __future__ import annotations
+
+from recollect import Memory
+from recollect.interfaces.web.table import PAGES
+from recollect.model.values import INCLUDES
+from recollect.model.wire import to_segment
+
+ASKED: dict[str, list[str]] = {
+    "search": [
+        "q=where+does+alice+sit&k=5",
+        "q=alice&include=held&include=superseded&unit=record",
+        "q=zzz",
+        "q=alice&id={record}",
+    ],
+    "timeline": [
+        "kinds=record",
+        "who=agent",
+        "session=booking",
+        "about={record}",
+        "before=5",
+        "kinds=ledger",
+    ],
+}
+
+
+def addresses(memory: Memory, space: str = "demo") -> list[str]:
+    """Paths behind the root, at least one for each page."""
+    record = next(iter(memory.list(limit=1, include=INCLUDES)), None)
+    episode = next(iter(memory.episodes(limit=1, include=INCLUDES)), None)
+    named = {
+        "r/{id}": None if record is None else f"r/{to_segment(record.id)}",
+        "e/{id}": None if episode is None else f"e/{to_segment(episode.id)}",
+    }
+    found = []
+    for page in PAGES:
+        path = named[page.path] if "{" in page.path else page.path
+        if path is None:  # an empty memory has none
+            continue
+        address = f"/{to_segment(space)}/{path}"
+        asked = [each.format(record=record.id if record else "x") for each in ASKED.get(path, [])]
+        found += [address, *(f"{address}?{each}" for each in asked)]
+    return found

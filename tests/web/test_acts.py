@@ -1,0 +1,102 @@
+"""Forms: they write once, only what was shown, and can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from recollect import Memory, Store
+from tests.web.visiting import Visitor, hidden_fields, served
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store.open(":memory:") as store:
+        store.space("demo").remember("Alice sits in 12A.", key="alice.seat")
+        yield store
+
+
+@pytest.fixture
+def memory(store: Store) -> Memory:
+    return store.space("demo")
+
+
+@pytest.fixture
+def visitor(store: Store) -> Iterator[Visitor]:
+    with served(store) as inspector:
+        yield inspector.enter()
+
+
+def test_a_revision_is_one_however_often_its_form_is_sent(visitor: Visitor, memory: Memory) -> None:
+    id = memory.keyed("alice.seat").id
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
+    fields |= {"text": "Alice sits in 14C.\r\nAt the window.", "reason": "she moved"}
+    first = visitor.post(f"/demo/r/{id}/revise", fields)
+    assert first.status == 303
+    position = memory.position
+    assert visitor.post(f"/demo/r/{id}/revise", fields).status == 303
+    assert memory.position == position
+    assert memory.get(id).text == "Alice sits in 14C.\nAt the window."
+    shown = visitor.get(first.headers["location"].removeprefix(visitor.served.root))
+    assert "Revised." in shown.words
+    undo = hidden_fields(shown, "/revise")
+    assert visitor.post(f"/demo/r/{id}/revise", undo).status == 303
+    assert memory.get(id).text == "Alice sits in 12A."
+
+
+def test_what_changed_meanwhile_is_shown_beside_mine(visitor: Visitor, memory: Memory) -> None:
+    id = memory.keyed("alice.seat").id
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
+    memory.revise(id, "Alice sits in 3F.")
+    position = memory.position
+    both = visitor.post(f"/demo/r/{id}/revise", {**fields, "text": "Alice sits in 14C."})
+    assert both.status == 409
+    assert "Alice sits in 3F." in both.words
+    assert memory.position == position
+    mine = {**hidden_fields(both, "/revise"), "text": "Alice sits in 14C."}
+    assert visitor.post(f"/demo/r/{id}/revise", mine).status == 303
+    assert memory.get(id).text == "Alice sits in 14C."
+
+
+def test_forgetting_can_be_taken_back(visitor: Visitor, memory: Memory) -> None:
+    id = memory.keyed("alice.seat").id
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/forget")
+    done = visitor.post(f"/demo/r/{id}/forget", {**fields, "reason": "wrong"})
+    assert done.status == 303
+    assert memory.list() == []
+    page = visitor.get(done.headers["location"].removeprefix(visitor.served.root))
+    assert "Forgotten" in page.words
+    undo = hidden_fields(page, "/restore")
+    assert visitor.post(f"/demo/r/{id}/restore", undo).status == 303
+    assert [each.id for each in memory.list()] == [id]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"command": ""}, {"expect": "x"}, {"command": "a b"}, {"command": "é"}, {"expect": "-1"}],
+)
+def test_a_form_without_its_hidden_fields_is_refused(
+    visitor: Visitor, memory: Memory, change: dict[str, str]
+) -> None:
+    id = memory.keyed("alice.seat").id
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/forget")
+    position = memory.position
+    assert visitor.post(f"/demo/r/{id}/forget", {**fields, **change}).status == 422
+    assert memory.position == position
+
+
+def test_a_form_of_the_past_is_refused(visitor: Visitor, memory: Memory) -> None:
+    id = memory.keyed("alice.seat").id
+    memory.remember("later")
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/forget")
+    assert visitor.post(f"/demo/r/{id}/forget?at=2", fields).status == 403
+    assert visitor.post(f"/demo/r/{id}/forget", fields).status == 303  # the control
+
+
+def test_a_body_of_another_kind_is_refused(visitor: Visitor, memory: Memory) -> None:
+    id = memory.keyed("alice.seat").id
+    refused = visitor.post(f"/demo/r/{id}/forget", {}, **{"Content-Type": "application/json"})
+    assert refused.status == 422
+    assert visitor.post(f"/demo/r/{id}/nothing", {}).status == 404
+    assert visitor.get(f"/demo/r/{id}/forget").status == 404
