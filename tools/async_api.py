@@ -111,6 +111,8 @@ _HOMES: Final = {
             "branches", "documents", "frames", "pages", "receipts", "review", "rules", "sessions",
         )
     },
+    "recollect.memory.jobs": "recollect.client.jobs",
+    "recollect.memory.tokens": "recollect.client.tokens",
 }  # fmt: skip
 
 

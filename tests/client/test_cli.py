@@ -79,9 +79,7 @@ def test_a_first_try_that_fails_says_the_next_step(
         (("admin", "rebuild"), "where the store is"),
         (("admin", "key", "create"), "where the store is"),
         (("admin", "witness", "list"), "where the store is"),
-        (("job", "list"), "/v1/spaces/NAME/jobs"),
-        (("schedule", "list"), "/v1/spaces/NAME/schedules"),
-        (("admin", "work", "--once"), "/v1/spaces/NAME/jobs"),
+        (("admin", "work", "--once"), "recollect serve --work"),
     ],
 )
 def test_what_a_service_does_not_offer_says_what_to_do(
@@ -91,6 +89,13 @@ def test_what_a_service_does_not_offer_says_what_to_do(
     assert done.returncode not in (0, 70), done.stderr
     assert "Traceback" not in done.stderr
     assert step in done.stderr
+
+
+def test_jobs_and_schedules_of_a_service(service: Service, tmp_path: Path) -> None:
+    assert "No schedule is set." in said(service, tmp_path, "schedule", "list").stdout
+    asked = json.loads(said(service, tmp_path, "--json", "job", "ask", "verify").stdout)
+    listed = json.loads(said(service, tmp_path, "--json", "job", "list").stdout)
+    assert asked["id"] in [each["id"] for each in listed]
 
 
 def test_a_program_changes_only_the_address(

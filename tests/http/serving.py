@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import uvicorn
 
 from recollect import Store
-from recollect.interfaces.http.app import App, Rules
+from recollect.interfaces.http.app import App
 from recollect.interfaces.http.feed import STREAMS, Streams
 from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.mcp_port import Speaks
+from recollect.interfaces.http.work import Rules
 from recollect.web.connections import bounded
 from recollect.web.serving import listen
+
+INSTANCE: Final = re.compile(rb'"instance":"req_[A-Za-z0-9_-]{12}",?')
 
 
 class Said(NamedTuple):
@@ -27,6 +31,11 @@ class Said(NamedTuple):
     status: int
     headers: dict[str, str]
     raw: bytes
+
+    @property
+    def same(self) -> bytes:
+        """The body without the name of the request, which is new each time."""
+        return INSTANCE.sub(b"", self.raw)
 
     @property
     def json(self) -> Any:

@@ -189,7 +189,7 @@ def test_who_may_not_come_in_reaches_no_protocol(service: Service, store: Store)
         )
     others = [raw(service, token, f"/v1/spaces/{name}/mcp") for name in ("other", "none")]
     assert others[0].status == 404
-    assert others[0].raw == others[1].raw
+    assert others[0].same == others[1].same
     assert raw(service, token, Origin="https://evil.example").status == 403
     assert raw(service, token, Host="evil.example").status == 421
     assert raw(service, token, "/v1/spaces/a%2Fb/mcp").status == 400

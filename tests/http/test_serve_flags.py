@@ -90,7 +90,7 @@ def test_a_bucket_fills_again() -> None:
 
 
 def test_rates_and_strictness_over_http(store: Store) -> None:
-    from recollect.interfaces.http.app import Rules
+    from recollect.interfaces.http.work import Rules
 
     token = store.tokens.create("a", space="main").token
     with served(store, rules=Rules(Rates({"recall": 1}), is_strict=True)) as port:

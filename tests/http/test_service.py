@@ -220,7 +220,7 @@ def test_pages_of_long_texts_are_shorter(agent: Client) -> None:
 def test_not_there_and_not_yours_are_the_same(store: Store, port: int, agent: Client) -> None:
     store.space("secret").remember("A secret.", id="r-s")
     answers = {
-        agent.get(path).raw
+        agent.get(path).same
         for path in (
             "/v1/spaces/secret/records/r-s", "/v1/spaces/secret/status",
             "/v1/spaces/nowhere/records/r-s", f"{S}/records/r-s", f"{S}/receipts/r-s",

@@ -171,6 +171,9 @@ def test_an_observer_that_fails_harms_nobody(tmp_path: Path) -> None:
         def lagging(self, events: int) -> None:
             raise RuntimeError
 
+        def worked(self, kind: str, outcome: str, seconds: float) -> None:
+            raise RuntimeError
+
     with Local.open(tmp_path / "w", embedder="none") as memory:
         observing.observe(Failing())
         try:
@@ -183,6 +186,7 @@ class _Heard:
     def __init__(self) -> None:
         self.stages: list[str] = []
         self.groups: list[int] = []
+        self.jobs: list[tuple[str, str]] = []
 
     def took(self, stage: Stage, seconds: float) -> None:
         self.stages.append(stage)
@@ -192,6 +196,9 @@ class _Heard:
 
     def lagging(self, events: int) -> None:
         pass
+
+    def worked(self, kind: str, outcome: str, seconds: float) -> None:
+        self.jobs.append((kind, outcome))
 
 
 def test_a_header_that_is_no_traceparent_is_ignored() -> None:

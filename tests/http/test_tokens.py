@@ -72,7 +72,7 @@ def test_only_an_admin_looks_after_tokens(
     assert local.post(T, {"label": "r", "space": "main", "verbs": ["read"]}).status == 201
     assert {one["space"] for one in local.get(T).json["items"]} == {"main"}
     others = [one["id"] for one in owner.get(T).json["items"] if one["space"] is None]
-    gone = {local.ask("DELETE", f"{T}/{id}").raw for id in (*others, 9_999)}
+    gone = {local.ask("DELETE", f"{T}/{id}").same for id in (*others, 9_999)}
     assert len(gone) == 1
 
 

@@ -1616,7 +1616,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * What became of a job.
+         * What became of a job; as a stream (`text/event-stream`), each change of it until it ends.
          * @description Needs the verb `read`.
          */
         readonly get: operations["get_job"];
@@ -3545,6 +3545,8 @@ export interface components {
             readonly detail: string;
             /** @default null */
             readonly hint?: string | null;
+            /** @default null */
+            readonly instance?: string | null;
             /** @default [] */
             readonly errors?: readonly components["schemas"]["Fault"][];
         };
@@ -3637,6 +3639,8 @@ export interface operations {
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
                 readonly "If-Match"?: string;
+                /** @description `*`: the write is refused with 412 if this is there already. */
+                readonly "If-None-Match"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -5044,6 +5048,8 @@ export interface operations {
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
                 readonly "If-Match"?: string;
+                /** @description `*`: the write is refused with 412 if this is there already. */
+                readonly "If-None-Match"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -7340,6 +7346,8 @@ export interface operations {
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
                 readonly "If-Match"?: string;
+                /** @description `*`: the write is refused with 412 if this is there already. */
+                readonly "If-None-Match"?: string;
             };
             readonly path: {
                 readonly space: string;
@@ -7540,6 +7548,8 @@ export interface operations {
                 readonly "Idempotency-Key"?: string;
                 /** @description An ETag; the write is refused with 412 if it has changed since. */
                 readonly "If-Match"?: string;
+                /** @description `*`: the write is refused with 412 if this is there already. */
+                readonly "If-None-Match"?: string;
             };
             readonly path: {
                 readonly space: string;

@@ -11,6 +11,7 @@ from typing import Literal
 
 from recollect.errors import Unsupported
 
+OVERLAP_S = 3_600  # for how long a rotated token still works
 Expect = tuple[str, int] | int
 Progress = Callable[[int, int], None]  # done, total
 Counter = Callable[[str], int]

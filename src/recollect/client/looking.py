@@ -39,6 +39,7 @@ _PAGE_MAX_COUNT: Final = 1_000
 _QUERIES_MAX_COUNT: Final = 100
 _HITS_MAX_COUNT: Final = 2_000
 _FAULTS_MAX_COUNT: Final = 12  # about half a minute
+_STEADY_S: Final = 15.0
 _LOOK_S: Final = 0.05
 List = list  # ``list`` is a call of a memory
 
@@ -200,12 +201,15 @@ class Looking(Calls):
         position = position_of(self._handle) if after is None else after
         wanted, faults = List(kinds), 0
         while True:
+            began = time.monotonic()
             try:
                 for sent in self._streamed(position, wanted):
                     change = decoded(sent.data, Change)
                     position, faults = change.seq, 0
                     yield change
             except (OSError, HTTPException, Unavailable) as error:
+                if time.monotonic() - began > _STEADY_S:
+                    faults = 0  # a stream that lasted was a good one; only breaks in a row count
                 if faults >= _FAULTS_MAX_COUNT:
                     raise Unavailable(
                         "the service ended the stream again and again",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -11,19 +13,17 @@ import msgspec
 from recollect.client.asking import Handle, Opening
 from recollect.client.memory import Memory
 from recollect.client.transport import Transport
-from recollect.errors import Unsupported
-from recollect.model import validate
+from recollect.errors import InvalidInput, NotFound, Unsupported
+from recollect.model import validate, wire
+from recollect.model.values import Drop, Dropped, Token
 
-# What a store has and this one lacks, with the operations that do it.
-_OPERATIONS: Final = {
-    "jobs": "/v1/spaces/NAME/jobs and /v1/spaces/NAME/schedules/KIND",
-    "tokens": "/v1/tokens",
-    "token": "/v1/me",
-    "drop": "DELETE /v1/spaces/NAME",
-    "dropped": None,
-    "heads": "/v1/spaces/NAME/status",
-    "entered": None,
-}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from recollect.client.jobs import Jobs
+    from recollect.client.tokens import Tokens
+
+# What a store has and this one lacks.
+_LACKING: Final = ("dropped", "entered")
 
 
 class _Name(msgspec.Struct, frozen=True):
@@ -32,6 +32,16 @@ class _Name(msgspec.Struct, frozen=True):
 
 class _Names(msgspec.Struct, frozen=True):
     items: list[_Name]
+
+
+class _Dropping(msgspec.Struct, frozen=True):
+    space: str
+    records: int | None
+    episodes: int | None
+    events: int | None
+    size_bytes: int
+    digest: str
+    dropped: Dropped | None
 
 
 class Store:
@@ -82,12 +92,61 @@ class Store:
         found = self._transport.ask("GET", "/v1/spaces").read(_Names)
         return [each.name for each in found.items]
 
+    def token(self) -> Token:
+        """What the token of this client allows."""
+        return self._transport.ask("GET", "/v1/me").read(Token)
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens that open memories of this service, for a token with the verb ``admin``."""
+        from recollect.client.tokens import Tokens  # few programs need it
+
+        return Tokens(self._transport)
+
+    @property
+    def jobs(self) -> Jobs:
+        """The background work in memories of this service."""
+        from recollect.client.jobs import Jobs  # few programs need it
+
+        return Jobs(self._transport, self.spaces)
+
+    def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The position of each of these memories, to see which of many have changed.
+
+        The arguments are those of ``recollect.Store.heads``; each takes a request.
+        """
+        if isinstance(names, str):
+            raise InvalidInput("names is a list of names, not one name", hint=f"use [{names!r}]")
+        found = {}
+        for name in dict.fromkeys(names):
+            with suppress(NotFound):
+                found[name] = self.space(name, create=False).position
+        return found
+
+    def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
+        """Remove a memory whole: its ledger, its index and its copies. It cannot be undone.
+
+        The arguments are those of ``recollect.Store.drop``. What is dropped is what a dry run has
+        shown a moment before; the places on the service's machine are not told.
+        """
+        path = f"/v1/spaces/{wire.to_segment(validate.space_name(name))}"
+        reason = validate.reason(reason)
+        told = {} if reason is None else {"reason": reason}
+        seen = self._transport.ask("DELETE", path, query={"dry_run": "true"}).read(_Dropping)
+        if not validate.flag(dry_run, "dry_run"):
+            asked = {"digest": seen.digest, **told}
+            answer = self._transport.ask("DELETE", path, query=asked, is_once=True)
+            seen = answer.read(_Dropping)
+        return Drop(
+            space=seen.space, records=seen.records, episodes=seen.episodes, events=seen.events,
+            size_bytes=seen.size_bytes, places=(), dropped=seen.dropped,
+        )  # fmt: skip
+
     def __getattr__(self, name: str) -> Any:
         """Says what to do instead of a call of a store that this one lacks."""
-        if name not in _OPERATIONS:
+        if name not in _LACKING:
             raise AttributeError(f"a store has no attribute {name!r}", name=name, obj=self)
-        where = f"use {_OPERATIONS[name]}" if _OPERATIONS[name] else "open the store itself"
-        raise Unsupported(f"the client of a service has no `{name}`", hint=where)
+        raise Unsupported(f"the client of a service has no `{name}`", hint="open the store itself")
 
     def close(self) -> None:
         """Close the connections of every memory that came from here."""

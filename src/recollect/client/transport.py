@@ -176,8 +176,12 @@ class Transport:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         is_write: bool = False,
+        is_once: bool = False,
     ) -> Answer:
-        """Sends a request until it is answered, and raises what the service refuses."""
+        """Sends a request until it is answered, and raises what the service refuses.
+
+        With ``is_once`` it is not sent again, because it would happen twice.
+        """
         self._check_usable()
         sent = {"Authorization": f"Bearer {self._token}", **_checked_headers(headers or {})}
         if is_write:
@@ -185,10 +189,11 @@ class Transport:
         target = self._prefix + path + (f"?{_encoded(query)}" if query else "")
         deadline = time.monotonic() + self._timeout_s
         fault: Exception | None = None
-        for attempt in range(_TRIES_MAX_COUNT):
+        tries = 1 if is_once else _TRIES_MAX_COUNT
+        for attempt in range(tries):
             answer, fault = self._tried(method, target, raw, sent, deadline)
             wait = pause_s(attempt, answer)
-            is_last = attempt == _TRIES_MAX_COUNT - 1 or time.monotonic() + wait >= deadline
+            is_last = attempt == tries - 1 or time.monotonic() + wait >= deadline
             if answer is not None and (is_last or answer.status not in _RETRIED):
                 return _checked(answer)
             if is_last:

@@ -24,6 +24,7 @@ from recollect.lifecycle.naming import check_not_key, full_id
 from recollect.memory.acts import Acts
 from recollect.memory.due import Due
 from recollect.memory.kept import Kept
+from recollect.memory.repeats import repeated
 from recollect.model import validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment, instant
@@ -117,14 +118,16 @@ class Handle:
             expect=None if expect is None else validate.expected(expect),
             asked=asked,
         )
-        last = 0
+        last, is_repeated = 0, False
 
         def answered(reads: Reads, outcome: Outcome) -> T:
-            nonlocal last
-            last = outcome.last
+            nonlocal last, is_repeated
+            last, is_repeated = outcome.last, outcome.repeated
             return answer(reads, outcome)
 
         done = self.space.submit(command, answered)
+        if is_repeated:
+            repeated()
         self.due.after(last)
         return done
 
@@ -141,6 +144,7 @@ class Handle:
         if found is not None:
             again = Command(id=id, actor=self.actor, acts=(), named=True, asked=asked)
             require_same(found.marks, again)
+            repeated()
         return found
 
     @property

@@ -35,6 +35,7 @@ from recollect.model.validate import Json
 from recollect.model.values import Job, JobKind, Rule, Schedule
 from recollect.propose.settings import KEY_VARIABLE
 from recollect.store.jobs import Jobs, checked_kinds
+from recollect.store.observing import worked
 from recollect.store.port import Progress
 
 if TYPE_CHECKING:
@@ -227,7 +228,13 @@ class Worker:
         """Does the job that is due for the longest time; None if there is none."""
         self._fire()
         job = self._jobs.lease(self._kinds, self._lease_s)
-        return None if job is None else self._do(job)
+        if job is None:
+            return None
+        start = monotonic()
+        ended = self._do(job)
+        outcome = ended.state if ended.state in ("done", "failed") else "lost"
+        worked(ended.kind, outcome, monotonic() - start)
+        return ended
 
     def _fire(self) -> None:
         """Asks for what schedules say, if this worker may."""

@@ -32,6 +32,10 @@ class Observer(Protocol):
         """So many events of a memory are in its ledger and not yet in its index."""
         ...
 
+    def worked(self, kind: str, outcome: str, seconds: float) -> None:
+        """A worker has ended a job of this kind: ``done``, ``failed`` or ``lost`` to another."""
+        ...
+
 
 class _Current:
     observer: Observer | None = None
@@ -78,3 +82,10 @@ def lagging(events: int) -> None:
     if _CURRENT.observer is not None:
         with suppress(Exception):
             _CURRENT.observer.lagging(events)
+
+
+def worked(kind: str, outcome: str, seconds: float) -> None:
+    """Tells the observer how a job ended."""
+    if _CURRENT.observer is not None:
+        with suppress(Exception):
+            _CURRENT.observer.worked(kind, outcome, seconds)

@@ -7,13 +7,17 @@ Invariant: all memories of a store share its threads.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
 from typing import Self
 
+from recollect.client.aio.jobs import AsyncJobs
 from recollect.client.aio.memory import AsyncMemory
+from recollect.client.aio.tokens import AsyncTokens
 from recollect.client.aio.workers import Workers
 from recollect.client.store import Store
+from recollect.model.values import Drop, Token
 
 
 class AsyncStore:
@@ -51,6 +55,34 @@ class AsyncStore:
     async def spaces(self) -> list[str]:
         """The names of the memories that the token opens."""
         return await self._workers.run(self._store.spaces)
+
+    async def token(self) -> Token:
+        """What the token of this client allows."""
+        return await self._workers.run(self._store.token)
+
+    @property
+    def tokens(self) -> AsyncTokens:
+        """The tokens that open memories of this service, for a token with the verb ``admin``."""
+        return AsyncTokens(self._store.tokens, self._workers)
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """The background work in memories of this service."""
+        return AsyncJobs(self._store.jobs, self._workers)
+
+    async def heads(self, names: Iterable[str]) -> dict[str, int]:
+        """The position of each of these memories, to see which of many have changed.
+
+        The arguments are those of ``Store.heads``.
+        """
+        return await self._workers.run(self._store.heads, names)
+
+    async def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
+        """Remove a memory whole: its ledger, its index and its copies. It cannot be undone.
+
+        The arguments are those of ``Store.drop``.
+        """
+        return await self._workers.run(self._store.drop, name, reason=reason, dry_run=dry_run)
 
     async def close(self) -> None:
         """Close the connections of every memory that came from here."""

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
-from typing import Any, Final, NamedTuple, TypeVar
-
-import msgspec
-from msgspec import structs
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from recollect import __version__
-from recollect.errors import Forbidden, RecollectError
+from recollect.errors import RecollectError
 from recollect.interfaces.http import feed, mcp_port, requests, routes
 from recollect.interfaces.http import seen as noted
-from recollect.interfaces.http.call import Answer, Call, File, needs_match, past
+from recollect.interfaces.http.call import Call
+from recollect.interfaces.http.calls import jobs
 from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.feed import STREAMS, Feed, Streams
 from recollect.interfaces.http.gate import Gate, Headers
@@ -30,49 +29,35 @@ from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.http.metrics import KIND as METRICS_KIND
 from recollect.interfaces.http.metrics import Metrics
 from recollect.interfaces.http.openapi import document
-from recollect.interfaces.http.problems import KIND, Refused, known_codes, refusal
+from recollect.interfaces.http.problems import Refused, known_codes, refusal
 from recollect.interfaces.http.rates import Rates
-from recollect.interfaces.http.routes import STRICT, Route
+from recollect.interfaces.http.readiness import Readiness
+from recollect.interfaces.http.replies import (
+    Reply,
+    is_asked,
+    json_reply,
+    packed,
+    refused,
+    request_id,
+    send_reply,
+)
+from recollect.interfaces.http.routes import Route
 from recollect.interfaces.http.seen import Seen
-from recollect.memory import Memory
+from recollect.interfaces.http.work import Rules, Work
 from recollect.memory.store import Store
 from recollect.web.failures import frames
 from recollect.web.guard import Receive, Scope, Send
 
 T = TypeVar("T")
 
-_JSON: Final = b"application/json"
 _BODY_MAX_S: Final = 30.0
-_ANSWER_MAX_BYTES: Final = 67_108_864
-_CREATED: Final = 201
 _LONG_BYTES: Final = 65_536
 _THREADS_COUNT: Final = 8
-_OF_THE_STORE: Final = ("create", "drop", "admin")  # verbs that no handle of a memory narrows
-_PIECE_BYTES: Final = 262_144
-_PIECE_MAX_S: Final = 30.0
 _OPEN: Final = {
     "/livez": "livez", "/readyz": "readyz", "/version": "version", "/openapi.json": "openapi",
 }  # fmt: skip
+STREAMED: Final = {"events": "events_stream", "get_job": "job_stream"}  # as figures name them
 _log: Final = logging.getLogger(__name__)
-
-
-class Reply(NamedTuple):
-    """An answer's bytes; a long one is in a file, which is closed when it was sent."""
-
-    status: int
-    body: bytes = b""
-    kind: bytes = _JSON
-    headers: Mapping[str, str] = {}
-    file: File | None = None
-    code: str | None = None  # of the problem
-
-
-class Rules(NamedTuple):
-    """What a service allows beyond what tokens do."""
-
-    rates: Rates
-    is_strict: bool = False  # changes need If-Match
-    root_path: str = ""  # the prefix under which a proxy has the service
 
 
 class App:
@@ -91,6 +76,7 @@ class App:
     ) -> None:
         requests.prepare(shape for row in routes.TABLE for shape in (row.takes, row.query))
         self._entries = Entries(store)
+        self._readiness = Readiness(store)
         self._gate = gate
         self._mcp = mcp
         self._rules = rules or Rules(Rates())
@@ -126,16 +112,17 @@ class App:
             if reply is None:  # a stream, which has answered by itself
                 return
         except Refused as error:
-            reply = refused(error)
+            reply = refused(error, seen, self._rules.root_path)
         except Exception as error:  # noqa: BLE001 - an error here is ours; the caller gets no trace
-            _log.error("a request failed: %s", frames(error))
-            reply = refused(Refused(500, "internal", "the service failed; its log says why"))
+            _log.error("%s failed: %s", request_id(seen), frames(error))
+            ours = Refused(500, "internal", "the service failed; its log says why")
+            reply = refused(ours, seen, self._rules.root_path)
         if reply.status == 401 and self._mcp is not None:
             told = mcp_port.challenge(self._path(scope), scope)
             reply = reply._replace(headers={**reply.headers, "WWW-Authenticate": told})
         seen.code = reply.code
         try:
-            await _send(send, reply, with_body=scope["method"] != "HEAD")
+            await send_reply(send, reply, with_body=scope["method"] != "HEAD")
         except TimeoutError:  # a reader that does not read; the length tells it that bytes lack
             pass
         finally:
@@ -145,10 +132,11 @@ class App:
     async def _reply(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> Reply | None:
         headers = self._gate.headers(scope["headers"])
         path = self._path(scope)
-        opened = self._open(scope["method"], path, scope)
+        opened = await self._open(scope["method"], path, scope)
         if opened is not None:
             seen.route = _OPEN.get(path) or ("problems" if path[1:2] == "p" else "well_known")
-            return opened
+            is_wanted = is_asked(headers.get("accept-encoding", ""))
+            return packed(opened) if is_wanted else opened
         token = self._gate.token(headers)
         seen.has_token = True
         if self._mcp is not None:
@@ -163,14 +151,14 @@ class App:
         route, names = routes.find(scope["method"], path)
         seen.route, seen.space = route.name, names.get("space")
         query = scope["query_string"]
-        work = _Work(self._entries, self._rules, route, names, token, headers, query, seen)
+        work = Work(self._entries, self._rules, route, path, names, token, headers, query, seen)
         if _is_long(headers):  # nobody without a token makes the service hold a long body
             await self._in_thread(self._entries.check, token)
         body = await self._body(receive, headers, route.body_max_bytes)
         self._gate.enter()
         try:
             if _is_stream(scope["method"], route, headers):
-                seen.route = "events_stream"
+                seen.route = STREAMED[route.name]
                 asked = await self._in_thread(work.asked, body)
             else:
                 reply = await self._in_thread(work.reply, body)
@@ -184,16 +172,24 @@ class App:
             self._gate.leave()
         if isinstance(asked, Reply):
             return asked
-        call, entry = asked
+        await self._stream(route, *asked, headers, receive, send)
+        return None
+
+    async def _stream(
+        self, route: Route, call: Call, entry: Entry, headers: Headers, receive: Receive, send: Send
+    ) -> None:
+        """Answers with a stream, until either side ends it."""
         try:
-            await self.feed.stream(entry.key, call, _after(call, headers), receive, send)
-        except Refused:
-            raise
+            if route.name == "events":
+                await self.feed.stream(entry.key, call, _after(call, headers), receive, send)
+            else:
+                await self.feed.follow(entry.key, partial(jobs.look, call), receive, send)
+        except (Refused, RecollectError) as error:
+            raise refusal(error) from error
         except Exception as error:  # noqa: BLE001 - the answer has begun, so it can only end
             _log.error("a stream failed: %s", frames(error))
         finally:
             self._entries.give_back(entry)
-        return None
 
     def _path(self, scope: Scope) -> str:
         """The path as it was sent, nothing in it decoded; a proxy may leave its prefix on it."""
@@ -248,22 +244,24 @@ class App:
         finally:
             self._gate.leave()
 
-    def _open(self, method: str, path: str, scope: Scope) -> Reply | None:
+    async def _open(self, method: str, path: str, scope: Scope) -> Reply | None:
         """What is answered without a token, because it says nothing about any memory."""
         if method not in ("GET", "HEAD"):
             return None
         if path == "/livez":
-            return _json(200, {"status": "alive"})
+            return json_reply(200, {"status": "alive"})
         if path == "/readyz":
-            draining = self._gate.is_draining or self._gate.is_leaving
-            return _json(503 if draining else 200, {"status": "draining" if draining else "ready"})
+            status = "draining" if self._gate.is_draining or self._gate.is_leaving else "ready"
+            if status == "ready" and not await self._readiness.ask():
+                status = "waiting for the store"
+            return json_reply(200 if status == "ready" else 503, {"status": status})
         if path == "/version":
-            return _json(200, {"name": "recollect", "version": __version__, "api": "v1"})
+            return json_reply(200, {"name": "recollect", "version": __version__, "api": "v1"})
         if path == "/openapi.json":
             return Reply(200, document())
         found = mcp_port.document(path, scope) if self._mcp is not None else None
         if found is not None:
-            return _json(200, found)
+            return json_reply(200, found)
         code = path.removeprefix("/problems/")
         if code != path and code in known_codes():
             return Reply(200, f"{known_codes()[code]}\n".encode(), b"text/plain; charset=utf-8")
@@ -296,100 +294,9 @@ class App:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         self._threads.shutdown()
+        self._readiness.close()
         self._entries.close()
         await send({"type": "lifespan.shutdown.complete"})
-
-
-class _Work(NamedTuple):
-    """A request with its body, to be done in a thread."""
-
-    entries: Entries
-    rules: Rules
-    route: Route
-    names: dict[str, str]
-    token: str
-    headers: Headers
-    query: bytes
-    seen: Seen
-
-    def reply(self, raw: bytes) -> Reply:
-        """The answer to the request."""
-        try:
-            with self.entries.using(self.token) as entry:
-                call = self._call(entry, raw)
-                found = self.route.call(call)
-                self._settle(call, found)
-            return self._answered(found)
-        except (Refused, RecollectError) as error:
-            return refused(refusal(error))
-
-    def _settle(self, call: Call, found: Any) -> None:
-        """Closes a space that was opened to create it."""
-        if self.route.name == "create_space" and found.status == _CREATED:
-            self.entries.settle(call.body.name)
-        elif self.route.name == "push_ledger":
-            self.entries.settle(self.names["space"])
-
-    def asked(self, raw: bytes) -> tuple[Call, Entry] | Reply:
-        """The request alone, for a stream, or why there is none."""
-        entry: Entry | None = None
-        try:
-            entry = self.entries.take(self.token)
-            call = self._call(entry, raw)
-            if "at" in call.query.given():
-                raise Refused(400, "malformed", "a stream has no past", hint="use after= instead")
-            call.space.events(
-                **{**call.query.given(), "limit": 1}
-            )  # refused now, not in the stream
-        except (Refused, RecollectError) as error:
-            if entry is not None:
-                self.entries.give_back(entry)
-            return refused(refusal(error))
-        return call, entry
-
-    def _call(self, entry: Entry, raw: bytes) -> Call:
-        self.seen.token_id = entry.token_id
-        self.rules.rates.take(entry.key, self.route.rate_class)
-        if self.route.verb in _OF_THE_STORE and requests.narrowing(self.headers):
-            raise Forbidden("a narrowed request has no rights over the whole store")
-        query = requests.parameters(self.query, self.route.query)
-        call = Call(
-            store=entry.store,
-            memory=self._memory(entry, query),
-            path=self.names,
-            body=requests.body(raw, self.route.takes),
-            query=query,
-            write=requests.written(self.headers),
-        )
-        if self.rules.is_strict and self.route.name in STRICT:
-            needs_match(call)
-        return call
-
-    def _memory(self, entry: Entry, query: Any) -> Memory | None:
-        if "space" not in self.names:
-            return None
-        may_be_new = self.route.name == "push_ledger"  # then its first event is theirs
-        opened = entry.store.space if may_be_new else entry.memory
-        memory = requests.memory(opened, self.names["space"], self.headers)
-        at = getattr(query, "at", msgspec.UNSET)
-        return memory if at is msgspec.UNSET else past(memory, at)
-
-    def _answered(self, found: Any) -> Reply:
-        answer = found if isinstance(found, Answer) else Answer(value=found)
-        if self.rules.root_path and "Location" in answer.headers:
-            place = self.rules.root_path + answer.headers["Location"]
-            answer = structs.replace(answer, headers={**answer.headers, "Location": place})
-        tag, known = answer.headers.get("ETag"), self.headers.get("if-none-match", "")
-        if not self.route.is_write and tag and requests.is_known(tag, known):
-            return Reply(304, headers=answer.headers)
-        status = answer.status or self.route.status
-        if isinstance(answer.value, File):
-            return Reply(status, b"", self.route.media.encode(), answer.headers, answer.value)
-        body = b"" if answer.value is None else msgspec.json.encode(answer.value)
-        if len(body) > _ANSWER_MAX_BYTES:
-            detail = f"the answer is longer than {_ANSWER_MAX_BYTES:,} bytes"
-            raise Refused(422, "limit_exceeded", detail, hint="ask for less")
-        return Reply(status, body, headers=answer.headers)
 
 
 def _is_long(headers: Headers) -> bool:
@@ -407,7 +314,7 @@ def _length(headers: Headers) -> int:
 
 
 def _is_stream(method: str, route: Route, headers: Headers) -> bool:
-    return method == "GET" and route.name == "events" and feed.KIND in headers.get("accept", "")
+    return method == "GET" and route.name in STREAMED and feed.KIND in headers.get("accept", "")
 
 
 def _after(call: Call, headers: Headers) -> dict[str, Any]:
@@ -417,37 +324,3 @@ def _after(call: Call, headers: Headers) -> dict[str, Any]:
     if last.isdecimal() and len(last) <= 16:
         asked["after"] = int(last)
     return asked
-
-
-def refused(error: Refused) -> Reply:
-    """The answer for a refusal."""
-    problem = error.problem
-    return Reply(error.status, msgspec.json.encode(problem), KIND, error.headers, code=problem.code)
-
-
-def _json(status: int, value: object) -> Reply:
-    return Reply(status, msgspec.json.encode(value))
-
-
-async def _send(send: Send, reply: Reply, *, with_body: bool) -> None:
-    headers = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
-    if reply.status not in (204, 304):
-        size = len(reply.body) if reply.file is None else reply.file.size
-        headers.append((b"content-length", str(size).encode()))
-    if reply.body or reply.file is not None:
-        headers.append((b"content-type", reply.kind))
-    headers += [
-        (name.lower().encode(), value.encode("latin-1", "replace"))
-        for name, value in reply.headers.items()
-    ]
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    if reply.file is not None and with_body:
-        await _send_file(send, reply.file)
-    await send({"type": "http.response.body", "body": reply.body if with_body else b""})
-
-
-async def _send_file(send: Send, file: File) -> None:
-    """Sends a file piece by piece; TimeoutError if the reader takes nothing for too long."""
-    while piece := await asyncio.to_thread(file.data.read, _PIECE_BYTES):
-        async with asyncio.timeout(_PIECE_MAX_S):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})

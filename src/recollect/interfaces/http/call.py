@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import structs
 
-from recollect.errors import InvalidInput
+from recollect.errors import Changed, InvalidInput, NotFound
 from recollect.interfaces.http.problems import Refused
 from recollect.memory import Memory
 from recollect.memory.store import Store
@@ -21,6 +22,9 @@ from recollect.model import wire
 from recollect.model.instants import instant
 from recollect.model.limits import INTEGER_MAX
 
+T = TypeVar("T")
+
+_TRIES_MAX_COUNT: Final = 16
 _PAGE_MAX_CHARS: Final = 4_194_304
 _ITEM_CHARS: Final = 1_000
 _WRONG: Final = "this cursor is not one that this list gave"
@@ -29,11 +33,17 @@ _WRONG: Final = "this cursor is not one that this list gave"
 class Write(msgspec.Struct, frozen=True, kw_only=True):
     """What a write was told beside its body."""
 
-    key: str | None = None  # Idempotency-Key
+    key: str | None = None  # Idempotency-Key, as the ledger has it
     match: str | None = None  # If-Match
+    is_new: bool = False  # If-None-Match: *
 
     def options(self, id: str | None = None) -> dict[str, Any]:
         """The arguments of a call of ``Memory`` that changes this record, or nothing named."""
+        if self.is_new:
+            raise Refused(
+                422, "invalid_input", "this operation does not take If-None-Match",
+                hint="it is for what creates a record, a frame, a document or a rule",
+            )  # fmt: skip
         found: dict[str, Any] = {} if self.key is None else {"idempotency_key": self.key}
         if self.match is not None:
             is_head, seq, of = wire.parse_tag(self.match)
@@ -126,6 +136,45 @@ def _opened(cursor: str, digest: str) -> tuple[int, int]:
     if of != digest or not (0 <= position <= INTEGER_MAX and 0 <= after <= INTEGER_MAX):
         raise InvalidInput(_WRONG, hint="change nothing but the cursor between pages")
     return position, after
+
+
+def created(
+    call: Call,
+    make: Callable[..., T],
+    is_there: Callable[[Memory], bool],
+    id: str | None = None,
+) -> T:
+    """Makes a write, which must create something if ``If-None-Match: *`` was sent.
+
+    It then expects the position at which nothing was there, and is tried again if another write
+    came first. If something is there, it expects what no memory is at, so that only a call that was
+    made before gets an answer.
+    """
+    write = call.write
+    if not write.is_new:
+        return make(**write.options(id))
+    given = structs.replace(write, is_new=False).options()
+    for _ in range(_TRIES_MAX_COUNT):
+        position = call.space.position
+        is_taken = is_there(call.space.at(position))
+        try:
+            return make(**given, expect=0 if is_taken else position)
+        except Changed as error:
+            if is_taken:
+                raise Changed("it is there already", hint="read it, then decide") from error
+    raise Refused(
+        503, "busy", "others write too often to see whether this is new", hint="send it again",
+        headers={"Retry-After": "1"},
+    )  # fmt: skip
+
+
+def is_found(look: Callable[[], object]) -> bool:
+    """True if a look finds something."""
+    try:
+        look()
+    except (NotFound, InvalidInput):  # not there, or the beginning of several names
+        return False
+    return True
 
 
 def past(memory: Memory, at: str) -> Memory:

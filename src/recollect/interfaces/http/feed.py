@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
@@ -35,6 +36,16 @@ _HEADERS: Final = (
     (b"x-accel-buffering", b"no"),
     (b"x-content-type-options", b"nosniff"),
 )
+
+
+class Seen(NamedTuple):
+    """What a look at something shows, as an event; ``is_last`` if it will not change any more."""
+
+    body: bytes
+    is_last: bool
+
+
+Look = Callable[[], Seen]
 
 
 class Streams(NamedTuple):
@@ -119,6 +130,49 @@ class Feed:
                 self._waiting.pop(space, None)
                 self._heads.pop(space, None)
 
+    async def follow(self, owner: bytes, look: Look, receive: Receive, send: Send) -> None:
+        """Sends what a look shows, then again whenever it differs, until it says it is the last."""
+        loop = asyncio.get_running_loop()
+        first = await loop.run_in_executor(self._threads, look)  # refused now, not in the stream
+        self._check_number(owner)
+        self._owners[owner] += 1
+        woken = asyncio.Event()
+        gone = loop.create_task(_until_gone(receive, woken))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            await _write(send, b"retry: %d\n\n" % _RETRY_MS)
+            await self._looking(look, first, woken, send)
+        except TimeoutError:  # a reader that does not read
+            pass
+        finally:
+            gone.cancel()
+            self._owners[owner] -= 1
+            self._owners += Counter()
+
+    async def _looking(self, look: Look, seen: Seen, woken: asyncio.Event, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        end, said = loop.time() + self._stream_max_s, loop.time()
+        await _write(send, seen.body)
+        while not (seen.is_last or woken.is_set()):
+            if self._gate.is_draining or loop.time() >= end:
+                break
+            await _is_woken(woken, _POLL_S)
+            before = seen
+            try:
+                seen = await loop.run_in_executor(self._threads, look)
+            except RecollectError as error:
+                await _bye(send, {"why": error.code})
+                return
+            if seen.body != before.body:
+                await _write(send, seen.body)
+            elif loop.time() - said >= _SILENCE_MAX_S:
+                await _write(send, b": still here\n\n")
+            else:
+                continue
+            said = loop.time()
+        why = "ended" if seen.is_last else "draining" if self._gate.is_draining else "renew"
+        await _bye(send, {"why": why})
+
     def _check_number(self, owner: bytes) -> None:
         """Refuses a stream that would leave too few connections to others."""
         most, most_per_token = self._streams
@@ -201,8 +255,11 @@ async def _until_gone(receive: Receive, woken: asyncio.Event) -> None:
 
 async def _end(send: Send, after: int, why: str) -> None:
     """Tells the reader to connect again after this position, and why the stream ended."""
-    data = msgspec.json.encode({"after": after, "why": why})
-    await _write(send, b"event: bye\ndata: " + data + b"\n\n")
+    await _bye(send, {"after": after, "why": why})
+
+
+async def _bye(send: Send, told: dict[str, object]) -> None:
+    await _write(send, b"event: bye\ndata: " + msgspec.json.encode(told) + b"\n\n")
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -17,6 +17,7 @@ KIND: Final = b"text/plain; version=0.0.4; charset=utf-8"
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 _HTTP_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _ENGINE_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
+_JOB_S: Final = (0.01, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0, 3_600.0)
 _GROUPS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
@@ -64,6 +65,8 @@ class Metrics:
         self._group = seconds("group_size", "Commands in one append.", _GROUPS)
         self._lag = gauge("index_lag_events", "Events not yet in the index, at the last append.")
         self._stages = _stages(seconds)
+        self._jobs = counter("jobs", "Jobs that this process has ended.", "kind", "state")
+        self._job_s = seconds("job_seconds", "Time of a job.", _JOB_S, "kind")
         self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -97,6 +100,11 @@ class Metrics:
     def lagging(self, events: int) -> None:
         """Notes how many events an index lacks."""
         self._lag.set(events)
+
+    def worked(self, kind: str, outcome: str, seconds: float) -> None:
+        """Counts a job that ended."""
+        self._jobs.labels(kind, outcome).inc()
+        self._job_s.labels(kind).observe(seconds)
 
     def exposition(self) -> bytes:
         """All of it as text."""

@@ -16,7 +16,7 @@ import msgspec
 
 from recollect import __version__
 from recollect.interfaces.http.problems import Problem
-from recollect.interfaces.http.routes import TABLE, Route
+from recollect.interfaces.http.routes import CREATING, TABLE, Route
 
 _PAGE: Final = re.compile(rb"\bPage_(\w+?)_\b")  # how msgspec names a generic type
 _REF: Final = "#/components/schemas/{name}"
@@ -32,6 +32,11 @@ _HEADERS: Final = (
 _WRITE_HEADERS: Final = (
     ("Idempotency-Key", "The same key with the same request again gives the first answer."),
     ("If-Match", "An ETag; the write is refused with 412 if it has changed since."),
+)
+
+
+_CREATE_HEADERS: Final = (
+    ("If-None-Match", "`*`: the write is refused with 412 if this is there already."),
 )
 
 
@@ -143,7 +148,11 @@ def _query(route: Route) -> list[dict[str, Any]]:
 
 
 def _headers(route: Route) -> list[dict[str, Any]]:
-    asked = (*_HEADERS, *(_WRITE_HEADERS if route.is_write else ()))
+    asked = (
+        *_HEADERS,
+        *(_WRITE_HEADERS if route.is_write else ()),
+        *(_CREATE_HEADERS if route.name in CREATING else ()),
+    )
     return [
         {"name": name, "in": "header", "required": False, "description": text,
          "schema": {"type": "string"}}

@@ -68,6 +68,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str
     detail: str
     hint: str | None = None
+    instance: str | None = None  # the request, as the log of the service names it
     errors: tuple[Fault, ...] = ()
 
 
@@ -86,7 +87,7 @@ class Refused(Exception):
     ) -> None:
         super().__init__(detail)
         self.status = status
-        self.headers = headers or {}
+        self.headers: Mapping[str, str] = headers or {}
         self.problem = problem(status, code, detail, hint, faults)
 
 

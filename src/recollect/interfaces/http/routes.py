@@ -74,6 +74,7 @@ from recollect.model.values import (
 _S: Final = "/v1/spaces/{space}"
 _WHOLE: Final = ("verify", "checkpoint", "get_ledger", "push_ledger", "export", "digest")
 _SEARCHES: Final = ("recall", "recall_many", "why_not", "context", "replay")
+CREATING: Final = ("remember", "set_frame", "set_document", "set_rule")  # take If-None-Match
 STRICT: Final = ("revise", "forget", "restore", "tag")  # with --strict they need If-Match
 _LEDGER_MAX_BYTES: Final = 67_108_864
 _LINES: Final = "application/x-ndjson"
@@ -99,6 +100,11 @@ class Route(NamedTuple):
     def is_write(self) -> bool:
         """True if it takes an idempotency key."""
         return self.verb != "read"
+
+    @property
+    def continues(self) -> str:
+        """The parameter that ``next`` of a page is sent back as."""
+        return "after" if self.name == "events" else "cursor"
 
     @property
     def rate_class(self) -> str:

@@ -18,7 +18,9 @@ NO_ROUTE: Final = "none"
 class Seen:
     """Filled in while a request is answered."""
 
-    __slots__ = ("code", "has_token", "rate_class", "route", "space", "token_id")
+    __slots__ = (
+        "code", "has_token", "rate_class", "request_id", "route", "space", "token_id",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.route = NO_ROUTE  # the name of a row of the table, or of a path that has none
@@ -27,6 +29,7 @@ class Seen:
         self.space: str | None = None
         self.code: str | None = None
         self.rate_class: str | None = None
+        self.request_id: str | None = None
 
 
 def of(scope: Scope) -> Seen:

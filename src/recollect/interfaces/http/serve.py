@@ -71,9 +71,10 @@ def _run(
     told: Told | None,
 ) -> int:
     """Serves; returns how many requests were cut."""
-    from recollect.interfaces.http.app import App, Rules
+    from recollect.interfaces.http.app import App
     from recollect.interfaces.http.feed import STREAMS, Streams
     from recollect.interfaces.http.gate import Gate
+    from recollect.interfaces.http.work import Rules
     from recollect.interfaces.http.working import working
 
     allowed, connections = _room(options.streams, STREAMS.most)

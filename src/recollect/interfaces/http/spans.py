@@ -95,6 +95,9 @@ class Spans:
     def lagging(self, events: int) -> None:
         """Left to figures: a number has no duration."""
 
+    def worked(self, kind: str, outcome: str, seconds: float) -> None:
+        """Left to figures: no request waits for a job."""
+
     def close(self) -> None:
         """Sends what waits."""
         self._provider.shutdown()

@@ -22,9 +22,9 @@ from recollect.index.caches import cached
 from recollect.interfaces.http import seen as noted
 from recollect.interfaces.http import trace
 from recollect.interfaces.http.metrics import METHODS, Metrics
+from recollect.interfaces.http.replies import new_request_id
 from recollect.interfaces.http.seen import Seen
 from recollect.interfaces.http.spans import Spans
-from recollect.model import wire
 from recollect.store import observing
 from recollect.store.observing import Observer, Stage
 from recollect.store.seam import REAL, Seam
@@ -126,7 +126,7 @@ class _Exchange:
         self._bytes_in = self._bytes_out = 0
         self._status = _GONE
         chance = told.seam.random(33)
-        self._request_id = "req_" + wire.encoded(chance[24:])
+        self._request_id = self._seen.request_id = new_request_id(chance[24:])
         self._span: Any = None
         caller = trace.parsed(_header(scope, trace.HEADER))
         if told.spans is None:
@@ -215,6 +215,11 @@ class _Both:
         """An index lacks events."""
         for each in self._observers:
             each.lagging(events)
+
+    def worked(self, kind: str, outcome: str, seconds: float) -> None:
+        """A job has ended."""
+        for each in self._observers:
+            each.worked(kind, outcome, seconds)
 
 
 @cached(1_024)

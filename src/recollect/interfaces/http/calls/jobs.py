@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from recollect.errors import Forbidden
 from recollect.interfaces.http.call import Answer, Call
+from recollect.interfaces.http.calls.records import span
+from recollect.interfaces.http.feed import Seen
 from recollect.interfaces.http.shapes import Moment, PageSize, Request
 from recollect.memory.jobs import EVERY_MAX_S
 from recollect.model import wire
 from recollect.model.values import Job, JobKind, JobState, Schedule
 from recollect.store.jobs import no_job
+
+_ENDED: Final = ("done", "failed", "cancelled")
 
 
 class Ask(Request, frozen=True, kw_only=True):
@@ -20,7 +25,7 @@ class Ask(Request, frozen=True, kw_only=True):
 
     kind: JobKind
     params: dict[str, Any] | UnsetType = UNSET
-    due: Moment | UnsetType = UNSET
+    due: Moment | UnsetType = UNSET  # or a duration, such as PT1H
 
 
 class Planned(Request, frozen=True, kw_only=True):
@@ -40,7 +45,10 @@ class Wanted(Request, frozen=True, kw_only=True):
 
 def ask(call: Call) -> Answer:
     """Ask for a pass over this memory; a worker does it."""
-    job = call.store.jobs.ask(space=_space(call), origin=call.space.trust, **call.body.given())
+    given = call.body.given()
+    if given.get("due", "").startswith("P"):
+        given["due"] = span(given["due"], "due")
+    job = call.store.jobs.ask(space=_space(call), origin=call.space.trust, **given)
     place = f"/v1/spaces/{wire.to_segment(job.space)}/jobs/{job.id}"
     return Answer(value=job, headers={"Location": place})
 
@@ -51,8 +59,15 @@ def list_(call: Call) -> list[Job]:
 
 
 def get(call: Call) -> Job:
-    """What became of a job."""
+    """What became of a job; as a stream (`text/event-stream`), each change of it until it ends."""
     return call.store.jobs.get(_id(call), space=_space(call))
+
+
+def look(call: Call) -> Seen:
+    """The same as an event of a stream."""
+    job = get(call)
+    body = b"event: %s\ndata: %s\n\n" % (job.state.encode(), msgspec.json.encode(job))
+    return Seen(body, job.state in _ENDED)
 
 
 def cancel(call: Call) -> Job:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
-from recollect.interfaces.http.call import Call
+from recollect.interfaces.http.call import Call, created, is_found
 from recollect.model.values import (
     Branch,
     Diff,
@@ -61,7 +63,11 @@ def document(call: Call) -> Document:
 def set_document(call: Call) -> Document:
     """Set a document, whole."""
     type, name = call.path["type"], call.path["name"]
-    return call.space.documents.set(type, name, call.body, **call.write.options())
+    return created(
+        call,
+        partial(call.space.documents.set, type, name, call.body),
+        lambda memory: is_found(lambda: memory.documents.get(type, name)),
+    )
 
 
 def drop_document(call: Call) -> None:
@@ -87,8 +93,12 @@ def rule(call: Call) -> Rule:
 
 def set_rule(call: Call) -> Rule:
     """Set a rule, whole."""
-    given = {**call.body.given(), **call.write.options()}
-    return call.space.rules.set(call.path["name"], **given)
+    name = call.path["name"]
+    return created(
+        call,
+        partial(call.space.rules.set, name, **call.body.given()),
+        lambda memory: is_found(lambda: memory.rules.get(name)),
+    )
 
 
 def drop_rule(call: Call) -> None:

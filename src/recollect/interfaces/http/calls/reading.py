@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from recollect.errors import LimitExceeded
 from recollect.interfaces.http import shapes
-from recollect.interfaces.http.call import Answer, Call, paged
+from recollect.interfaces.http.call import Answer, Call, created, is_found, paged
 from recollect.model import wire
 from recollect.model.frames import Frame
 from recollect.model.values import (
@@ -92,8 +93,12 @@ def frame(call: Call) -> Frame:
 
 def set_frame(call: Call) -> Frame:
     """Set a frame, whole."""
-    body: dict[str, Any] = call.body
-    return call.space.frames.set({**body, "name": call.path["name"]}, **call.write.options())
+    body: dict[str, Any] = {**call.body, "name": call.path["name"]}
+    return created(
+        call,
+        partial(call.space.frames.set, body),
+        lambda memory: is_found(lambda: memory.frames.get(body["name"])),
+    )
 
 
 def drop_frame(call: Call) -> None:
@@ -106,7 +111,8 @@ def events(call: Call) -> Answer:
     """Events, oldest first."""
     asked: shapes.Events = call.query
     found = call.space.events(**asked.given("at"))
-    more = str(found[-1].seq) if len(found) == asked.limit else None
+    leads_on = len(found) == asked.limit and asked.before is msgspec.UNSET
+    more = str(found[-1].seq) if leads_on else None
     return Answer(value=wire.Page[Change](items=found, next=more, position=call.space.position))
 
 

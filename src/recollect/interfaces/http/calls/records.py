@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, cast
 
 from msgspec import UNSET
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.http import shapes
-from recollect.interfaces.http.call import Answer, Call, needs_match, paged
+from recollect.interfaces.http.call import Answer, Call, created, is_found, needs_match, paged
+from recollect.memory import Memory
 from recollect.model import wire
-from recollect.model.values import Episode, Erasure, Forgotten, Graph, Link, Record, Version, Why
+from recollect.model.values import (
+    INCLUDES,
+    Episode,
+    Erasure,
+    Forgotten,
+    Graph,
+    Link,
+    Record,
+    Version,
+    Why,
+)
 
 _SPAN: Final = re.compile(
     r"P(?:(?P<weeks>[0-9]{1,6})W)?(?:(?P<days>[0-9]{1,6})D)?"
@@ -26,17 +38,18 @@ def fields(body: shapes.Request, *without: str) -> dict[str, Any]:
     found = body.given(*without)
     expires = found.get("expires")
     if isinstance(expires, str) and expires.startswith("P"):
-        found["expires"] = _span(expires)
+        found["expires"] = span(expires, "expires")
     return found
 
 
-def _span(text: str) -> timedelta:
+def span(text: str, what: str) -> timedelta:
+    """A duration such as ``P30D``."""
     parts = _SPAN.fullmatch(text)
     given = parts.groupdict("0") if parts else {}
-    span = timedelta(**{name: float(value) for name, value in given.items()})
-    if not span:
-        raise InvalidInput(f"expires: {text} is not a duration", hint="such as P30D or PT12H")
-    return span
+    found = timedelta(**{name: float(value) for name, value in given.items()})
+    if not found:
+        raise InvalidInput(f"{what}: {text} is not a duration", hint="such as P30D or PT12H")
+    return found
 
 
 def tagged(found: Record | Episode) -> Answer:
@@ -47,10 +60,28 @@ def tagged(found: Record | Episode) -> Answer:
 def remember(call: Call) -> Answer:
     """Store a statement as a record."""
     body: shapes.Remember = call.body
-    options = call.write.options(body.given().get("id"))
-    record = call.space.remember(body.text, **fields(body, "text"), **options)
+    record = created(
+        call,
+        partial(call.space.remember, body.text, **fields(body, "text")),
+        partial(_has, body),
+        body.given().get("id"),
+    )
     place = f"/v1/spaces/{wire.to_segment(call.path['space'])}/records/{wire.to_segment(record.id)}"
     return Answer(value=record, headers={**tagged(record).headers, "Location": place})
+
+
+def _has(body: shapes.Remember, memory: Memory) -> bool:
+    """True if a record would not be new: its id is taken, or its key is held."""
+    id, key = body.id, body.key
+    if id is not UNSET:
+        return is_found(lambda: _same(memory.get(id, include=INCLUDES), id))
+    return key is not UNSET and is_found(lambda: memory.keyed(key))
+
+
+def _same(found: Record | Episode, id: str) -> None:
+    """Refuses what only begins with the id, or has it as a key."""
+    if found.id != id:
+        raise NotFound("nothing has exactly this id")
 
 
 def list_(call: Call) -> Answer:
