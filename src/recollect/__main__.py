@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from recollect.interfaces.mcp.over_http import OverHttp
+    from recollect.interfaces.web.app import App
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,13 +39,20 @@ def _serve_http(*, mcp: bool, **options: Any) -> object:
     from recollect.interfaces.http.serve import serve
 
     speaks = _mcp() if mcp and options.get("mode") == "serve" else None
-    return serve(mcp=speaks, **options)
+    return serve(mcp=speaks, ui=_pages, **options)
 
 
 def _show(**options: Any) -> None:
     from recollect.interfaces.web.serve import serve
 
     serve(**options)
+
+
+def _pages(store: Any, **where: Any) -> App:
+    """The inspector on the port of the service."""
+    from recollect.interfaces.web.serve import mounted
+
+    return mounted(store, **where)
 
 
 def _mcp() -> OverHttp | None:

@@ -29,9 +29,9 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _PACKAGES: Final = ("uvicorn", "httptools")
 
 
-def check_installed(what: str, extra: str) -> None:
+def check_installed(what: str, extra: str, *more: str) -> None:
     """Raises NotInstalled without what a server needs, which is not loaded for it."""
-    for name in _PACKAGES:
+    for name in (*_PACKAGES, *more):
         if find_spec(name) is None:
             raise NotInstalled(
                 f"{what} needs the package {name}",

@@ -102,6 +102,9 @@ Traces = Annotated[
 Work = Annotated[
     bool, Option("--work", help="Also do the jobs of this store, as `recollect admin work` does.")
 ]
+Ui = Annotated[
+    bool, Option("--ui", help="Show the memories in a browser too, under /ui/, to token holders.")
+]
 
 
 @verb
@@ -125,6 +128,7 @@ def serve(
     log_requests: LogRequests = False,
     traces: Traces = None,
     work: Work = False,
+    ui: Ui = False,
     strict: Strict = False,
     check: Check = False,
     print_config: PrintConfig = False,
@@ -142,7 +146,7 @@ def serve(
         root_path=root_path, unix=unix, grace=grace, drain_delay=drain_delay, rate=rate,
         streams=streams, streams_per_token=streams_per_token, strict=strict, mcp=not no_mcp,
         metrics=metrics, metrics_port=metrics_port, log_requests=log_requests, traces=traces,
-        work=work,
+        work=work, ui=ui,
     )  # fmt: skip
     if print_config:
         call.answer(found, _shown)

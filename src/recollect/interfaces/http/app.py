@@ -28,6 +28,7 @@ from recollect.interfaces.http.gate import Gate, Headers
 from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.http.metrics import KIND as METRICS_KIND
 from recollect.interfaces.http.metrics import Metrics
+from recollect.interfaces.http.mounting import Pages, is_page, with_root
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import Refused, known_codes, refusal
 from recollect.interfaces.http.rates import Rates
@@ -54,7 +55,8 @@ _BODY_MAX_S: Final = 30.0
 _LONG_BYTES: Final = 65_536
 _THREADS_COUNT: Final = 8
 _OPEN: Final = {
-    "/livez": "livez", "/readyz": "readyz", "/version": "version", "/openapi.json": "openapi",
+    "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
+    "/openapi.json": "openapi",
 }  # fmt: skip
 STREAMED: Final = {"events": "events_stream", "get_job": "job_stream"}  # as figures name them
 _log: Final = logging.getLogger(__name__)
@@ -69,6 +71,7 @@ class App:
         gate: Gate,
         *,
         mcp: Speaks | None = None,
+        ui: Pages | None = None,
         metrics: Metrics | None = None,
         body_max_s: float = _BODY_MAX_S,
         streams: Streams = STREAMS,
@@ -79,6 +82,7 @@ class App:
         self._readiness = Readiness(store)
         self._gate = gate
         self._mcp = mcp
+        self._ui = ui
         self._rules = rules or Rules(Rates())
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
@@ -107,6 +111,12 @@ class App:
             await send({"type": "websocket.close", "code": 1008})
             return
         seen = noted.of(scope)
+        if self._ui is not None and is_page(self._path(scope)):
+            seen.route = "ui"
+            await self._ui(
+                with_root(scope, self._rules.root_path, self._path(scope)), receive, send
+            )
+            return
         try:
             reply = await self._reply(scope, receive, send, seen)
             if reply is None:  # a stream, which has answered by itself
@@ -248,6 +258,8 @@ class App:
         """What is answered without a token, because it says nothing about any memory."""
         if method not in ("GET", "HEAD"):
             return None
+        if path == "/" and self._ui is not None:
+            return Reply(303, headers={"Location": f"{self._rules.root_path}/ui/"})
         if path == "/livez":
             return json_reply(200, {"status": "alive"})
         if path == "/readyz":
@@ -296,6 +308,8 @@ class App:
         self._threads.shutdown()
         self._readiness.close()
         self._entries.close()
+        if self._ui is not None:
+            self._ui.close()
         await send({"type": "lifespan.shutdown.complete"})
 
 

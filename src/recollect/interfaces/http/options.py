@@ -47,6 +47,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     log_requests: bool = False
     traces: str | None = None
     work: bool = False
+    ui: bool = False
 
     @property
     def is_local(self) -> bool:

@@ -28,13 +28,21 @@ from recollect.web import guard, serving
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.interfaces.http.mcp_port import Speaks
+    from recollect.interfaces.http.mounting import MakesPages, Pages
     from recollect.interfaces.http.telemetry import Told
 
 
 def serve(
-    *, store: str | None, mode: str = "serve", mcp: Speaks | None = None, **flags: Any
+    *,
+    store: str | None,
+    mode: str = "serve",
+    mcp: Speaks | None = None,
+    ui: MakesPages | None = None,
+    **flags: Any,
 ) -> list[Setting] | None:
     """Serves a store until a signal ends it; assistants too, if ``mcp`` speaks with them.
+
+    ``ui`` makes the inspector, if it is asked for.
 
     With another mode it shows its settings, or asks a service that runs.
     """
@@ -54,7 +62,7 @@ def serve(
         _listening(options) as listening,
     ):
         _check_is_memory(opened)
-        cut = _run(opened, listening, options, mcp, told)
+        cut = _run(opened, listening, options, mcp, ui if options.ui else None, told)
     if cut:
         raise Unavailable(
             f"{counted(cut, 'request')} did not end within {options.grace} s and got no answer",
@@ -68,6 +76,7 @@ def _run(
     listening: socket.socket,
     options: Options,
     mcp: Speaks | None,
+    ui: MakesPages | None,
     told: Told | None,
 ) -> int:
     """Serves; returns how many requests were cut."""
@@ -81,11 +90,15 @@ def _run(
     per_token = min(allowed, options.streams_per_token or STREAMS.most_per_token)
     address, hosts = _names(listening, options)
     rates = Rates(parsed(options.rate, is_local=options.is_local))
-    _tell(address, store.where, _first_token(store), has_mcp=mcp is not None)
+    pages = None if ui is None else _pages(ui, store, address, hosts, options)
+    _tell(
+        address, store.where, _first_token(store), has_mcp=mcp is not None, has_ui=pages is not None
+    )
     app = App(
         store,
         Gate(hosts),
         mcp=mcp,
+        ui=pages,
         metrics=told.metrics if told else None,
         streams=Streams(allowed, per_token),
         rules=Rules(rates, options.strict, options.root_path),
@@ -104,6 +117,15 @@ def _run(
             delay_s=options.drain_delay,
         )
     return app.cut
+
+
+def _pages(
+    make: MakesPages, store: Store, address: str, hosts: list[str], options: Options
+) -> Pages:
+    """The inspector; beyond this machine it is reached over https, by a certificate or a proxy."""
+    is_secure = options.tls_cert is not None or not options.is_local
+    root = options.root_path
+    return make(store, hosts=hosts, address=f"{address}{root}", root=root, is_secure=is_secure)
 
 
 def _listening(options: Options) -> AbstractContextManager[socket.socket]:
@@ -158,10 +180,12 @@ def _first_token(store: Store) -> str | None:
         return None
 
 
-def _tell(address: str, where: str, token: str | None, *, has_mcp: bool) -> None:
+def _tell(address: str, where: str, token: str | None, *, has_mcp: bool, has_ui: bool) -> None:
     sys.stderr.write(f"Serving {where} on {address}\n")
     if has_mcp:
         sys.stderr.write(f"MCP for assistants: {address}/mcp\n")
+    if has_ui:
+        sys.stderr.write(f"The inspector, for people with a token: {address}/ui/\n")
     if token is not None:
         sys.stderr.write(
             f"\nThe first token of this store; it is shown only now:\n\n  {token}\n\n"

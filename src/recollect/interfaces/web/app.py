@@ -12,6 +12,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 from msgspec import json
 from msgspec.structs import replace
@@ -24,16 +25,24 @@ from recollect.interfaces.web.asked import Asked, parsed
 from recollect.interfaces.web.conflict import conflict
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
 from recollect.interfaces.web.guard import Guard, Turned
-from recollect.interfaces.web.memories import Memories
+from recollect.interfaces.web.memories import Memories, Reach
 from recollect.interfaces.web.problem import problem_of
-from recollect.interfaces.web.session import COOKIE, Session, Sessions, cookie_of
-from recollect.interfaces.web.view import Flash, View
+from recollect.interfaces.web.session import (
+    Session,
+    Sessions,
+    cookie_name,
+    cookie_of,
+    set_cookie,
+)
+from recollect.interfaces.web.view import Flash, Login, View
 from recollect.memory import Memory
 from recollect.store.seam import REAL, Seam
+from recollect.web.entries import NotLetIn
 from recollect.web.guard import Receive, Scope, Send
 
 _THREADS_COUNT: Final = 4
 _BODY_MAX_S: Final = 30.0
+LOGIN_MAX_BYTES: Final = 65_536  # nobody without a token makes the service hold a long body
 _TRIES: Final = 3
 _STATIC: Final = Path(__file__).parent / "static"
 _KINDS: Final = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -45,6 +54,9 @@ _NO_SESSION: Final = Turned(
     "this browser has not been let in",
     "run `recollect ui`, which opens a page of its own; its link works once, for a minute",
 )
+_LOGIN: Final = (AWAY, "login")
+_LOGOUT: Final = (AWAY, "logout")
+_WRONG: Final = "This token is not one of this service, or it has ended."
 
 
 class App:
@@ -78,20 +90,53 @@ class App:
 
     async def _reply(self, visit: Visit, scope: Scope, receive: Receive) -> Reply:
         visit.headers = self._guard.check(visit.method, scope["headers"])
-        root = self._sessions.root
-        if visit.path == "/open" and visit.method == "GET":
+        root, has_login = self._sessions.root, self._sessions.has_login
+        if visit.path == "/open" and visit.method == "GET" and not has_login:
             return self._opened(visit)
         if not visit.path.startswith(f"{root}/"):
             raise Turned(404, "this inspector has no page of that name")
         segments = tuple(visit.path[len(root) + 1 :].removesuffix("/").split("/"))
-        if segments[0] == AWAY and visit.is_safe:
+        if segments[0] == AWAY and visit.is_safe and segments[-1] in self._files:
             return self._file(segments)
-        visit.session = self._sessions.find(cookie_of(visit.headers.get("cookie", "")))
-        if visit.session is None:
-            raise _NO_SESSION
-        body = b"" if visit.is_safe else await _body(receive)
         work = asyncio.get_running_loop().run_in_executor
+        if has_login and segments == _LOGIN:
+            body = b"" if visit.is_safe else await _body(receive, LOGIN_MAX_BYTES)
+            return await work(self._threads, self._login, visit, body)
+        cookie = cookie_of(visit.headers.get("cookie", ""), cookie_name(self._sessions))
+        visit.session = self._sessions.find(cookie)
+        if visit.session is None:
+            if has_login and visit.is_safe:
+                return self._to_login(visit)
+            raise _NO_SESSION
+        body = b"" if visit.is_safe else await _body(receive, FORM_MAX_BYTES)
         return await work(self._threads, self._answer, visit, visit.session, segments, body)
+
+    def _to_login(self, visit: Visit) -> Reply:
+        """To the page that asks for a token, and back from there."""
+        asked = f"?{visit.query.decode('latin-1')}" if visit.query else ""
+        back = to_own(self._sessions.root, visit.path + asked)
+        place = f"{self._sessions.root}/{'/'.join(_LOGIN)}?{urlencode({'back': back})}"
+        return Reply(303, headers={"Location": place})
+
+    def _login(self, visit: Visit, body: bytes) -> Reply:
+        """The page that asks for a token, and what it sends."""
+        try:
+            if visit.is_safe:
+                back, said = (parsed(visit.query).get("back") or ("",))[-1], None
+            else:
+                fields = fields_of(visit.headers, body)
+                back, said = fields.get("back", ""), _WRONG
+                session = self._sessions.enter(fields.get("token", "").strip())
+                if session is not None:
+                    place = to_own(self._sessions.root, back)
+                    cookie = set_cookie(self._sessions, session.id)
+                    return Reply(303, headers={"Location": place, "Set-Cookie": cookie})
+            layout = around.bare(self._sessions.root, None)
+            main = Login(back=to_own(self._sessions.root, back), said=said)
+            page = render.page("login.html", layout, None, main=main)
+            return Reply(200 if said is None else 401, page)
+        except Exception as error:  # noqa: BLE001 - shown as a page, in this thread
+            return self._problem(visit, error)
 
     def _opened(self, visit: Visit) -> Reply:
         """Lets a browser in, once for each key; what a browser loads ahead is not a visit."""
@@ -101,8 +146,7 @@ class App:
         session = self._sessions.enter(given[0])
         if session is None:
             raise _NO_SESSION
-        path = f"{self._sessions.root}/"
-        cookie = f"{COOKIE}={session.id}; Path={path}; HttpOnly; SameSite=Strict"
+        cookie = set_cookie(self._sessions, session.id)
         return Reply(303, headers={"Location": self._sessions.first, "Set-Cookie": cookie})
 
     def _file(self, segments: tuple[str, ...]) -> Reply:
@@ -117,18 +161,38 @@ class App:
     ) -> Reply:
         """One page or one act, in a worker thread."""
         try:
-            if segments[0] == AWAY:
-                return self._set(visit, session, segments[1:], body)
-            if segments == ("",):
-                return self._spaces(session)
-            space = table.decoded(segments[0])
-            memory = self._memories.open(session, space)
-            asked = self._asked(visit, session, space, segments[1:], memory)
-            if visit.is_safe:
-                return self._page(visit, session, asked, segments[1:], memory)
-            return self._act(visit, session, asked, segments[1:], memory, body)
+            if segments == _LOGOUT and not visit.is_safe:
+                return self._logout(session)
+            with self._memories.visit(session) as reach:
+                return self._answer_in(reach, visit, session, segments, body)
+        except NotLetIn:  # its token has ended since
+            self._sessions.end(session)
+            return self._to_login(visit)
         except Exception as error:  # noqa: BLE001 - shown as a page, in this thread
             return self._problem(visit, error)
+
+    def _answer_in(
+        self, reach: Reach, visit: Visit, session: Session, segments: tuple[str, ...], body: bytes
+    ) -> Reply:
+        if segments[0] == AWAY:
+            if visit.is_safe:
+                raise Turned(404, "this inspector has no page of that name")
+            return self._set(visit, session, segments[1:], body)
+        if segments == ("",):
+            return self._spaces(reach, session)
+        space = table.decoded(segments[0])
+        memory = reach.open(space)
+        asked = self._asked(visit, reach, space, segments[1:], memory)
+        if visit.is_safe:
+            return self._page(reach, session, asked, segments[1:], memory)
+        return self._act(visit, session, asked, segments[1:], memory, body)
+
+    def _logout(self, session: Session) -> Reply:
+        """Ends the session; the token goes on."""
+        self._sessions.end(session)
+        place = f"{self._sessions.root}/{'/'.join(_LOGIN)}" if self._sessions.has_login else "/"
+        taken = set_cookie(self._sessions, "")
+        return Reply(303, headers={"Location": place, "Set-Cookie": taken})
 
     def _set(self, visit: Visit, session: Session, segments: tuple[str, ...], body: bytes) -> Reply:
         """A setting of this browser: its theme, or whether single keys act."""
@@ -142,10 +206,10 @@ class App:
         root = self._sessions.root
         return Reply(303, headers={"Location": to_own(root, fields.get("back", ""))})
 
-    def _spaces(self, session: Session) -> Reply:
+    def _spaces(self, reach: Reach, session: Session) -> Reply:
         """The list of memories; a single one is shown at once."""
         root = self._sessions.root
-        found = self._memories.spaces(session)
+        found = reach.spaces()
         entries = tuple(
             around.Entry(name=name, href=Asked(place=self._memories.place(root, name)).url())
             for name in found
@@ -156,7 +220,7 @@ class App:
         return Reply(200, render.page("spaces.html", layout, None, entries=entries))
 
     def _asked(
-        self, visit: Visit, session: Session, space: str, path: tuple[str, ...], memory: Memory
+        self, visit: Visit, reach: Reach, space: str, path: tuple[str, ...], memory: Memory
     ) -> Asked:
         query = parsed(visit.query)
         head = memory.position
@@ -171,11 +235,11 @@ class App:
             at=None if position >= head else position,
             now=self._seam.now(),
             tz_minutes=self._seam.tz_minutes(),
-            cannot_write=self._memories.cannot_write(session, space),
+            cannot_write=reach.cannot_write(space),
         )
 
     def _page(
-        self, visit: Visit, session: Session, asked: Asked, path: tuple[str, ...], memory: Memory
+        self, reach: Reach, session: Session, asked: Asked, path: tuple[str, ...], memory: Memory
     ) -> Reply:
         line, names = table.find(table.PAGES, path)
         asked = replace(asked, names=names)
@@ -184,15 +248,16 @@ class App:
             return Reply(303, headers={"Location": view.to})
         if asked.text("as") == "json":
             return Reply(view.status, json.encode(view.answer), "application/json")
-        layout = self._layout(session, asked, line, view, memory)
+        layout = self._layout(reach, session, asked, line, view, memory)
         page = render.page(line.template, layout, asked, main=view.main, url=asked.url)
         return Reply(view.status, page)
 
     def _layout(
-        self, session: Session, asked: Asked, line: table.Page, view: View, memory: Memory
-    ) -> around.Layout:
+        self, reach: Reach, session: Session, asked: Asked, line: table.Page, view: View,
+        memory: Memory,
+    ) -> around.Layout:  # fmt: skip
         root, space = self._sessions.root, asked.place.space
-        waiting = self._waiting.count(space, memory, asked.head)
+        waiting = self._waiting.count(session, space, memory, asked.head)
         nav = tuple(
             around.Entry(
                 name=each.name.lower(),
@@ -209,10 +274,11 @@ class App:
                 href=Asked(place=self._memories.place(root, name)).url(),
                 is_here=name == space,
             )
-            for name in self._memories.spaces(session)
+            for name in reach.spaces()
         )
         return around.Layout(
             root=root, theme=session.theme, has_keys=session.has_keys, title=view.title,
+            has_login=self._sessions.has_login,
             back=asked.here(), space=space, spaces=spaces, nav=nav, query=asked.text("q"),
             flash=session.told(asked.text("said")), time=around.time_bar(asked, memory),
             is_past=asked.is_past, warning=asked.cannot_write,
@@ -251,8 +317,13 @@ class App:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self._threads.shutdown()
+        self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    def close(self) -> None:
+        """Ends its threads and what it keeps for sessions."""
+        self._threads.shutdown()
+        self._memories.close()
 
 
 def _read(line: table.Page, asked: Asked, memory: Memory) -> tuple[View, Asked]:
@@ -279,7 +350,7 @@ def _position(memory: Memory, at: str) -> int:
     return memory.at(at).position
 
 
-async def _body(receive: Receive) -> bytes:
+async def _body(receive: Receive, most: int) -> bytes:
     body = bytearray()
     async with asyncio.timeout(_BODY_MAX_S):
         while True:
@@ -287,7 +358,7 @@ async def _body(receive: Receive) -> bytes:
             if message["type"] != "http.request":
                 raise Turned(400, "the connection ended before the form")
             body += message.get("body", b"")
-            if len(body) > FORM_MAX_BYTES:
+            if len(body) > most:
                 raise Turned(413, "the form is too long")
             if not message.get("more_body", False):
                 return bytes(body)

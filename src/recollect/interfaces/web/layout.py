@@ -6,6 +6,8 @@ middle to ``pages``. Invariant: a count in the header is that of the head it was
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import msgspec
 
 from recollect.interfaces.web import stops
@@ -15,6 +17,7 @@ from recollect.interfaces.web.view import Call, Flash
 from recollect.memory import Memory
 
 _WAITING_MAX_COUNT = 20
+_KEPT_MAX_COUNT = 1_000
 PAST = "This page shows the past. Go back to now to change something."
 
 
@@ -46,6 +49,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     theme: Theme = "auto"
     has_keys: bool = True
+    has_login: bool = False  # so there is something to log out of
     title: str = "Recollect"
     back: str = ""
     space: str | None = None
@@ -62,19 +66,25 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting:
-    """How much waits for a review, kept by position: the header of every page shows it."""
+    """How much waits for a review, kept by position: the header of every page shows it.
+
+    Each session has its own, because two tokens may see different things in one memory.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[int, str]] = {}
+        self._kept: OrderedDict[tuple[str, str], tuple[int, str]] = OrderedDict()
 
-    def count(self, space: str, memory: Memory, head: int) -> str:
+    def count(self, session: Session, space: str, memory: Memory, head: int) -> str:
         """The count as it is shown; empty if nothing waits."""
-        position, shown = self._kept.get(space, (-1, ""))
+        key = (session.id, space)
+        position, shown = self._kept.get(key, (-1, ""))
         if position != head:
             found = len(memory.review.list(limit=_WAITING_MAX_COUNT + 1))
             more = f"{_WAITING_MAX_COUNT}+" if found > _WAITING_MAX_COUNT else str(found)
             shown = more if found else ""
-            self._kept[space] = (head, shown)
+            self._kept[key] = (head, shown)
+            if len(self._kept) > _KEPT_MAX_COUNT:
+                self._kept.popitem(last=False)
         return shown
 
 

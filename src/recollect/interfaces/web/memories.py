@@ -1,11 +1,14 @@
 """Which memories a session opens.
 
 Responsible for opening them and for whether they may be changed. Leaves what is shown to ``pages``.
-Invariant: a memory that was found on this machine and is not known is shown, and never changed.
+Invariants: a memory that was found on this machine and is not known is shown, and never changed;
+with a token, a session opens and changes what the token allows, asked anew with every call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, Protocol
 
 from recollect.errors import NotFound
@@ -13,65 +16,135 @@ from recollect.interfaces.web.asked import Place
 from recollect.interfaces.web.session import Session
 from recollect.memory import Memory, Store
 from recollect.places import known
+from recollect.web.entries import Entries, Entry
 
 READ_ONLY: Final = "The inspector was started with --read-only, so nothing can be changed here."
 UNKNOWN: Final = (
     "This memory was not created on this machine, so nothing can be changed here: "
     "run `recollect init` to adopt it, if you trust its author."
 )
+NO_WRITES: Final = "Your token may read but not write, so nothing can be changed here."
+
+
+class Reach(Protocol):
+    """What one session reaches, for the time of one request."""
+
+    @property
+    def store(self) -> Store:
+        """The store, with the rights of the session."""
+
+    def spaces(self) -> list[str]:
+        """The names of the memories that it sees."""
+
+    def open(self, space: str) -> Memory:
+        """A memory; NotFound if it sees none of that name."""
+
+    def cannot_write(self, space: str) -> str | None:
+        """Why nothing can be changed in it, or None."""
 
 
 class Memories(Protocol):
-    """What a session may open; ``recollect ui`` and a service answer differently."""
+    """What sessions reach; ``recollect ui`` and a service answer differently."""
 
-    def spaces(self, session: Session) -> list[str]:
-        """The names of the memories that this session sees."""
-
-    def open(self, session: Session, space: str) -> Memory:
-        """A memory; NotFound if this session sees none of that name."""
-
-    def cannot_write(self, session: Session, space: str) -> str | None:
-        """Why nothing can be changed in it, or None."""
+    def visit(self, session: Session) -> AbstractContextManager[Reach]:
+        """What a session reaches; NotLetIn if it reaches nothing any more."""
 
     def place(self, root: str, space: str) -> Place:
-        """Where it is."""
+        """Where a memory is, for the calls that a page lists."""
+
+    def close(self) -> None:
+        """Ends what is kept for sessions."""
 
 
 class Own:
     """The memories of one store, for the person at this machine."""
 
     def __init__(self, store: Store, *, read_only: bool = False, named: str | None = None) -> None:
-        self._store = store
+        self.store = store
         self._read_only = read_only
         self._named = named  # what --store said
         self._opened: dict[str, Memory] = {}
         self._known: set[str] = set()
 
-    def spaces(self, session: Session) -> list[str]:
-        """Every memory of the store."""
-        return self._store.spaces()
+    def visit(self, session: Session) -> AbstractContextManager[Own]:
+        """Every session is the same person."""
+        return nullcontext(self)
 
-    def open(self, session: Session, space: str) -> Memory:
+    def spaces(self) -> list[str]:
+        """Every memory of the store."""
+        return self.store.spaces()
+
+    def open(self, space: str) -> Memory:
         """A memory that exists; opened once."""
         found = self._opened.get(space)
         if found is None:
-            if space not in self._store.spaces():
+            if space not in self.store.spaces():
                 raise NotFound(f"there is no space {space!r} here", hint="choose one of the list")
-            found = self._opened[space] = self._store.space(space, create=False)
+            found = self._opened[space] = self.store.space(space, create=False)
         return found
 
-    def cannot_write(self, session: Session, space: str) -> str | None:
+    def cannot_write(self, space: str) -> str | None:
         """The reason in a sentence, or None."""
         if self._read_only:
             return READ_ONLY
         if space not in self._known:
-            if not known.is_known(self._store.settings, space):
+            if not known.is_known(self.store.settings, space):
                 return UNKNOWN
             self._known.add(space)
         return None
 
     def place(self, root: str, space: str) -> Place:
         """Where it is, for the calls that a page lists."""
-        settings = self._store.settings
+        settings = self.store.settings
         service = settings.where if settings.is_service else None
         return Place(root=root, space=space, store=self._named, service=service)
+
+    def close(self) -> None:
+        """Nothing: the store belongs to the process."""
+
+
+class Team:
+    """The memories of a service, each session with the rights of its token."""
+
+    def __init__(self, store: Store, address: str) -> None:
+        self._entries = Entries(store)
+        self._address = address  # of the service, for calls as curl and as Python
+
+    @contextmanager
+    def visit(self, session: Session) -> Iterator[Reach]:
+        """What the token of a session opens now."""
+        with self._entries.using(session.token) as entry:
+            yield _Entered(entry)
+
+    def place(self, root: str, space: str) -> Place:
+        """Where it is: the service is how others name it."""
+        return Place(root=root, space=space, store=self._address, service=self._address)
+
+    def check(self, token: str) -> None:
+        """NotLetIn if a token is not valid now."""
+        self._entries.check(token)
+
+    def close(self) -> None:
+        """Closes what sessions had entered."""
+        self._entries.close()
+
+
+class _Entered:
+    """What one token reaches."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+
+    @property
+    def store(self) -> Store:
+        return self._entry.store
+
+    def spaces(self) -> list[str]:
+        return self.store.spaces()
+
+    def open(self, space: str) -> Memory:
+        return self._entry.memory(space)
+
+    def cannot_write(self, space: str) -> str | None:
+        held = self.store.token()
+        return None if held is not None and "write" in held.verbs else NO_WRITES

@@ -1,8 +1,8 @@
-"""The process behind ``recollect ui``.
+"""The process behind ``recollect ui``, and the inspector as a part of ``recollect serve --ui``.
 
 Responsible for opening the store, telling the address and opening a browser. Leaves listening to
-``web.serving`` and requests to ``app``. Invariant: it listens on this machine alone, and nothing is
-shown without a launch key of this process.
+``web.serving`` and requests to ``app``. Invariants: ``recollect ui`` listens on this machine alone,
+and shows nothing without a launch key of its own; in a service, nothing is shown without a token.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from recollect.errors import NotFound, NotInstalled
+from recollect.errors import NotFound
 from recollect.interfaces.web.guard import Guard
 from recollect.interfaces.web.memories import Own
 from recollect.interfaces.web.session import LAUNCH_S, Launched
 from recollect.memory import Store
 from recollect.web import guard, serving
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from recollect.interfaces.web.app import App
 
 _OPEN_AFTER_S: Final = 0.3  # the server is listening already; it answers when it has loaded
 
@@ -100,12 +104,17 @@ def _say(url: str, where: str) -> None:
     sys.stderr.flush()
 
 
+def mounted(store: Store, *, hosts: Iterable[str], address: str, root: str, is_secure: bool) -> App:
+    """The inspector as a part of a service: a token lets in, and allows what it allows there."""
+    _check_installed()
+    from recollect.interfaces.web.app import App
+    from recollect.interfaces.web.memories import Team
+    from recollect.interfaces.web.session import LoggedIn
+
+    team = Team(store, address)
+    sessions = LoggedIn(team.check, root=f"{root}/ui", is_secure=is_secure)
+    return App(team, sessions, Guard(hosts, ("https",) if is_secure else ("http",)))
+
+
 def _check_installed() -> None:
-    try:
-        import jinja2  # noqa: F401 - an extra
-        import uvicorn  # noqa: F401 - an extra
-    except ImportError as error:
-        raise NotInstalled(
-            "the inspector needs the packages jinja2 and uvicorn",
-            hint="install them with: pip install 'recollect[ui]'",
-        ) from error
+    serving.check_installed("the inspector", "ui", "jinja2")

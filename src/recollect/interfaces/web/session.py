@@ -1,8 +1,9 @@
-"""Who is looking: launch keys and sessions.
+"""Who is looking: launch keys, tokens and sessions.
 
 Responsible for letting a browser in and for what is kept about it. Leaves what it may see to
-``memories``. Invariants: a launch key works once, for a minute; the cookie is random, no script can
-read it, and its path is the secret prefix of this process, because cookies know no ports.
+``memories``. Invariants: a launch key works once, for a minute; the cookie is random, and no script
+can read it; where a launch key opens, its path is a secret prefix of the process, because cookies
+know no ports; a token stays on the server, and its session ends after an hour without a visit.
 """
 
 from __future__ import annotations
@@ -17,20 +18,25 @@ from typing import Final, Literal, Protocol
 from recollect.interfaces.web.view import Flash
 from recollect.model.wire import to_segment
 from recollect.store.seam import REAL, Seam
+from recollect.web.entries import NotLetIn
 
 Theme = Literal["auto", "light", "dark"]
 COOKIE: Final = "recollect-ui"
 LAUNCH_S: Final = 60.0
+SECURE_COOKIE: Final = f"__Secure-{COOKIE}"  # browsers take it over https alone
+LOGIN_MAX_S: Final = 12 * 3_600.0
+IDLE_MAX_S: Final = 3_600.0
 _FLASHES_MAX_COUNT: Final = 20
-_SESSIONS_MAX_COUNT: Final = 100
+_SESSIONS_MAX_COUNT: Final = 1_000
 _KEYS_MAX_COUNT: Final = 100
 
 
 class Session:
     """One browser: its theme, its keys, and what the next page tells it."""
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, id: str, token: str = "") -> None:
         self.id = id
+        self.token = token  # of a service; the person at this machine needs none
         self.theme: Theme = "auto"
         self.has_keys = True  # single keys act; a person can switch that off
         self._flashes: OrderedDict[str, Flash] = OrderedDict()
@@ -53,16 +59,56 @@ class Sessions(Protocol):
 
     root: str  # the prefix of every address, and the path of the cookie
     first: str  # the address that a browser is sent to when it was let in
+    has_login: bool  # a page asks for a token; else a launch key opens
+    is_secure: bool  # reached over https
 
     def find(self, cookie: str) -> Session | None:
         """The session of a cookie; None if it is not one."""
 
     def enter(self, key: str) -> Session | None:
-        """A new session for a launch key; None if the key is used, too old or unknown."""
+        """A new session for a launch key or a token; None if it does not let anyone in."""
+
+    def end(self, session: Session) -> None:
+        """Ends a session."""
 
 
-class Launched:
+class _Kept:
+    """Sessions by their cookie, the most recent ones."""
+
+    is_secure = False
+
+    def __init__(self, seam: Seam, clock: Callable[[], float]) -> None:
+        self._seam = seam
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def find(self, cookie: str) -> Session | None:
+        """The session whose cookie this is."""
+        with self._lock:
+            for id, session in self._sessions.items():
+                if _is_same(id, cookie):
+                    return session
+        return None
+
+    def end(self, session: Session) -> None:
+        """Ends a session; its cookie means nothing any more."""
+        with self._lock:
+            self._sessions.pop(session.id, None)
+
+    def _begin(self, token: str = "") -> Session:
+        """A new session; the caller holds the lock."""
+        session = Session(self._seam.random(24).hex(), token)
+        self._sessions[session.id] = session
+        while len(self._sessions) > _SESSIONS_MAX_COUNT:
+            self._sessions.popitem(last=False)
+        return session
+
+
+class Launched(_Kept):
     """The sessions of ``recollect ui``: opened by a key that the process itself hands out."""
+
+    has_login = False
 
     def __init__(
         self,
@@ -70,13 +116,10 @@ class Launched:
         seam: Seam = REAL,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(seam, clock)
         self.root = f"/ui-{seam.random(6).hex()}"
         self.first = f"{self.root}/" if space is None else f"{self.root}/{to_segment(space)}/"
-        self._seam = seam
-        self._clock = clock
-        self._lock = threading.Lock()
         self._keys: dict[str, float] = {}  # until when each works
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
 
     def launch(self) -> str:
         """A key for one browser, for a minute."""
@@ -93,29 +136,73 @@ class Launched:
         with self._lock:
             found = next((each for each in self._keys if _is_same(each, key)), None)
             end = 0.0 if found is None else self._keys.pop(found)
-            if end <= self._clock():
-                return None
-            session = Session(self._seam.random(24).hex())
-            self._sessions[session.id] = session
-            while len(self._sessions) > _SESSIONS_MAX_COUNT:
-                self._sessions.popitem(last=False)
+            return None if end <= self._clock() else self._begin()
+
+
+class LoggedIn(_Kept):
+    """The sessions of a service: each opened with a token, and ended in time."""
+
+    has_login = True
+
+    def __init__(
+        self,
+        check: Callable[[str], None],
+        *,
+        root: str = "/ui",
+        is_secure: bool = False,
+        seam: Seam = REAL,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(seam, clock)
+        self.root, self.first, self.is_secure = root, f"{root}/", is_secure
+        self._check = check  # NotLetIn if a token is not valid
+        self._times: dict[str, tuple[float, float]] = {}  # began, and last used
+
+    def enter(self, key: str) -> Session | None:
+        """A session for a token that is valid."""
+        try:
+            self._check(key)
+        except NotLetIn:
+            return None
+        with self._lock:
+            session = self._begin(key)
+            self._times[session.id] = (self._clock(), self._clock())
+            self._times = {id: self._times[id] for id in self._sessions}
             return session
 
     def find(self, cookie: str) -> Session | None:
-        """The session whose cookie this is."""
-        with self._lock:
-            for id, session in self._sessions.items():
-                if _is_same(id, cookie):
-                    return session
-        return None
+        """The session whose cookie this is, unless it is too old."""
+        session = super().find(cookie)
+        if session is None:
+            return None
+        now = self._clock()
+        began, used = self._times.get(session.id, (0.0, 0.0))
+        if now - began > LOGIN_MAX_S or now - used > IDLE_MAX_S:
+            self.end(session)
+            return None
+        self._times[session.id] = (began, now)
+        return session
 
 
-def cookie_of(header: str) -> str:
+def cookie_name(sessions: Sessions) -> str:
+    """The name of the cookie."""
+    return SECURE_COOKIE if sessions.is_secure else COOKIE
+
+
+def set_cookie(sessions: Sessions, value: str) -> str:
+    """The header that gives a browser its cookie, or takes it away if there is no value."""
+    rest = "; Secure" if sessions.is_secure else ""
+    rest += "" if value else "; Max-Age=0"
+    path = f"{sessions.root}/"
+    return f"{cookie_name(sessions)}={value}; Path={path}; HttpOnly; SameSite=Strict{rest}"
+
+
+def cookie_of(header: str, wanted: str = COOKIE) -> str:
     """The value of our cookie in a Cookie header; empty if it is not there or there twice."""
     found = [
         value.strip()
         for name, _, value in (part.partition("=") for part in header.split(";"))
-        if name.strip() == COOKIE
+        if name.strip() == wanted
     ]
     return found[0] if len(found) == 1 else ""
 

@@ -54,3 +54,10 @@ class Flash(msgspec.Struct, frozen=True, kw_only=True):
 
     said: str
     undo: UndoForm | None = None
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that asks for a token."""
+
+    back: str
+    said: str | None  # what was wrong with the last one

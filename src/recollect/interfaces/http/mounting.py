@@ -1,0 +1,45 @@
+"""The inspector on the port of the service: everything under ``/ui/``.
+
+Responsible for which requests are its own. Leaves them to the application that ``__main__`` hands
+in, with its own checks of names, origins and sessions. Invariant: it gets the address as the
+browser sees it, with the prefix of a proxy, and no request of the API.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from recollect.memory.store import Store
+from recollect.web.guard import Receive, Scope, Send
+
+PATH: Final = "/ui"
+
+
+class Pages(Protocol):
+    """The inspector."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+
+    def close(self) -> None:
+        """Ends what it keeps."""
+
+
+class MakesPages(Protocol):
+    """Makes the inspector of a store."""
+
+    def __call__(
+        self, store: Store, *, hosts: list[str], address: str, root: str, is_secure: bool
+    ) -> Pages:
+        """The inspector, as it is reached under these names."""
+
+
+def is_page(path: str) -> bool:
+    """True if a path belongs to the inspector."""
+    return path == PATH or path.startswith(f"{PATH}/")
+
+
+def with_root(scope: Scope, root: str, path: str) -> Scope:
+    """A request as the browser sent it; the inspector itself ends in a slash."""
+    whole = f"{root}{path}/" if path == PATH else f"{root}{path}"
+    return {**scope, "raw_path": whole.encode("latin-1")}

@@ -1,0 +1,244 @@
+"""The inspector of a service: a token lets in, and shows and changes what it allows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+import uvicorn
+
+from recollect import Store
+from recollect.interfaces.http.app import App, Rules
+from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.rates import Rates
+from recollect.interfaces.web.serve import mounted
+from recollect.interfaces.web.session import (
+    IDLE_MAX_S,
+    LOGIN_MAX_S,
+    SECURE_COOKIE,
+    LoggedIn,
+    cookie_name,
+    set_cookie,
+)
+from recollect.web.connections import bounded
+from recollect.web.entries import NotLetIn
+from recollect.web.serving import listen
+from tests.web.visiting import Page, hidden_fields
+
+FORM = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
+
+
+class Team(NamedTuple):
+    """A service with its inspector."""
+
+    port: int
+    store: Store
+    root: str = ""
+
+    def ask(
+        self, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None
+    ) -> Page:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Page(answer.status, found, answer.read().decode())
+        finally:
+            connection.close()
+
+    def login(self, token: str, **headers: str) -> Page:
+        body = urlencode({"token": token, "back": ""})
+        return self.ask("POST", "/ui/-/login", {**FORM, **headers}, body)
+
+    def cookie(self, token: str) -> dict[str, str]:
+        came = self.login(token)
+        assert came.status == 303, came.words
+        return {"Cookie": came.headers["set-cookie"].partition(";")[0]}
+
+    def token(self, label: str, **options: object) -> str:
+        return self.store.tokens.create(label, **options).token  # type: ignore[arg-type]
+
+
+@contextmanager
+def serving(store: Store, root: str = "") -> Iterator[Team]:
+    with listen(0) as listening:
+        port = listening.getsockname()[1]
+        hosts = [f"127.0.0.1:{port}"]
+        address = f"http://{hosts[0]}"
+        pages = mounted(store, hosts=hosts, address=address, root=root, is_secure=False)
+        app = App(store, Gate(hosts), ui=pages, rules=Rules(Rates(), root_path=root))
+        config = uvicorn.Config(
+            app,
+            http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield Team(port, store, root)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "w", embedder="none") as store:
+        store.space("main").remember("Tea is at four.", key="tea")
+        store.space("other").remember("The door code is 4711.", key="door")
+        yield store
+
+
+@pytest.fixture
+def team(store: Store) -> Iterator[Team]:
+    with serving(store) as found:
+        yield found
+
+
+def test_a_browser_is_led_to_the_page_that_asks_for_a_token_and_back(team: Team) -> None:
+    assert team.ask("GET", "/").headers["location"] == "/ui/"
+    asked = team.ask("GET", "/ui/main/timeline?before=3")
+    assert asked.status == 303
+    place = asked.headers["location"]
+    assert place == "/ui/-/login?back=%2Fui%2Fmain%2Ftimeline%3Fbefore%3D3"
+    page = team.ask("GET", place)
+    assert page.status == 200
+    assert "Tea" not in page.text
+    fields = hidden_fields(page, "/ui/-/login")
+    assert fields["back"] == "/ui/main/timeline?before=3"
+    token = team.token("alice", space="main", origin="person")
+    came = team.ask("POST", "/ui/-/login", FORM, urlencode({**fields, "token": token}))
+    assert came.headers["location"] == "/ui/main/timeline?before=3"
+    given = came.headers["set-cookie"]
+    assert "; Path=/ui/; HttpOnly; SameSite=Strict" in given
+    assert token not in given
+
+
+def test_a_token_shows_its_own_memory_and_nothing_says_that_another_exists(team: Team) -> None:
+    token = team.token("alice", space="main", origin="person")
+    mine = team.cookie(token)
+    page = team.ask("GET", "/ui/main/", mine)
+    assert "Tea is at four." in page.text
+    assert token not in page.text
+    foreign, absent = (team.ask("GET", f"/ui/{name}/", mine) for name in ("other", "nothing"))
+    assert (foreign.status, absent.status) == (404, 404)
+    assert "4711" not in foreign.text
+    told = [page.words.partition("request ")[0] for page in (foreign, absent)]
+    assert told[0].replace("other", "") == told[1].replace("nothing", "")
+    assert team.ask("GET", "/ui/", mine).headers["location"] == "/ui/main/"
+
+
+def test_what_is_not_a_token_of_this_service_lets_nobody_in(team: Team) -> None:
+    ended = team.store.tokens.create("old", space="main")
+    team.store.tokens.revoke(ended.id)
+    for token in ("", "rct_" + "a" * 43, "secret", "rct_\x00", ended.token, "x" * 5_000):
+        page = team.login(token)
+        assert page.status == 401, token
+        assert "set-cookie" not in page.headers
+        assert not token or token not in page.text
+    assert team.ask("POST", "/ui/-/login", FORM, "token=" + "x" * 70_000).status == 413
+
+
+def test_a_session_ends_with_its_token_and_when_it_is_left(team: Team) -> None:
+    made = team.store.tokens.create("alice", space="main", origin="person")
+    first, second = team.cookie(made.token), team.cookie(made.token)
+    left = team.ask("POST", "/ui/-/logout", {**FORM, **first}, "")
+    assert "Max-Age=0" in left.headers["set-cookie"]
+    assert team.ask("GET", "/ui/main/", first).headers["location"].startswith("/ui/-/login")
+    assert team.ask("GET", "/ui/main/", second).status == 200
+    team.store.tokens.revoke(made.id)
+    assert team.ask("GET", "/ui/main/", second).headers["location"].startswith("/ui/-/login")
+
+
+def forget(team: Team, cookie: dict[str, str], **headers: str) -> Page:
+    """Sends the form that forgets the record, as the page has it."""
+    memory = team.store.space("main")
+    id = memory.get("tea").id
+    page = team.ask("GET", f"/ui/main/r/{id}", cookie)
+    body = urlencode(hidden_fields(page, "/forget"))
+    return team.ask("POST", f"/ui/main/r/{id}/forget", {**FORM, **cookie, **headers}, body)
+
+
+def test_a_token_that_only_reads_changes_nothing(team: Team) -> None:
+    reading = team.cookie(team.token("eve", space="main", verbs=("read",), origin="person"))
+    assert forget(team, reading).status == 403
+    assert team.store.space("main").get("tea").text == "Tea is at four."
+
+
+def test_control_a_token_that_writes_does(team: Team) -> None:
+    writing = team.cookie(team.token("alice", space="main", origin="person"))
+    assert forget(team, writing).status == 303
+    assert team.store.space("main").get("tea", include=("forgotten",)).status == "forgotten"
+
+
+FORGED = {
+    "another website": {"Sec-Fetch-Site": "cross-site"},
+    "another port": {"Sec-Fetch-Site": "same-site"},
+    "a typed address": {"Sec-Fetch-Site": "none"},
+    "another origin": {"Sec-Fetch-Site": "", "Origin": "http://evil.example"},
+}
+
+
+@pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
+def test_a_form_of_another_page_does_nothing(team: Team, headers: dict[str, str]) -> None:
+    token = team.token("alice", space="main", origin="person")
+    assert team.login(token, **headers).status == 403
+    mine = team.cookie(token)
+    assert forget(team, mine, **headers).status == 403
+    assert team.store.space("main").get("tea").text == "Tea is at four."
+
+
+def test_the_cookie_opens_no_operation_of_the_service(team: Team) -> None:
+    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    assert team.ask("GET", "/v1/spaces", mine).status == 401
+
+
+def test_without_the_option_there_are_no_pages(store: Store) -> None:
+    with listen(0) as listening:
+        assert App(store, Gate([f"127.0.0.1:{listening.getsockname()[1]}"]))._ui is None
+
+
+def test_behind_a_proxy_addresses_keep_its_prefix(store: Store) -> None:
+    with serving(store, "/memory") as team:
+        for path in ("/ui", "/ui/", "/memory/ui/"):
+            place = team.ask("GET", path).headers["location"]
+            assert place == "/memory/ui/-/login?back=%2Fmemory%2Fui%2F"
+        came = team.login(team.token("alice", space="main", origin="person"))
+        assert "Path=/memory/ui/;" in came.headers["set-cookie"]
+
+
+def test_sessions_end_in_time_and_are_bound_to_https() -> None:
+    now = [0.0]
+
+    def check(token: str) -> None:
+        if token != "rct_good":
+            raise NotLetIn
+
+    sessions = LoggedIn(check, is_secure=True, clock=lambda: now[0])
+    assert sessions.enter("rct_bad") is None
+    session = sessions.enter("rct_good")
+    assert session is not None
+    assert cookie_name(sessions) == SECURE_COOKIE
+    assert set_cookie(sessions, session.id).endswith(
+        "; Path=/ui/; HttpOnly; SameSite=Strict; Secure"
+    )
+    assert sessions.find("") is None
+    for _ in range(int(LOGIN_MAX_S / IDLE_MAX_S)):
+        now[0] += IDLE_MAX_S
+        assert sessions.find(session.id) is session
+    now[0] += 1
+    assert sessions.find(session.id) is None  # twelve hours, though it was used
+    other = sessions.enter("rct_good")
+    assert other is not None
+    now[0] += IDLE_MAX_S + 1
+    assert sessions.find(other.id) is None
