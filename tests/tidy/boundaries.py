@@ -9,14 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
 from pathlib import PurePosixPath
 
-
-@cache
-def parsed(source: str) -> ast.Module:
-    """Parsed once for all rules: parsing every file takes seconds."""
-    return ast.parse(source)
+from tests.tidy.parsing import documented, nodes
 
 
 def is_in(where: str, places: Collection[str]) -> bool:
@@ -25,17 +20,15 @@ def is_in(where: str, places: Collection[str]) -> bool:
     return any(path.is_relative_to(f"src/recollect/{place}") for place in places)
 
 
-def strings(tree: ast.AST) -> Iterator[ast.Constant]:
+def strings(source: str) -> Iterator[ast.Constant]:
     """Every string of a module that is not a docstring."""
     said = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
+        for node in documented(source)
+        if node.body and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+    for node in nodes(source, ast.Constant):
+        if isinstance(node.value, str) and id(node) not in said:
             yield node
 
 
@@ -45,9 +38,8 @@ def folder_questions(source: str, where: str) -> list[str]:
         return []
     return [
         f'{where}:{node.lineno}: ask Settings.folder, not "://"'
-        for node in ast.walk(parsed(source))
-        if isinstance(node, ast.Compare)
-        and any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops)
+        for node in nodes(source, ast.Compare)
+        if any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops)
         and isinstance(node.left, ast.Constant)
         and node.left.value == "://"
     ]
@@ -58,17 +50,16 @@ def file_names(source: str, where: str, names: Collection[str]) -> list[str]:
 
     A name with a dot is found wherever it stands; one without, such as "log", where a path is made.
     """
-    tree = parsed(source)
     joined = {
         id(part)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+        for node in nodes(source, ast.BinOp)
+        if isinstance(node.op, ast.Div)
         for part in (node.left, node.right)
     }
     dotted = tuple(name for name in names if "." in name[1:])
     return [
         f"{where}:{node.lineno}: {node.value!r} is a name of store.layout"
-        for node in strings(tree)
+        for node in strings(source)
         if str(node.value).startswith(dotted) or (node.value in names and id(node) in joined)
     ]
 
@@ -77,12 +68,9 @@ def text_caches(source: str, where: str) -> list[str]:
     """Caches with a bound, which are those for text, that an erasure does not empty."""
     if "lru_cache" not in source:
         return []
-    return [
-        f"{where}:{node.lineno}: use recollect.index.caches"
-        for node in ast.walk(parsed(source))
-        if (isinstance(node, ast.alias) and node.name == "lru_cache")
-        or (isinstance(node, ast.Attribute) and node.attr == "lru_cache")
-    ]
+    lines = [node.lineno for node in nodes(source, ast.alias) if node.name == "lru_cache"]
+    lines += [node.lineno for node in nodes(source, ast.Attribute) if node.attr == "lru_cache"]
+    return [f"{where}:{line}: use recollect.index.caches" for line in lines]
 
 
 # What the standard library gives a name with an underscore although everybody may use it.
@@ -91,16 +79,23 @@ PUBLIC = frozenset("_make _replace _asdict _fields _exit _getframe".split())
 
 def siblings_members(source: str, where: str) -> list[str]:
     """Uses of another module's members whose names begin with an underscore."""
-    tree = parsed(source)
-    own = {name for node in ast.walk(tree) for name in defined(node)} | PUBLIC
+    own = {name for kind in DEFINING for node in nodes(source, kind) for name in defined(node)}
+    own |= PUBLIC
+    taking: list[ast.Attribute | ast.ImportFrom] = list(nodes(source, ast.Attribute))
+    taking += nodes(source, ast.ImportFrom)
     found = [
         (node.lineno, name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute | ast.ImportFrom)
+        for node in taking
         for name in underscored(node)
         if name not in own and not name.endswith("__")
     ]
     return [f"{where}:{line}: {name} belongs to another module" for line, name in sorted(found)]
+
+
+DEFINING: tuple[type[ast.AST], ...] = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.Name, ast.Attribute),
+)
 
 
 def defined(node: ast.AST) -> Iterator[str]:
@@ -140,7 +135,7 @@ def sql_texts(source: str, where: str) -> list[str]:
         return []
     return [
         f"{where}:{node.lineno}: {str(node.value)[:30]!r} is SQL"
-        for node in strings(parsed(source))
+        for node in strings(source)
         if SQL.search(str(node.value))
     ]
 
@@ -167,13 +162,13 @@ WRITING = frozenset("wax+")
 
 def machine_calls(source: str, where: str) -> list[str]:
     """What only the seam may ask of the machine: the time, random bytes, changes to files."""
-    tree = parsed(source)
     found: list[tuple[int, str]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found += [(node.lineno, name) for name in imported_from_machine(node)]
-        elif isinstance(node, ast.Call):
-            found += [(node.lineno, name) for name in called_on_machine(node)]
+    imports: list[ast.Import | ast.ImportFrom] = list(nodes(source, ast.Import))
+    imports += nodes(source, ast.ImportFrom)
+    for node in imports:
+        found += [(node.lineno, name) for name in imported_from_machine(node)]
+    for call in nodes(source, ast.Call):
+        found += [(call.lineno, name) for name in called_on_machine(call)]
     return [f"{where}:{line}: {name} goes through store.seam" for line, name in sorted(found)]
 
 
@@ -218,17 +213,15 @@ POSIX_NAMES = frozenset("O_DIRECTORY O_NOFOLLOW replace rename fork".split())  #
 def posix_uses(source: str, where: str) -> list[str]:
     """Uses of modules and names that only POSIX systems have, or that differ on Windows."""
     found: list[tuple[int, str]] = []
-    for node in ast.walk(parsed(source)):
-        if isinstance(node, ast.Import):
-            names = [each.name for each in node.names if each.name in POSIX_MODULES]
-        elif isinstance(node, ast.ImportFrom):
-            of_os = [each.name for each in node.names if each.name in POSIX_NAMES]
-            names = [node.module] if node.module in POSIX_MODULES else []
-            names += of_os if node.module == "os" else []
-        elif isinstance(node, ast.Attribute):
-            is_os = isinstance(node.value, ast.Name) and node.value.id == "os"
-            names = [node.attr] if is_os and node.attr in POSIX_NAMES else []
-        else:
-            continue
-        found += [(node.lineno, str(name)) for name in names]
+    for node in nodes(source, ast.Import):
+        found += [(node.lineno, one.name) for one in node.names if one.name in POSIX_MODULES]
+    for taken in nodes(source, ast.ImportFrom):
+        if taken.module in POSIX_MODULES:
+            found.append((taken.lineno, str(taken.module)))
+        elif taken.module == "os":
+            found += [(taken.lineno, one.name) for one in taken.names if one.name in POSIX_NAMES]
+    for used in nodes(source, ast.Attribute):
+        is_os = isinstance(used.value, ast.Name) and used.value.id == "os"
+        if is_os and used.attr in POSIX_NAMES:
+            found.append((used.lineno, used.attr))
     return [f"{where}:{line}: {name} belongs to store.posix" for line, name in sorted(found)]

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from tests.tidy.parsing import nodes, parsed, statements
+
 FUNCTION_MAX_LINES = 54  # without its docstring
 MODULE_MAX_LINES = 500
 PUBLIC_MAX_NAMES = 20
@@ -41,7 +43,7 @@ ADDRESS = re.compile(r"\w+://")
 
 def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, int]]:
     """Yield the qualified name of every function, and its lines without the docstring."""
-    for child in ast.iter_child_nodes(node):
+    for child in statements(node):
         inner = prefix
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = f"{prefix}{child.name}."
@@ -63,7 +65,7 @@ def too_long(source: str, where: str) -> list[str]:
     found = [where] if len(source.splitlines()) > MODULE_MAX_LINES else []
     return found + [
         f"{where}::{name}"
-        for name, lines in functions(ast.parse(source))
+        for name, lines in functions(parsed(source))
         if lines > FUNCTION_MAX_LINES
     ]
 
@@ -89,7 +91,7 @@ def empty_names(where: str) -> list[str]:
 
 
 def no_docstring(source: str, where: str) -> list[str]:
-    said = ast.get_docstring(ast.parse(source))
+    said = ast.get_docstring(parsed(source))
     return [] if said and said.strip() else [f"{where}: a module says what it is responsible for"]
 
 
@@ -131,13 +133,13 @@ def words(text: str) -> list[str]:
 
 def imported(source: str) -> Iterator[str]:
     """Yield the dotted name of everything a module imports, and every attribute of a name."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            yield f"{node.value.id}.{node.attr}"
+    for node in nodes(source, ast.Import):
+        yield from (alias.name for alias in node.names)
+    for taken in nodes(source, ast.ImportFrom):
+        yield from (f"{taken.module}.{alias.name}" for alias in taken.names)
+    for used in nodes(source, ast.Attribute):
+        if isinstance(used.value, ast.Name):
+            yield f"{used.value.id}.{used.attr}"
 
 
 def uses_any(source: str, where: str) -> list[str]:

@@ -11,6 +11,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from tests.tidy.parsing import Documented, documented, nodes, parsed, statements
+
 # Words and turns of phrase that a reader has to translate, each with what to write instead.
 BANNED = {
     r"\bwhoever\b": "name the person or program",
@@ -26,13 +28,12 @@ BANNED = {
     r"\bsays? so\b": "name what says what",
 }
 _BANNED = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in BANNED.items()]
-_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def complaints(source: str, where: str, *, docstrings: bool) -> list[str]:
     """Banned words in a module's strings and, on request, in the docstrings of public names."""
-    tree = ast.parse(source)
-    texts = [*_strings(tree), *(_public_docstrings(tree) if docstrings else ())]
+    said = _public_docstrings(parsed(source)) if docstrings else ()
+    texts = sorted([*_strings(source), *said])
     return [
         f"{where}:{line}: {found[0]!r}; write: {instead}"
         for line, text in texts
@@ -41,17 +42,16 @@ def complaints(source: str, where: str, *, docstrings: bool) -> list[str]:
     ]
 
 
-def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _strings(source: str) -> Iterator[tuple[int, str]]:
     """Every string but docstrings; an f-string as one text, with braces for its values."""
-    skipped = {id(docstring) for node in ast.walk(tree) for docstring in _docstring(node)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            skipped |= {id(value) for value in node.values}
-            yield node.lineno, "".join(map(_piece, node.values))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            is_prose = " " in node.value  # a word alone is a value
-            if is_prose and id(node) not in skipped:
-                yield node.lineno, node.value
+    skipped = {id(docstring) for node in documented(source) for docstring in _docstring(node)}
+    for joined in nodes(source, ast.JoinedStr):
+        skipped |= {id(value) for value in joined.values}
+        yield joined.lineno, "".join(map(_piece, joined.values))
+    for node in nodes(source, ast.Constant):
+        # A word alone is a value, not prose.
+        if isinstance(node.value, str) and " " in node.value and id(node) not in skipped:
+            yield node.lineno, node.value
 
 
 def _piece(value: ast.expr) -> str:
@@ -62,7 +62,7 @@ def _piece(value: ast.expr) -> str:
 
 def _public_docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
     """The docstrings of functions and classes that have no underscore in front."""
-    for child in ast.iter_child_nodes(node):
+    for child in statements(node):
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if child.name.startswith("_"):
                 continue
@@ -71,9 +71,9 @@ def _public_docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from _public_docstrings(child)
 
 
-def _docstring(node: ast.AST) -> Iterator[ast.expr]:
+def _docstring(node: Documented) -> Iterator[ast.expr]:
     """The node of a docstring, if there is one."""
-    if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+    if ast.get_docstring(node, clean=False) is not None:
         first = node.body[0]
         if isinstance(first, ast.Expr):
             yield first.value
