@@ -24,7 +24,7 @@ TINY = Sizes(
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with started() as own:
+    with started(in_memory=True) as own:
         yield own.get_uri()
 
 

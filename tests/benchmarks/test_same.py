@@ -23,7 +23,7 @@ Disturb = Callable[[Answer], Answer]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with started() as own:
+    with started(in_memory=True) as own:
         yield own.get_uri()
 
 

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterator
 from typing import cast
 
-import psycopg
 import pytest
 
 from recollect import Memory, Store
@@ -16,17 +15,13 @@ from recollect.testing.context_suite import ContextSuite
 from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.trust_suite import TrustSuite
 from tests.http.serving import served
-from tests.postgres.conftest import as_address, at
+from tests.postgres.conftest import as_address
 
 
 @pytest.fixture(scope="module")
-def behind(server: str, template: str) -> Iterator[Store]:
-    name = f"t{uuid.uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-        with Store.open(as_address(at(server, name))) as store:
-            yield store
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+def behind(shared_database: str) -> Iterator[Store]:
+    with Store.open(as_address(shared_database)) as store:
+        yield store
 
 
 @pytest.fixture(scope="module")

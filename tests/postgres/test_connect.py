@@ -34,7 +34,7 @@ SOON_S = 5.0
 @pytest.fixture(scope="module")
 def rented() -> Iterator[str]:
     """The folder of a server's socket, where every login but the superuser needs a password."""
-    with started() as server:
+    with started(in_memory=True) as server:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as superuser:
             superuser.execute("CREATE ROLE owner LOGIN CREATEROLE PASSWORD 'o/w@n:er'")

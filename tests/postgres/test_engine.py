@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 
 import psycopg
@@ -57,9 +58,9 @@ class TestMemory(
     PagesSuite,
 ):
     @pytest.fixture
-    def memory(self, database: str) -> Iterator[Memory]:
-        backend = PostgresBackend(database)
-        yield Memory(Handle(backend.space("main", create=True)))
+    def memory(self, shared_database: str) -> Iterator[Memory]:
+        backend = PostgresBackend(shared_database)
+        yield Memory(Handle(backend.space(f"s{uuid.uuid4().hex}", create=True)))
         backend.close()
 
 

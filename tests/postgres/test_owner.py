@@ -74,7 +74,7 @@ def test_a_token_of_the_owner_that_was_revoked_stays_revoked(
 @pytest.fixture(scope="module")
 def managed() -> Iterator[str]:
     """A server as one is rented: logins and databases are there, and no superuser afterwards."""
-    with started() as server:
+    with started(in_memory=True) as server:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as superuser:
             superuser.execute("CREATE ROLE owner LOGIN CREATEROLE")
