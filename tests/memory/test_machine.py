@@ -363,13 +363,21 @@ class FilesMachine(Machine):
         shutil.rmtree(self.where, ignore_errors=True)
 
 
+class ManyFilesMachine(FilesMachine):
+    """And more often."""
+
+
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=QUIET
+    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=QUIET
 )
 TestFilesMachine = pytest.mark.slow(pytest.mark.bounded(FilesMachine.TestCase))
 TestFilesMachine.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=QUIET
+    max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=QUIET
+)
+TestManyFilesMachine = pytest.mark.slow(ManyFilesMachine.TestCase)
+TestManyFilesMachine.settings = settings(
+    max_examples=200, stateful_step_count=40, deadline=None, suppress_health_check=QUIET
 )

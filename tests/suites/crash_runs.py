@@ -16,7 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -42,6 +44,7 @@ from tests.suites.crash_stories import HOME, RESTORED, tell_story
 
 SHOWN_MAX_COUNT = 5
 MEMORY_DISK = Path("/dev/shm")
+T = TypeVar("T")
 
 
 class Report(msgspec.Struct):
@@ -167,16 +170,18 @@ def _same_from_genesis(whole: bytes, start: int, found: Recovered, rule: Recover
 # Full opens.
 
 
-def open_states(name: str, seed: int, per_step: int, *, stop: bool = False) -> Report:
+def open_states(
+    name: str, seed: int, per_step: int, one_in: int = 1, *, stop: bool = False
+) -> Report:
     """Every step of a story: some of the states a crash may leave, each opened for real.
 
-    With ``stop`` the first fault is enough.
+    Or one in so many steps, beginning with any of them. With ``stop`` the first fault is enough.
     """
     report = Report()
     judge = Judge()
     with scratch() as folder:
         ops = tell_story(name, seed, folder / "story").journal.ops
-        for step, disk, expected in moments(ops):
+        for step, disk, expected in some(moments(ops), one_in):
             report.enumerated += count_states(disk)
             report.steps += 1
             rng = random.Random(f"{name} {seed} {step}")
@@ -216,6 +221,11 @@ def moments(ops: list[Op], start: int = 0) -> Iterator[tuple[int, Disk, dict[str
         yield step, disk, witness.expected()
 
 
+def some(every: Iterator[T], one_in: int) -> Iterator[T]:
+    """One in so many, evenly, beginning anywhere: repeated runs come to all of them."""
+    return islice(every, random.randrange(one_in), None, one_in)
+
+
 def look(judge: Judge, tree: Tree, expected: dict[str, Expected], root: Path) -> list[Fault]:
     """Lays a state out, has it judged, takes it away."""
     lay_out(tree, root)
@@ -228,13 +238,16 @@ def look(judge: Judge, tree: Tree, expected: dict[str, Expected], root: Path) ->
 # Recovery, crashed as well.
 
 
-def recover_again(name: str, seed: int, per_step: int, inner: int) -> Report:
-    """States of a story: the recovery of each is recorded, and crashed at every step."""
+def recover_again(name: str, seed: int, per_step: int, one_in: int = 1) -> Report:
+    """States of a story, or of one in so many of its steps.
+
+    The recovery of each is recorded, and crashed at every step.
+    """
     report = Report()
     judge = Judge()
     with scratch() as folder:
         ops = tell_story(name, seed, folder / "story").journal.ops
-        for step, disk, expected in moments(ops):
+        for step, disk, expected in some(moments(ops), one_in):
             rng = random.Random(f"again {name} {seed} {step}")
             for choice, tree in draw(disk, rng, per_step):
                 where = _where(name, seed, step, choice)
@@ -243,7 +256,7 @@ def recover_again(name: str, seed: int, per_step: int, inner: int) -> Report:
                 shutil.rmtree(folder / "first")
                 report.appends += 1
                 own = copy.deepcopy(expected)  # a reader of this one saw what others need not hold
-                _crash_again(report, judge, journal, own, where, inner, folder / "state")
+                _crash_again(report, judge, journal, own, where, folder / "state")
     return report
 
 
@@ -269,7 +282,6 @@ def _crash_again(
     journal: Journal,
     expected: dict[str, Expected],
     where: str,
-    inner: int,
     root: Path,
 ) -> None:
     disk = Disk()
@@ -282,7 +294,7 @@ def _crash_again(
             space.told = max(space.told, min(op.seq, _written_of(disk, op.space, space)))
         report.steps += 1
         rng = random.Random(f"{where} {step}")
-        for choice, tree in draw(disk, rng, inner):
+        for choice, tree in draw(disk, rng, 1):
             faults = look(judge, tree, expected, root)
             report.states += 1
             report.blame(f"{where}; its recovery, step {step}, {choice.told()}", faults)
@@ -296,19 +308,19 @@ def _written_of(disk: Disk, name: str, space: Expected) -> int:
 
 # Several processes.
 
-Task = tuple[str, str, int, int, int]  # what, story, seed, and two sizes
+Task = tuple[str, str, int, int, int]  # what, story, seed, how many, of one in so many steps
 
 
 def run(task: Task) -> Report:
     """One task, in whichever process."""
-    what, name, seed, one, two = task
+    what, name, seed, count, one_in = task
     match what:
         case "recover":
-            return recover_states(name, seed, one)
+            return recover_states(name, seed, count)
         case "open":
-            return open_states(name, seed, one)
+            return open_states(name, seed, count, one_in)
         case _:
-            return recover_again(name, seed, one, two)
+            return recover_again(name, seed, count, one_in)
 
 
 def run_all(tasks: list[Task], workers: int) -> Report:

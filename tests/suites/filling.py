@@ -1,9 +1,10 @@
 """A memory on a disk that fills up, and the judge of what it then does.
 
-`python -m tests.suites.filling tmpfs FOLDER` runs in a mount namespace of its own and mounts a
-small file system on FOLDER; `python -m tests.suites.filling limit FOLDER` limits how long a file
-may get instead, which also ends a write in the middle. Prints one `Found`. Invariant: the judge
-looks twice, while there is no room and after room was made.
+`python -m tests.suites.filling tmpfs FOLDER 1` runs in a mount namespace of its own and mounts a
+small file system on FOLDER; with 3 for 1 it tries one amount of room in three.
+`python -m tests.suites.filling limit FOLDER 1` limits how long a file may get instead, which also
+ends a write in the middle. Prints one `Found`. Invariant: the judge looks twice, while there is no
+room and after room was made.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def template(where: Path) -> None:
 # --- a small file system
 
 
-def on_a_small_disk(folder: Path) -> Found:
+def on_a_small_disk(folder: Path, one_in: int) -> Found:
     """Every call, with more and more room, until it succeeds and beyond."""
     found = Found()
     template(folder / "template")
@@ -189,7 +190,7 @@ def on_a_small_disk(folder: Path) -> Found:
     mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_KIB}k", "tmpfs", str(disk)]
     subprocess.run(mount, check=True)
     for name, call in CALLS.items():
-        for pages in PAGES[name]:
+        for pages in sorted({*PAGES[name][::one_in], PAGES[name][-1]}):
             where = disk / "space"
             shutil.copytree(folder / "template", where)
             case = Case(where, f"{name} with {pages} pages left", found)
@@ -223,11 +224,11 @@ def limited(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
-def under_a_limit(folder: Path) -> Found:
+def under_a_limit(folder: Path, one_in: int) -> Found:
     """An append that ends at each of many bytes: before, within and after its lines."""
     found = Found()
     template(folder / "template")
-    for extra in range(0, 3 * len(PADDING), 257):
+    for extra in range(0, 3 * len(PADDING), 257 * one_in):
         where = folder / "space"
         shutil.copytree(folder / "template", where)
         case = Case(where, f"a ledger that may grow by {extra} bytes", found)
@@ -242,4 +243,4 @@ def under_a_limit(folder: Path) -> Found:
 
 if __name__ == "__main__":
     how = {"tmpfs": on_a_small_disk, "limit": under_a_limit}[sys.argv[1]]
-    sys.stdout.buffer.write(msgspec.json.encode(how(Path(sys.argv[2]))) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.encode(how(Path(sys.argv[2]), int(sys.argv[3]))) + b"\n")

@@ -290,7 +290,7 @@ def compare(database: str, folder: Path, count: int, tell: Tell) -> None:
 
 
 def test_random_branches_on_every_engine(database: str, tmp_path: Path, tell: Tell) -> None:
-    compare(database, tmp_path, 12, tell)
+    compare(database, tmp_path, 6, tell)
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ def test_a_crash_leaves_all_of_a_space_or_none_and_a_note(tell: Tell) -> None:
 @pytest.mark.slow
 @pytest.mark.bounded
 def test_some_crash_states_of_dropping_main(tell: Tell) -> None:
-    states("main", 6, tell)
+    states("main", 2, tell)
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ from tests.suites.writers import Order, begin, end, ending, go, problems
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS = 320
+SOME_OTHERS = 80
 
 
 class Scene:
@@ -87,11 +88,15 @@ def knows_nothing(memory: Memory, one: Subject) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
-def test_no_byte_is_left_in_any_file(tmp_path: Path, tell: Tell) -> None:
+@pytest.mark.parametrize(
+    ("subjects", "others"), [pytest.param(3, SOME_OTHERS, marks=pytest.mark.bounded), (6, OTHERS)]
+)
+def test_no_byte_is_left_in_any_file(
+    subjects: int, others: int, tmp_path: Path, tell: Tell
+) -> None:
     started = time.perf_counter()
-    scene = Scene(tmp_path, subjects=6, others=OTHERS)
-    gone, kept = scene.subjects[:4], scene.subjects[4:]
+    scene = Scene(tmp_path, subjects=subjects, others=others)
+    gone, kept = scene.subjects[: subjects * 2 // 3], scene.subjects[subjects * 2 // 3 :]
     with scene.open() as memory:
         memory.backup()
         leave_a_torn_copy(memory, tmp_path, gone[0])
@@ -311,7 +316,7 @@ def another_process(where: Path, *arguments: str) -> Iterator[subprocess.Popen[b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rounds", [pytest.param(6, marks=pytest.mark.bounded), 40])
+@pytest.mark.parametrize("rounds", [pytest.param(3, marks=pytest.mark.bounded), 40])
 def test_an_erasure_killed_at_any_moment_is_finished_or_never_began(
     rounds: int, tmp_path: Path, tell: Tell
 ) -> None:
@@ -500,8 +505,8 @@ def test_a_reader_in_the_middle_of_a_read_delays_the_purge_and_no_more(tmp_path:
 
 
 def test_erasing_while_another_process_writes(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, subjects=6, others=30)
-    order = Order(where=str(tmp_path), name="ada", count=250)
+    scene = Scene(tmp_path, subjects=3, others=30)
+    order = Order(where=str(tmp_path), name="ada", count=150)
     with ending(begin(order)) as child, scene.open() as memory:
         memory.list()
         go(child)
@@ -511,7 +516,7 @@ def test_erasing_while_another_process_writes(tmp_path: Path) -> None:
             assert len(report.events) == 12, report
             assert scene.hits(one) == [], f"seed {scene.seed}"
         told = end(child)
-        assert len(told.writes) == 250
+        assert len(told.writes) == 150
         assert [one for one in scene.subjects if not is_erased(memory, one)] == []
     assert problems(tmp_path, [told], exactly=False) == []
     assert scene.hits(*scene.subjects) == [], f"seed {scene.seed}"

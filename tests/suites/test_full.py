@@ -22,9 +22,9 @@ from tests.suites.killing import ROOT
 OWN_MOUNTS = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "-r", "--mount"]
 
 
-def fill(how: str, where: Path, before: list[str]) -> Found:
+def fill(how: str, where: Path, before: list[str], *, one_in: int) -> Found:
     done = subprocess.run(
-        [*before, sys.executable, "-m", "tests.suites.filling", how, str(where)],
+        [*before, sys.executable, "-m", "tests.suites.filling", how, str(where), str(one_in)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         check=True,
@@ -43,8 +43,8 @@ def told(found: Found, started: float) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
-def test_a_full_disk_loses_nothing(tmp_path: Path, tell: Tell) -> None:
+@pytest.mark.parametrize("one_in", [pytest.param(3, marks=pytest.mark.bounded), 1])
+def test_a_full_disk_loses_nothing(one_in: int, tmp_path: Path, tell: Tell) -> None:
     disk = tmp_path / "tried"
     disk.mkdir()
     mount = [*OWN_MOUNTS, "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
@@ -52,7 +52,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, tell: Tell) -> None:
     if tried.returncode != 0:
         pytest.skip(f"no file system can be mounted here: {tried.stderr.decode().strip()}")
     started = time.perf_counter()
-    found = fill("tmpfs", tmp_path, OWN_MOUNTS)
+    found = fill("tmpfs", tmp_path, OWN_MOUNTS, one_in=one_in)
     tell(f"full disk: a file system of {SIZE_KIB // 1024} MiB, {told(found, started)}")
     assert found.problems == []
     assert 0 < found.refused < found.cases  # some had room enough, some had not
@@ -60,7 +60,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, tell: Tell) -> None:
 
 def test_an_append_that_is_written_in_part_loses_nothing(tmp_path: Path, tell: Tell) -> None:
     started = time.perf_counter()
-    found = fill("limit", tmp_path, [])
+    found = fill("limit", tmp_path, [], one_in=1)
     tell(f"full disk: files limited in length, {told(found, started)}")
     assert found.problems == []
     assert found.refused == found.cases

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Memory
@@ -20,8 +20,6 @@ from recollect.store.volatile.space import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell
 from tests.suites.histories import Clockwork, History, Replay, answers
-
-POSITIONS = 200
 
 
 def history_of(rng: random.Random, folder: Path | None, steps: int) -> History:
@@ -63,7 +61,7 @@ def differences(history: History, positions: list[int], *, fresh_every: int) -> 
     return found
 
 
-def run_suite(folder: Path | None, steps: int, tell: Tell) -> None:
+def run_suite(folder: Path | None, steps: int, past: int, tell: Tell) -> None:
     seed = random.randrange(2**32)
     started = time.perf_counter()
     history = history_of(random.Random(seed), folder, steps)
@@ -74,12 +72,12 @@ def run_suite(folder: Path | None, steps: int, tell: Tell) -> None:
         assert check.ok, f"seed {seed}"
         assert rebuilt_digest(memory) == live, f"seed {seed}"
         assert memory.digest() == live, f"seed {seed}"
-        positions = [0, events, *history.rng.sample(range(1, events), POSITIONS - 2)]
+        positions = [0, events, *history.rng.sample(range(1, events), past - 2)]
         found = differences(history, positions, fresh_every=20)
     tell(
         f"replay: {history.done.total():,} operations and {history.refused:,} refusals, "
         f"{events:,} events ({check.erased} erased), "
-        f"rebuild = live, {POSITIONS} past positions, {len(found)} differences, "
+        f"rebuild = live, {past} past positions, {len(found)} differences, "
         f"{time.perf_counter() - started:.0f} s"
     )
     assert found == [], f"seed {seed}"
@@ -94,13 +92,13 @@ VERBS = (
 
 @pytest.mark.slow
 def test_ten_thousand_operations_in_files(tmp_path: Path, tell: Tell) -> None:
-    run_suite(tmp_path, 10_000, tell)
+    run_suite(tmp_path, 10_000, 200, tell)
 
 
 @pytest.mark.slow
 @pytest.mark.bounded
 def test_four_hundred_operations_in_memory(tell: Tell) -> None:
-    run_suite(None, 400, tell)
+    run_suite(None, 400, 50, tell)
 
 
 def test_three_hundred_operations_in_files(tmp_path: Path) -> None:
@@ -114,6 +112,7 @@ def test_three_hundred_operations_in_files(tmp_path: Path) -> None:
         assert differences(history, positions, fresh_every=5) == [], f"seed {seed}"
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(rng=st.randoms(use_true_random=False), steps=st.integers(1, 30))
 def test_short_histories_replay(rng: random.Random, steps: int) -> None:
     history = history_of(rng, None, steps)

@@ -192,17 +192,22 @@ def _left(root: Path, memory: Memory, before: Before) -> str | None:
     return None
 
 
-def crash_states(seam: type[Recorder], per_step: int) -> Counter[str]:
-    """Every step of the erasure, and some of the states that a crash after it may leave."""
+def crash_states(seam: type[Recorder], per_step: int, one_in: int) -> Counter[str]:
+    """Steps of the erasure, and some of the states that a crash after each may leave."""
     with scratch() as root:
         before = begin(root / "disk")
         journal = story(root / "disk", seam)
-        return Counter(judgements(root, journal, before, per_step))
+        return Counter(judgements(root, journal, before, per_step, one_in))
 
 
-def judgements(root: Path, journal: Journal, before: Before, per_step: int) -> Iterator[str]:
-    """What becomes of the states after each step of a journal; of more before the order is."""
-    disk, acked, ordering = Disk(), False, -1
+def judgements(
+    root: Path, journal: Journal, before: Before, per_step: int, one_in: int = 1
+) -> Iterator[str]:
+    """What becomes of the states after each step of a journal; of more before the order is.
+
+    Or after one in so many, beginning with any of them, and after every step around the order.
+    """
+    disk, acked, ordering, first = Disk(), False, -1, random.randrange(one_in)
     for step, op in enumerate(journal.ops):
         disk.do(op)
         acked |= isinstance(op, Acked)
@@ -212,6 +217,8 @@ def judgements(root: Path, journal: Journal, before: Before, per_step: int) -> I
             ordering = op.ino
         elif isinstance(op, Synced) and op.ino == ordering:
             ordering = -1
+        if ordering < 0 and not acked and step % one_in != first:
+            continue
         count = per_step if ordering < 0 else per_step * 12
         for _, tree in draw(disk, random.Random(f"subject {step}"), count):
             lay_out(tree, root / "state")
@@ -234,14 +241,14 @@ def restrict(home: Path) -> None:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def states(per_step: int, tell: Tell) -> Counter[str]:
-    found = crash_states(Recorder, per_step)
+def states(per_step: int, tell: Tell, *, one_in: int = 1) -> Counter[str]:
+    found = crash_states(Recorder, per_step, one_in)
     tell(f"erase(subject=…): {sum(found.values())} crash states, {dict(found)}")
     return found
 
 
 def test_a_crash_leaves_all_of_a_person_or_nothing(tell: Tell) -> None:
-    found = states(1, tell)
+    found = states(1, tell, one_in=2)
     assert set(found) == GOOD
     assert min(found.values()) > 3
 
@@ -254,13 +261,13 @@ def test_many_crash_states_of_a_subjects_erasure(tell: Tell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
+@pytest.mark.parametrize("one_in", [pytest.param(4, marks=pytest.mark.bounded), 1])
 def test_an_erasure_in_several_commands_is_continued(
-    monkeypatch: pytest.MonkeyPatch, tell: Tell
+    one_in: int, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:
     """The key goes with the last command; the same call again erases what was left."""
     monkeypatch.setattr(limits, "ERASE_AT_ONCE_MAX_COUNT", 2)
-    found = states(1, tell)
+    found = states(1, tell, one_in=one_in)
     assert set(found) == {*GOOD, "continued"}
     assert min(found.values()) > 3
 
@@ -385,7 +392,7 @@ def test_a_crash_while_a_loss_is_accepted_loses_no_more(tell: Tell) -> None:
             disk.do(op)
             if step < journal.start or isinstance(op, Imaged | Kept):
                 continue
-            for _, tree in draw(disk, random.Random(f"lost {step}"), 2):
+            for _, tree in draw(disk, random.Random(f"lost {step}"), 1):
                 lay_out(tree, root / "state")
                 restrict(root / "state" / "home")
                 found[went_on(root / "state", acked=isinstance(op, Acked))] += 1
@@ -429,8 +436,8 @@ def killed_after(root: Path, wait_s: float | None) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.bounded
-def test_a_process_killed_while_it_erases_a_person(tmp_path: Path, tell: Tell) -> None:
+@pytest.mark.parametrize("kills", [pytest.param(5, marks=pytest.mark.bounded), 12])
+def test_a_process_killed_while_it_erases_a_person(kills: int, tmp_path: Path, tell: Tell) -> None:
     before = begin(tmp_path / "before")
     found: Counter[str] = Counter()
     interrupted, seed = 0, random.randrange(1 << 32)
@@ -438,7 +445,7 @@ def test_a_process_killed_while_it_erases_a_person(tmp_path: Path, tell: Tell) -
     shutil.copytree(tmp_path / "before", tmp_path / "whole")
     whole_s = killed_after(tmp_path / "whole", None)
     assert judged(tmp_path / "whole", before, acked=True) == "finished"
-    for number in range(12):
+    for number in range(kills):
         root = tmp_path / str(number)
         shutil.copytree(tmp_path / "before", root)
         killed_after(root, rng.uniform(0, whole_s))
@@ -447,8 +454,8 @@ def test_a_process_killed_while_it_erases_a_person(tmp_path: Path, tell: Tell) -
         found[became] += 1
         interrupted += became == "finished" and is_left
     tell(
-        f"erase(subject=…): 12 processes killed within {whole_s:.2f} s: {dict(found)}, "
+        f"erase(subject=…): {kills} processes killed within {whole_s:.2f} s: {dict(found)}, "
         f"{interrupted} of them in the middle and finished at the next open"
     )
     assert set(found) <= GOOD, f"seed {seed}"
-    assert found["finished"]
+    assert found["finished"] or kills < 12  # a few may all come before it begins
