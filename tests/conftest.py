@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,11 @@ settings.register_profile("ci", PRINTED, max_examples=100)
 settings.register_profile("slow", PRINTED, max_examples=2_000)
 settings.load_profile("default")
 
-_LONG = [Path(__file__).parent / folder for folder in ("suites", "postgres")]
+_TESTS = Path(__file__).parent
+_LONG = ("suites", "postgres")  # folders whose tests take long
 
+# Tracing doubles the time of a test. The others cover every branch that must be covered.
+_UNTRACED = tuple(_TESTS / part for part in (*_LONG, *"benchmarks docs tidy".split()))
 _GATED = tuple(
     f"recollect.{part}" for part in ("model", "ledger", "index.fold", "lifecycle", "recall")
 )
@@ -52,31 +56,41 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # after the order is shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Runs long tests first, so that no core waits for one at the end, and does not trace them.
+    """Runs long tests first, so that no core waits for one at the end."""
+    items.sort(key=_length, reverse=True)
 
-    Tracing doubles their time. The other tests cover every branch that must be covered.
+
+def _length(item: pytest.Item) -> tuple[bool, int]:
+    folder = item.path.relative_to(_TESTS).parts[0]
+    return _is_slow(item), 1 + _LONG[::-1].index(folder) if folder in _LONG else 0
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Traces, with its fixtures, a test that the coverage of the gated parts needs, and no other.
+
+    Forgets what an untraced test computed once, so that a traced one computes it again.
     """
-    for item in items:
-        if _is_long(item):
-            item.add_marker("no_cover")
-    items.sort(key=_is_slow, reverse=True)
+    plugin = item.config.pluginmanager.getplugin("_cov")
+    cover = plugin.cov_controller if plugin is not None else None
+    if cover is not None:
+        wanted = not _is_slow(item) and not any(path in item.path.parents for path in _UNTRACED)
+        if wanted and not cover.started:
+            _forget_what_was_computed()
+            cover.resume()
+        elif cover.started and not wanted:
+            cover.pause()
+    return (yield)
 
 
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Forgets what an untraced test computed once, so that a traced one computes it again."""
-    if not _is_long(item):
-        return
+def _forget_what_was_computed() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(_GATED):
             for value in list(vars(module).values()):
                 clear = getattr(value, "cache_clear", None)
                 if callable(clear):
                     clear()
-
-
-def _is_slow(item: pytest.Item) -> tuple[bool, bool]:
-    return item.get_closest_marker("slow") is not None, _LONG[0] in item.path.parents
-
-
-def _is_long(item: pytest.Item) -> bool:
-    return _is_slow(item)[0] or any(folder in item.path.parents for folder in _LONG)
