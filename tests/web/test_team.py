@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 import uvicorn
 
 from recollect import Store
+from recollect.errors import Forbidden
 from recollect.interfaces.http.app import App, Rules
 from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.rates import Rates
@@ -242,3 +244,80 @@ def test_sessions_end_in_time_and_are_bound_to_https() -> None:
     assert other is not None
     now[0] += IDLE_MAX_S + 1
     assert sessions.find(other.id) is None
+
+
+def field(page: Page, action: str, **fields: str) -> str:
+    return urlencode({**hidden_fields(page, action), **fields})
+
+
+MADE = {
+    "label": "the planner", "space": "main", "origin": "agent", "ends": "30",
+    "verb-read": "on", "verb-write": "on",
+}  # fmt: skip
+
+
+def test_a_token_is_created_rotated_and_revoked_and_told_once(team: Team) -> None:
+    person = team.token("alice", space=None, verbs=("read", "write", "admin"), origin="person")
+    mine = team.cookie(person)
+    page = team.ask("GET", "/ui/-/tokens", mine)
+    body = field(page, "/tokens/create", **MADE)
+    sent = [team.ask("POST", "/ui/-/tokens/create", {**FORM, **mine}, body) for _ in range(2)]
+    assert len({each.headers["location"] for each in sent}) == 1  # a double click
+    told = team.ask("GET", sent[0].headers["location"], mine)
+    token = re.findall(r"rct_[A-Za-z0-9_-]{20,}", told.text)[0]
+    assert team.store.entered(token).spaces() == ["main"]
+    assert "rct_" not in team.ask("GET", sent[0].headers["location"], mine).text
+    made = team.store.tokens.get("the planner")
+    assert made.verbs == ("read", "write")
+    assert "May read and write in the memory main." in told.words
+
+    page = team.ask("GET", "/ui/-/tokens", mine)
+    path = f"/tokens/{made.id}/rotate"
+    moved = team.ask("POST", f"/ui/-{path}", {**FORM, **mine}, field(page, path, overlap="0"))
+    fresh = re.findall(
+        r"rct_[A-Za-z0-9_-]{20,}", team.ask("GET", moved.headers["location"], mine).text
+    )[0]
+    assert fresh != token
+    page = team.ask("GET", "/ui/-/tokens", mine)
+    live = next(each for each in team.store.tokens.list() if each.live and each.label == made.label)
+    path = f"/tokens/{live.id}/revoke"
+    assert team.ask("POST", f"/ui/-{path}", {**FORM, **mine}, field(page, path)).status == 303
+    with pytest.raises(Forbidden):
+        team.store.entered(fresh).spaces()
+
+
+def test_a_token_gives_no_more_than_it_has(team: Team) -> None:
+    plain = team.cookie(team.token("bob", space="main", origin="agent"))
+    assert team.ask("GET", "/ui/-/tokens", plain).status == 403
+    body = urlencode({**MADE, "command": "abc"})
+    before = len(team.store.tokens.list())
+    assert team.ask("POST", "/ui/-/tokens/create", {**FORM, **plain}, body).status == 403
+    admin = team.cookie(team.token("carol", space="main", verbs=("read", "admin"), origin="person"))
+    for more in ({"space": ""}, {"verb-erase": "on"}, {"space": "other"}):
+        body = urlencode({**MADE, **more, "command": f"c{len(str(more))}"})
+        refused = team.ask("POST", "/ui/-/tokens/create", {**FORM, **admin}, body)
+        assert refused.status in (403, 404, 422), more
+    assert len(team.store.tokens.list()) == before + 1
+
+
+def test_jobs_are_asked_for_shown_and_cancelled(team: Team) -> None:
+    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    page = team.ask("GET", "/ui/-/jobs", mine)
+    ask = field(page, "/jobs/ask", space="main", kind="verify")
+    done = team.ask("POST", "/ui/-/jobs/ask", {**FORM, **mine}, ask)
+    told = team.ask("GET", done.headers["location"], mine)
+    job = team.store.jobs.list()[0]
+    assert (job.kind, job.state) == ("verify", "waiting")
+    assert f"(job {job.id})" in told.words
+    path = f"/jobs/{job.id}/cancel"
+    assert team.ask("POST", f"/ui/-{path}", {**FORM, **mine}, field(told, path)).status == 303
+    assert team.store.jobs.get(job.id).state == "cancelled"
+    when = field(page, "/jobs/schedule", space="main", kind="verify", cron="0 3 * * *")
+    assert team.ask("POST", "/ui/-/jobs/schedule", {**FORM, **mine}, when).status == 303
+    assert team.store.jobs.get_schedule("verify", space="main").cron == "0 3 * * *"
+    page = team.ask("GET", "/ui/-/jobs", mine)
+    drop = field(page, "/jobs/unschedule")
+    agent = team.cookie(team.token("bob", space="main", origin="agent"))
+    assert team.ask("POST", "/ui/-/jobs/unschedule", {**FORM, **agent}, drop).status == 403
+    assert team.ask("POST", "/ui/-/jobs/unschedule", {**FORM, **mine}, drop).status == 303
+    assert team.store.jobs.schedules(space="main") == []

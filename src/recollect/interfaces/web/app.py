@@ -21,7 +21,7 @@ from recollect.errors import Changed
 from recollect.interfaces.web import layout as around
 from recollect.interfaces.web import render, table
 from recollect.interfaces.web.answering import Reply, Visit, to_own
-from recollect.interfaces.web.asked import Asked, parsed
+from recollect.interfaces.web.asked import AWAY, Asked, parsed
 from recollect.interfaces.web.conflict import conflict
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
 from recollect.interfaces.web.guard import Guard, Turned
@@ -48,12 +48,12 @@ _STATIC: Final = Path(__file__).parent / "static"
 _KINDS: Final = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
                  ".svg": "image/svg+xml"}  # fmt: skip
 _KEPT: Final = "private, max-age=86400"  # its address changes with each process
-AWAY: Final = "-"  # where files and settings are: not a name that a space can have
 _NO_SESSION: Final = Turned(
     401,
     "this browser has not been let in",
     "run `recollect ui`, which opens a page of its own; its link works once, for a minute",
 )
+_SETTINGS: Final = (("theme",), ("keys",))
 _LOGIN: Final = (AWAY, "login")
 _LOGOUT: Final = (AWAY, "logout")
 _WRONG: Final = "This token is not one of this service, or it has ended."
@@ -175,9 +175,9 @@ class App:
         self, reach: Reach, visit: Visit, session: Session, segments: tuple[str, ...], body: bytes
     ) -> Reply:
         if segments[0] == AWAY:
-            if visit.is_safe:
-                raise Turned(404, "this inspector has no page of that name")
-            return self._set(visit, session, segments[1:], body)
+            if segments[1:] in _SETTINGS and not visit.is_safe:
+                return self._set(visit, session, segments[1:], body)
+            return self._of_store(reach, visit, session, segments[1:], body)
         if segments == ("",):
             return self._spaces(reach, session)
         space = table.decoded(segments[0])
@@ -186,6 +186,58 @@ class App:
         if visit.is_safe:
             return self._page(reach, session, asked, segments[1:], memory)
         return self._act(visit, session, asked, segments[1:], memory, body)
+
+    def _of_store(
+        self, reach: Reach, visit: Visit, session: Session, path: tuple[str, ...], body: bytes
+    ) -> Reply:
+        """A page or an act about the whole store."""
+        asked = Asked(
+            place=self._memories.place(self._sessions.root, AWAY),
+            path=tuple(table.decoded(each) for each in path),
+            query=parsed(visit.query),
+            now=self._seam.now(),
+            tz_minutes=self._seam.tz_minutes(),
+            cannot_write=reach.cannot_manage(),
+        )
+        if not visit.is_safe:
+            return self._store_act(reach, visit, session, asked, path, body)
+        line, names = table.find(table.STORE_PAGES, path)
+        view = line.read(replace(asked, names=names), reach.store)
+        if asked.text("as") == "json":
+            return Reply(view.status, json.encode(view.answer), "application/json")
+        layout = self._store_layout(session, asked, line.name, view)
+        page = render.page(line.template, layout, asked, main=view.main, url=asked.url)
+        return Reply(view.status, page)
+
+    def _store_act(
+        self, reach: Reach, visit: Visit, session: Session, asked: Asked, path: tuple[str, ...],
+        body: bytes,
+    ) -> Reply:  # fmt: skip
+        line, names = table.find(table.STORE_ACTS, path)
+        if asked.cannot_write:
+            raise Turned(403, asked.cannot_write)
+        form = Form(asked=replace(asked, names=names), fields=fields_of(visit.headers, body))
+        place = session.answered(form.command)  # a double click creates one token, not two
+        if place is None:
+            done = line.do(form, reach.store)
+            flash = Flash(said=done.said, undo=done.undo, secret=done.secret)
+            place = f"{done.to}?said={session.tell(flash, self._seam)}"
+            session.answer(form.command, place)
+        return Reply(303, headers={"Location": place})
+
+    def _store_layout(self, session: Session, asked: Asked, name: str, view: View) -> around.Layout:
+        nav = tuple(
+            around.Entry(
+                name=each.name.lower(), href=asked.url(each.path), is_here=each.name == name
+            )
+            for each in table.STORE_PAGES
+        )
+        return around.Layout(
+            root=self._sessions.root, theme=session.theme, has_keys=session.has_keys,
+            has_login=self._sessions.has_login, title=view.title, back=asked.here(), nav=nav,
+            flash=session.told(asked.text("said")), warning=asked.cannot_write,
+            cannot_write=asked.cannot_write, calls=view.calls, json=asked.here(**{"as": "json"}),
+        )  # fmt: skip
 
     def _logout(self, session: Session) -> Reply:
         """Ends the session; the token goes on."""
@@ -216,7 +268,11 @@ class App:
         )
         if len(entries) == 1:
             return Reply(303, headers={"Location": entries[0].href})
-        layout = around.bare(root, session)
+        nav = tuple(
+            around.Entry(name=each.name.lower(), href=f"{root}/{AWAY}/{each.path}")
+            for each in table.STORE_PAGES
+        )
+        layout = replace(around.bare(root, session), nav=nav, has_login=self._sessions.has_login)
         return Reply(200, render.page("spaces.html", layout, None, entries=entries))
 
     def _asked(

@@ -19,6 +19,7 @@ from recollect.interfaces.web.view import Call
 from recollect.model.wire import to_segment
 
 Query = Mapping[str, tuple[str, ...]]
+AWAY: Final = "-"  # in place of a space: what is not about one; no space can have this name
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +29,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     space: str
     store: str | None = None  # what --store needs; None if it is found without
     service: str | None = None  # the address of the service, if there is one
+
+    @property
+    def segment(self) -> str:
+        """The space as it is written in an address."""
+        return AWAY if self.space == AWAY else to_segment(self.space)
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +81,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         """The address of a page of this space; the position stays unless ``at`` is given."""
         segments = "/".join(to_segment(str(part)) for part in parts)
         query.setdefault("at", self.at)
-        return f"{self.place.root}/{to_segment(self.place.space)}/{segments}{_asked(query)}"
+        return f"{self.place.root}/{self.place.segment}/{segments}{_asked(query)}"
 
     def here(self, **changed: object) -> str:
         """The address of this page, with some of its query changed."""
@@ -98,7 +104,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             line += ["--at", str(self.at)]
         if self.place.store is not None:
             line += ["--store", self.place.store]
-        if self.place.space != "main":
+        if self.place.space not in ("main", AWAY):
             line += ["--space", self.place.space]
         return shlex.join(line)
 

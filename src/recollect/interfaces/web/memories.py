@@ -42,6 +42,9 @@ class Reach(Protocol):
     def cannot_write(self, space: str) -> str | None:
         """Why nothing can be changed in it, or None."""
 
+    def cannot_manage(self) -> str | None:
+        """Why tokens and jobs cannot be changed, or None."""
+
 
 class Memories(Protocol):
     """What sessions reach; ``recollect ui`` and a service answer differently."""
@@ -92,6 +95,10 @@ class Own:
                 return UNKNOWN
             self._known.add(space)
         return None
+
+    def cannot_manage(self) -> str | None:
+        """The same for the whole store: every memory of it must be known."""
+        return next(filter(None, map(self.cannot_write, self.spaces())), None)
 
     def place(self, root: str, space: str) -> Place:
         """Where it is, for the calls that a page lists."""
@@ -148,3 +155,6 @@ class _Entered:
     def cannot_write(self, space: str) -> str | None:
         held = self.store.token()
         return None if held is not None and "write" in held.verbs else NO_WRITES
+
+    def cannot_manage(self) -> str | None:
+        return None  # the store asks what the token allows

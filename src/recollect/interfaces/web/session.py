@@ -40,6 +40,7 @@ class Session:
         self.theme: Theme = "auto"
         self.has_keys = True  # single keys act; a person can switch that off
         self._flashes: OrderedDict[str, Flash] = OrderedDict()
+        self._commands: OrderedDict[str, str] = OrderedDict()
 
     def tell(self, flash: Flash, seam: Seam = REAL) -> str:
         """Keeps a sentence for the next page; returns its name for the address."""
@@ -50,8 +51,21 @@ class Session:
         return name
 
     def told(self, name: str) -> Flash | None:
-        """The sentence of that name."""
-        return self._flashes.get(name)
+        """The sentence of that name; one with a secret is told once."""
+        found = self._flashes.get(name)
+        if found is not None and found.secret is not None:
+            del self._flashes[name]
+        return found
+
+    def answered(self, command: str) -> str | None:
+        """Where a form led that was sent before; for acts that no ledger tells apart."""
+        return self._commands.get(command)
+
+    def answer(self, command: str, place: str) -> None:
+        """Keeps where a form led."""
+        self._commands[command] = place
+        while len(self._commands) > _FLASHES_MAX_COUNT:
+            self._commands.popitem(last=False)
 
 
 class Sessions(Protocol):

@@ -11,13 +11,24 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
 from recollect.errors import InvalidInput
+from recollect.interfaces.web.acts import jobs as job_acts
 from recollect.interfaces.web.acts import records as record_acts
+from recollect.interfaces.web.acts import tokens as token_acts
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.guard import Turned
-from recollect.interfaces.web.pages import episode, help, record, search, timeline, today
+from recollect.interfaces.web.pages import (
+    episode,
+    help,
+    jobs,
+    record,
+    search,
+    timeline,
+    today,
+    tokens,
+)
 from recollect.interfaces.web.view import Done, View
-from recollect.memory import Memory
+from recollect.memory import Memory, Store
 from recollect.model.wire import from_segment
 
 
@@ -40,6 +51,24 @@ class Act(NamedTuple):
     path: str
     name: str
     do: Callable[[Form, Memory], Done]
+
+
+class StorePage(NamedTuple):
+    """One page about the whole store, behind ``-`` instead of a space."""
+
+    path: str
+    name: str
+    read: Callable[[Asked, Store], View]
+    template: str
+    about: str
+
+
+class StoreAct(NamedTuple):
+    """One form about the whole store."""
+
+    path: str
+    name: str
+    do: Callable[[Form, Store], Done]
 
 
 PAGES: Final = (
@@ -65,7 +94,24 @@ ACTS: Final = (
     Act("r/{id}/restore", "Restore", record_acts.restore),
 )
 
-Line = TypeVar("Line", Page, Act)
+STORE_PAGES: Final = (
+    StorePage("tokens", "Tokens", tokens.page, "tokens.html",
+              "Who may open which memories; creating, rotating and ending tokens."),
+    StorePage("jobs", "Jobs", jobs.page, "jobs.html",
+              "Background work: what waits, runs and has ended, and schedules."),
+)  # fmt: skip
+
+STORE_ACTS: Final = (
+    StoreAct("tokens/create", "Create", token_acts.create),
+    StoreAct("tokens/{id}/rotate", "Rotate", token_acts.rotate),
+    StoreAct("tokens/{id}/revoke", "Revoke", token_acts.revoke),
+    StoreAct("jobs/ask", "Ask", job_acts.ask),
+    StoreAct("jobs/schedule", "Set", job_acts.schedule),
+    StoreAct("jobs/unschedule", "Remove", job_acts.drop_schedule),
+    StoreAct("jobs/{id}/cancel", "Cancel", job_acts.cancel),
+)
+
+Line = TypeVar("Line", Page, Act, StorePage, StoreAct)
 
 
 def find(lines: tuple[Line, ...], segments: tuple[str, ...]) -> tuple[Line, dict[str, str]]:

@@ -47,6 +47,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     to: str
     said: str
     undo: UndoForm | None = None
+    secret: str | None = None  # shown on the next page, and never again
 
 
 class Flash(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +55,7 @@ class Flash(msgspec.Struct, frozen=True, kw_only=True):
 
     said: str
     undo: UndoForm | None = None
+    secret: str | None = None
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):

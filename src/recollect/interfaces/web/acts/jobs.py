@@ -1,0 +1,62 @@
+"""Acts on background work.
+
+Responsible for asking for a pass, ending one and for schedules. Leaves doing them to a worker.
+Invariant: what a job may write is bound by the token of the session that asked for it.
+"""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+from recollect.errors import Forbidden, InvalidInput
+from recollect.interfaces.web.forms import Form
+from recollect.interfaces.web.view import Done
+from recollect.memory import Store
+from recollect.model.events import Trust
+from recollect.model.values import JobKind
+
+
+def ask(form: Form, store: Store) -> Done:
+    """Asks for a pass over a memory."""
+    kind, space = _kind(form), form.text("space")
+    job = store.jobs.ask(kind, space=space, origin=_origin(store))
+    said = f"Asked for: {kind} in {space} (job {job.id}). A worker does it."
+    return Done(to=form.url("jobs"), said=said)
+
+
+def cancel(form: Form, store: Store) -> Done:
+    """Ends a job that waits or runs."""
+    text = form.names["id"]
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
+        raise InvalidInput("no job has this id", hint="load the page again")
+    job = store.jobs.cancel(int(text))
+    return Done(to=form.url("jobs"), said=f"Cancelled: {job.kind} in {job.space} (job {job.id}).")
+
+
+def schedule(form: Form, store: Store) -> Done:
+    """Sets when a pass is asked for again and again."""
+    kind, space = _kind(form), form.text("space")
+    store.jobs.set_schedule(kind, space=space, cron=form.text("cron"), origin=_origin(store))
+    return Done(to=form.url("jobs"), said=f"Set: {kind} in {space} at {form.text('cron')} (UTC).")
+
+
+def drop_schedule(form: Form, store: Store) -> Done:
+    """Removes a schedule."""
+    if _origin(store) != "person":
+        raise Forbidden("only a person removes a schedule", hint="use a person's token")
+    kind, space = _kind(form), form.text("space")
+    store.jobs.drop_schedule(kind, space=space)
+    return Done(to=form.url("jobs"), said=f"Removed: {kind} in {space} is not asked for again.")
+
+
+def _kind(form: Form) -> JobKind:
+    kind = form.text("kind")
+    if kind not in get_args(JobKind):
+        raise InvalidInput("this form is incomplete", hint="load the page again")
+    return cast(JobKind, kind)
+
+
+def _origin(store: Store) -> Trust:
+    """The trust of who asks: that of the token, and a person's without one."""
+    held = store.token()
+    return "person" if held is None else held.origin

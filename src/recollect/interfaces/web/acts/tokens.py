@@ -1,0 +1,66 @@
+"""Acts on tokens.
+
+Responsible for creating, rotating and ending them. Leaves what a session may look after to the
+store. Invariant: a new token is told once, to the session that asked for it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.web.forms import Form
+from recollect.interfaces.web.pages.tokens import ENDS_DAYS, OVERLAPS_S
+from recollect.interfaces.web.view import Done
+from recollect.memory import Store
+from recollect.model.events import Trust
+from recollect.store.grants import VERBS
+
+_ORIGINS: dict[str, Trust] = {"person": "person", "agent": "agent", "unverified": "unverified"}
+
+
+def create(form: Form, store: Store) -> Done:
+    """Creates a token that allows no more than this session does."""
+    verbs = [verb for verb in VERBS if form.text(f"verb-{verb}") == "on"]
+    ends = form.text("ends")
+    if not verbs:
+        raise InvalidInput("a token must allow something", hint="tick what it may do")
+    if ends not in ENDS_DAYS or form.text("origin") not in _ORIGINS:
+        raise InvalidInput("this form is incomplete", hint="load the page again")
+    made = store.tokens.create(
+        form.text("label"),
+        space=form.text("space") or None,
+        verbs=verbs,
+        origin=_ORIGINS[form.text("origin")],
+        user=form.text("user") or None,
+        agent=form.text("agent") or None,
+        expires=None if ends == "never" else timedelta(days=int(ends)),
+    )
+    said = f"Created. The token of {made.label} is shown only now: copy it."
+    return Done(to=form.url("tokens"), said=said, secret=made.token)
+
+
+def rotate(form: Form, store: Store) -> Done:
+    """Creates a token in the place of another, which works on for a while."""
+    if form.text("overlap") not in OVERLAPS_S:
+        raise InvalidInput("this form is incomplete", hint="load the page again")
+    seconds = int(form.text("overlap"))
+    made = store.tokens.rotate(_id(form), overlap=timedelta(seconds=seconds))
+    until = OVERLAPS_S[form.text("overlap")]
+    said = f"Rotated. The old token of {made.label} works for {until} more. Copy the new one now."
+    return Done(to=form.url("tokens"), said=said, secret=made.token)
+
+
+def revoke(form: Form, store: Store) -> Done:
+    """Ends a token at once."""
+    found = store.tokens.get(_id(form))
+    store.tokens.revoke(found.id)
+    said = f"Revoked. What uses {found.label} is refused from now on."
+    return Done(to=form.url("tokens"), said=said)
+
+
+def _id(form: Form) -> int:
+    text = form.names["id"]
+    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
+        raise InvalidInput("no token has this id", hint="load the page again")
+    return int(text)

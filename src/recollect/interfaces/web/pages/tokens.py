@@ -1,0 +1,81 @@
+"""Tokens: who may open which memories, in sentences.
+
+Responsible for what each token allows, in words. Leaves creating and ending them to
+``acts.tokens``. Invariant: no token itself is on this page; a new one is told once, by its act.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.view import View
+from recollect.memory import Store
+from recollect.model.values import Token
+from recollect.store.grants import VERBS
+
+ENDS_DAYS: Final = {"never": None, "1": "a day", "30": "30 days", "90": "90 days", "365": "a year"}
+OVERLAPS_S: Final = {"3600": "an hour", "0": "no time", "86400": "a day", "604800": "a week"}
+_DOES: Final = {
+    "read": "read", "write": "write", "erase": "erase", "review": "review",
+    "create": "create spaces", "drop": "drop spaces", "admin": "look after tokens",
+}  # fmt: skip
+_USUAL: Final = ("read", "write")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One token."""
+
+    token: Token
+    sentence: str
+    state: str
+
+
+class Main(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    live: tuple[Row, ...]
+    ended: tuple[Row, ...]
+    spaces: tuple[str, ...]
+    verbs: tuple[tuple[str, str, bool], ...]  # name, words, is ticked
+    ends: dict[str, str | None]
+    overlaps: dict[str, str]
+
+
+def page(asked: Asked, store: Store) -> View:
+    """Reads the tokens that this session may look after."""
+    found = store.tokens.list()
+    rows = [Row(token=each, sentence=sentence(each), state=_state(each)) for each in found]
+    main = Main(
+        live=tuple(row for row in rows if row.token.live),
+        ended=tuple(row for row in reversed(rows) if not row.token.live),
+        spaces=tuple(store.spaces()),
+        verbs=tuple((verb, _DOES[verb], verb in _USUAL) for verb in VERBS),
+        ends=ENDS_DAYS,
+        overlaps=OVERLAPS_S,
+    )
+    call = asked.call("store.tokens.list()", asked.cli("admin", "token", "list"))
+    return View(title="Tokens", main=main, answer=found, calls=(call,))
+
+
+def sentence(token: Token) -> str:
+    """What a token allows, as one would say it."""
+    verbs = [_DOES[verb] for verb in VERBS if verb in token.verbs]
+    does = " and ".join(filter(None, [", ".join(verbs[:-1]), verbs[-1] if verbs else "do nothing"]))
+    where = "every memory" if token.space is None else f"the memory {token.space}"
+    whose = f", for the user {token.user} alone" if token.user is not None else ""
+    whose += f", as the agent {token.agent} alone" if token.agent is not None else ""
+    return f"May {does} in {where}{whose}. What it writes counts as {_counts(token)}."
+
+
+def _counts(token: Token) -> str:
+    words = {"person": "said by a person", "agent": "said by an agent"}
+    return words.get(token.origin, "unverified")
+
+
+def _state(token: Token) -> str:
+    if token.live:
+        return "valid" if token.expires is None else "valid until"
+    return "revoked" if token.revoked is not None else "expired"
