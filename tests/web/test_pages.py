@@ -96,7 +96,7 @@ def test_the_search_shows_the_numbers_of_recall(visitor: Visitor, memory: Memory
         assert f"<b>{hit.relevance:.2f}</b>" in text
         for value in hit.shares.values():
             assert abs(value) < 0.005 or f"<b>{value:+.2f}</b>" in text
-        assert f"<b>{hit.score:.2f}</b>" in text
+        assert f'<b class="small">{hit.score:.2f}</b>' in text
         assert f"<code>{hit.id}</code>" in text
         widths = [float(each) for each in re.findall(r'class="tone"[^>]*width="([0-9.]+)"', text)]
         assert len(widths) == sum(abs(value) >= 0.005 for value in hit.shares.values())

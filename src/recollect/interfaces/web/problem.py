@@ -39,6 +39,12 @@ _TITLES: Final = {
 }
 
 
+def _sentence(words: str) -> str:
+    """Words of an error as a sentence of a page."""
+    end = "" if words.endswith((".", "?", "!")) else "."
+    return f"{words[:1].upper()}{words[1:]}{end}"
+
+
 def problem_of(error: Exception, request: str) -> Problem:
     """The page of an error; what was not expected goes to the log, without its words."""
     if isinstance(error, Turned):
@@ -49,6 +55,6 @@ def problem_of(error: Exception, request: str) -> Problem:
         _log.error("request %s failed: %s", request, frames(error))
         status, said = 500, "something went wrong in the inspector"
         hint = "the terminal where it runs says where"
-    said = said[:1].upper() + said[1:]
+    said, hint = _sentence(said), None if hint is None else _sentence(hint)
     title = _TITLES.get(status, "Something went wrong")
     return Problem(status=status, title=title, said=said, hint=hint, request=request)

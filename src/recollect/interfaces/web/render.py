@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw import times
 from recollect.interfaces.web.layout import Layout
+from recollect.model.counts import counted
 from recollect.model.visible import pieces, shown
 from recollect.store.seam import REAL
 
@@ -53,7 +54,7 @@ def environment() -> Environment:
     )
     made.filters.update(
         seen=seen, exact=exact, clip=clip, count=count, trust=trust, moment=moment, day=day,
-        clock=clock, full=full, figure=figure, percent=percent,
+        clock=clock, full=full, figure=figure, percent=percent, counted=counted, ticked=ticked,
     )  # fmt: skip
     made.globals.update(command=lambda: REAL.random(8).hex(), PAGE_MAX_CHARS=PAGE_MAX_CHARS)
     return made
@@ -68,8 +69,19 @@ def _printed(value: Any) -> Any:
 
 def seen(value: object) -> Markup:
     """A value of a memory: apart from the text around it, with boxes for hidden characters."""
-    out = [_MARK % text if is_mark else escape(text) for text, is_mark in pieces(str(value))]
+    text = str(value)
+    if shown(text) == text:  # most are plain
+        return Markup(f"<bdi>{escape(text)}</bdi>")  # noqa: S704 - escaped
+    out = [_MARK % text if is_mark else escape(text) for text, is_mark in pieces(text)]
     return Markup("<bdi>%s</bdi>") % Markup().join(out)
+
+
+def ticked(value: str) -> Markup:
+    """A sentence of ours in which commands stand between backticks."""
+    parts = [seen(part) for part in value.split("`")]
+    for place in range(1, len(parts), 2):
+        parts[place] = Markup("<code>%s</code>") % parts[place]
+    return Markup().join(parts)
 
 
 def exact(value: str) -> Markup:

@@ -18,7 +18,7 @@ from recollect.interfaces.web.view import View
 from recollect.memory import Memory
 from recollect.model.values import Proposal, SpaceStatus
 
-_TODAY_MAX_COUNT = 200
+_TODAY_MAX_COUNT = 100
 _BEFORE_COUNT = 12
 _WAITING_MAX_COUNT = 5
 _FEW_EVENTS = 3
