@@ -26,6 +26,9 @@ ASKED: dict[str, list[str]] = {
         "before=5",
         "kinds=ledger",
     ],
+    "review": ["after=1", "after=9999"],
+    "ledger": ["verify=now", "verify=deep"],
+    "audit": ["from=2026-01-01&to=2026-12-31&who=person", "who=planner", "after=5"],
 }
 
 
@@ -33,7 +36,12 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
     """Paths behind the root, at least one for each page."""
     record = next(iter(memory.list(limit=1, include=INCLUDES)), None)
     episode = next(iter(memory.episodes(limit=1, include=INCLUDES)), None)
+    erased = next(iter(memory.events(kinds=["events.erased"], limit=1)), None)
     named = {
+        "ledger/{seq}": f"ledger/{memory.position}" if memory.position else None,
+        "ledger/{seq}/proof": None,  # a file, and only under a signed checkpoint
+        "erase/{id}": None if record is None else f"erase/{to_segment(record.id)}",
+        "erasures/{seq}": None if erased is None else f"erasures/{erased.seq}",
         "r/{id}": None if record is None else f"r/{to_segment(record.id)}",
         "e/{id}": None if episode is None else f"e/{to_segment(episode.id)}",
     }

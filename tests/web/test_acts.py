@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from recollect import Memory, Store
-from tests.web.visiting import Visitor, hidden_fields, served
+from tests.web.visiting import Page, Visitor, hidden_fields, served
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def test_a_revision_is_one_however_often_its_form_is_sent(visitor: Visitor, memo
     assert memory.get(id).text == "Alice sits in 14C.\nAt the window."
     shown = visitor.get(first.headers["location"].removeprefix(visitor.served.root))
     assert "Revised." in shown.words
-    undo = hidden_fields(shown, "/revise")
-    assert visitor.post(f"/demo/r/{id}/revise", undo).status == 303
+    undo = hidden_fields(shown, "/undo")
+    assert visitor.post(f"/demo/r/{id}/undo", undo).status == 303
     assert memory.get(id).text == "Alice sits in 12A."
 
 
@@ -67,8 +67,8 @@ def test_forgetting_can_be_taken_back(visitor: Visitor, memory: Memory) -> None:
     assert memory.list() == []
     page = visitor.get(done.headers["location"].removeprefix(visitor.served.root))
     assert "Forgotten" in page.words
-    undo = hidden_fields(page, "/restore")
-    assert visitor.post(f"/demo/r/{id}/restore", undo).status == 303
+    undo = hidden_fields(page, "/undo")
+    assert visitor.post(f"/demo/r/{id}/undo", undo).status == 303
     assert [each.id for each in memory.list()] == [id]
 
 
@@ -100,3 +100,79 @@ def test_a_body_of_another_kind_is_refused(visitor: Visitor, memory: Memory) -> 
     assert refused.status == 422
     assert visitor.post(f"/demo/r/{id}/nothing", {}).status == 404
     assert visitor.get(f"/demo/r/{id}/forget").status == 404
+
+
+def followed(visitor: Visitor, done: Page) -> Page:
+    """The page that an act leads to."""
+    assert done.status == 303, done.words[:300]
+    return visitor.get(done.headers["location"].removeprefix(visitor.served.root))
+
+
+def test_tags_come_and_go_and_come_back(visitor: Visitor, memory: Memory) -> None:
+    id = memory.keyed("alice.seat").id
+
+    def send(**fields: str) -> Page:
+        hidden = hidden_fields(visitor.get(f"/demo/r/{id}"), "/tag")
+        return followed(visitor, visitor.post(f"/demo/r/{id}/tag", {**hidden, **fields}))
+
+    assert "Tagged." in send(add="travel, home").words
+    assert memory.keyed("alice.seat").tags == ("travel", "home")
+    gone = send(remove="home")
+    assert memory.keyed("alice.seat").tags == ("travel",)
+    undo = hidden_fields(gone, "/undo")
+    assert visitor.post(f"/demo/r/{id}/undo", undo).status == 303
+    assert set(memory.keyed("alice.seat").tags) == {"home", "travel"}
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/tag")
+    assert visitor.post(f"/demo/r/{id}/tag", fields).status == 422
+
+
+def test_a_link_is_made_and_taken_away(visitor: Visitor, memory: Memory) -> None:
+    id, other = memory.keyed("alice.seat").id, memory.remember("The flight is LH 2044.").id
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/link")
+    fields |= {"target": other, "kind": "supports"}
+    linked = followed(visitor, visitor.post(f"/demo/r/{id}/link", fields))
+    assert [(each.kind, each.target) for each in memory.why(id).links] == [("supports", other)]
+    position = memory.position
+    assert visitor.post(f"/demo/r/{id}/link", fields).status == 303  # sent twice
+    assert memory.position == position
+    undo = hidden_fields(linked, "/unlink")
+    gone = followed(visitor, visitor.post(f"/demo/r/{id}/unlink", undo))
+    assert memory.why(id).links == ()
+    again = hidden_fields(gone, "/link")
+    assert visitor.post(f"/demo/r/{id}/link", again).status == 303
+    assert len(memory.why(id).links) == 1
+    missing = visitor.post(f"/demo/r/{id}/link", {**fields, "command": "b", "target": "nothing"})
+    assert missing.status == 404
+
+
+def test_the_address_puts_no_words_into_a_page(visitor: Visitor) -> None:
+    for said in ("Send+your+password+to+mallory", "00000000", "<b>x</b>"):
+        page = visitor.get(f"/demo/?said={said}")
+        assert 'class="flash"' not in page.text
+        assert "mallory" not in page.text
+
+
+def test_what_is_kept_for_the_next_page_has_no_word_of_the_memory(
+    visitor: Visitor, memory: Memory
+) -> None:
+    """Else it would outlive an erasure."""
+    id = memory.keyed("alice.seat").id
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
+    visitor.post(f"/demo/r/{id}/revise", {**fields, "text": "Alice sits in 14C."})
+    kept = list(visitor.session()._flashes.values())
+    assert [each.said for each in kept] == ["Revised."]
+    assert "12A" not in str(kept)
+    assert "14C" not in str(kept)
+
+
+def test_an_undo_that_comes_too_late_changes_nothing(visitor: Visitor, memory: Memory) -> None:
+    id = memory.keyed("alice.seat").id
+    fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
+    done = visitor.post(f"/demo/r/{id}/revise", {**fields, "text": "Alice sits in 14C."})
+    undo = hidden_fields(followed(visitor, done), "/undo")
+    memory.revise(id, "Alice sits in 3F.")
+    position = memory.position
+    late = visitor.post(f"/demo/r/{id}/undo", undo)
+    assert late.status == 409
+    assert "Alice sits in 3F." in late.words
+    assert memory.position == position

@@ -17,6 +17,8 @@ from recollect.model.values import INCLUDES
 from tests.web.addresses import addresses
 from tests.web.visiting import Page, Visitor, served
 
+WRITES = "Save|Forget|Restore|Tag|Link|Unlink|Approve|Reject|Erase|Sign"  # labels of buttons
+
 
 def test_every_page_is_shown(visitor: Visitor, memory: Memory) -> None:
     for address in addresses(memory):
@@ -34,7 +36,10 @@ def test_every_page_is_shown_of_the_past(visitor: Visitor, memory: Memory) -> No
         assert page.status == 200, (address, page.words[:300])
         assert '<body class="past">' in page.text
         assert "As it was at event 26" in page.words
-        for button in re.findall(r"<button[^>]*>(?=Save|Forget|Restore)", page.text):
+        for button in re.findall(
+            r"<button[^>]*>(?=Save|Forget|Restore|Tag|Link|Unlink|Approve|Reject|Erase|Sign)",
+            page.text,
+        ):
             assert "disabled" in button, address
         assert 'href="' in page.text
 
@@ -52,6 +57,10 @@ def test_every_page_is_shown_of_an_empty_memory() -> None:
                     "/demo/search",
                     "/demo/search?q=x",
                     "/demo/help",
+                    "/demo/review",
+                    "/demo/ledger",
+                    "/demo/ledger?verify=now",
+                    "/demo/audit",
                 ):
                     page = visitor.get(f"{path}{'&' if '?' in path else '?'}{at}")
                     assert page.status == 200, (path, page.words[:300])

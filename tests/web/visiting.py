@@ -18,7 +18,7 @@ from recollect import Store
 from recollect.interfaces.web.app import App
 from recollect.interfaces.web.guard import Guard
 from recollect.interfaces.web.memories import Memories, Own
-from recollect.interfaces.web.session import Launched
+from recollect.interfaces.web.session import Launched, Session
 from recollect.web.connections import bounded
 from recollect.web.serving import listen
 
@@ -75,6 +75,12 @@ class Visitor(NamedTuple):
 
     served: Served
     cookie: str
+
+    def session(self) -> Session:
+        """What the inspector keeps about this browser."""
+        found = self.served.sessions.find(self.cookie.partition("=")[2])
+        assert found is not None
+        return found
 
     def get(self, path: str, **headers: str) -> Page:
         """A page, by its path behind the root."""

@@ -12,7 +12,7 @@ from recollect.errors import NotFound, Unsupported
 from recollect.index.erasures import erased_by
 from recollect.index.reads import Reads
 from recollect.ledger.codec import decode, encode_body
-from recollect.ledger.line import parse
+from recollect.ledger.line import erase, parse
 from recollect.memory.handle import Handle
 from recollect.memory.on_branch import BranchSpace
 from recollect.model import validate
@@ -44,6 +44,18 @@ def event(handle: Handle, seq: int) -> EventView:
         hash=line.hash,
         previous_hash=line.prev,
     )
+
+
+def exact_line(handle: Handle, seq: int) -> bytes:
+    """The bytes of one event, without the newline; of an erased one without its body."""
+    require_ledger(handle)
+    with handle.reading() as reads:
+        seq = listed(handle, reads, validate.position(seq, "seq"))
+        by = erased_by(reads, seq)
+    raw = handle.space.line(seq)
+    if raw is None:
+        raise _no_event(seq)
+    return raw if by is None or parse(raw).data is None else erase(raw, by)
 
 
 def listed(handle: Handle, reads: Reads, seq: int, id: str | None = None) -> int:

@@ -34,7 +34,7 @@ from recollect.interfaces.web.session import (
     cookie_of,
     set_cookie,
 )
-from recollect.interfaces.web.view import Flash, Login, View
+from recollect.interfaces.web.view import Flash, Login, Shown, View
 from recollect.memory import Memory
 from recollect.store.seam import REAL, Seam
 from recollect.web.entries import NotLetIn
@@ -185,7 +185,7 @@ class App:
         asked = self._asked(visit, reach, space, segments[1:], memory)
         if visit.is_safe:
             return self._page(reach, session, asked, segments[1:], memory)
-        return self._act(visit, session, asked, segments[1:], memory, body)
+        return self._act(visit, reach, session, asked, segments[1:], memory, body)
 
     def _of_store(
         self, reach: Reach, visit: Visit, session: Session, path: tuple[str, ...], body: bytes
@@ -302,6 +302,9 @@ class App:
         view, asked = _read(line, asked, memory)
         if view.to is not None:
             return Reply(303, headers={"Location": view.to})
+        if view.download is not None:
+            named = {"Content-Disposition": f'attachment; filename="{view.download.name}"'}
+            return Reply(view.status, view.download.body, "application/octet-stream", named)
         if asked.text("as") == "json":
             return Reply(view.status, json.encode(view.answer), "application/json")
         layout = self._layout(reach, session, asked, line, view, memory)
@@ -309,7 +312,7 @@ class App:
         return Reply(view.status, page)
 
     def _layout(
-        self, reach: Reach, session: Session, asked: Asked, line: table.Page, view: View,
+        self, reach: Reach, session: Session, asked: Asked, line: table.Page | None, view: View,
         memory: Memory,
     ) -> around.Layout:  # fmt: skip
         root, space = self._sessions.root, asked.place.space
@@ -343,8 +346,8 @@ class App:
         )  # fmt: skip
 
     def _act(
-        self, visit: Visit, session: Session, asked: Asked, path: tuple[str, ...], memory: Memory,
-        body: bytes,
+        self, visit: Visit, reach: Reach, session: Session, asked: Asked, path: tuple[str, ...],
+        memory: Memory, body: bytes,
     ) -> Reply:  # fmt: skip
         line, names = table.find(table.ACTS, path)
         if asked.is_past or asked.cannot_write:
@@ -353,16 +356,22 @@ class App:
         try:
             done = line.do(form, memory)
         except Changed as error:
-            return self._changed(session, form, memory, error)
+            done = conflict(form, memory, error)
+        if isinstance(done, Shown):
+            return self._shown(reach, session, form.asked, done, memory)
         said = session.tell(Flash(said=done.said, undo=done.undo), self._seam)
         joint = "&" if "?" in done.to else "?"
         return Reply(303, headers={"Location": f"{done.to}{joint}said={said}"})
 
-    def _changed(self, session: Session, form: Form, memory: Memory, error: Changed) -> Reply:
-        layout = around.bare(self._sessions.root, session)
-        main = conflict(form, memory, error)
-        page = render.page("changed.html", layout, form.asked, main=main, url=form.url)
-        return Reply(409, page)
+    def _shown(
+        self, reach: Reach, session: Session, asked: Asked, shown: Shown, memory: Memory
+    ) -> Reply:
+        """The page of an act that was not done; it has no address of its own."""
+        view = View(title=shown.title, main=shown.main, answer=None)
+        found = self._layout(reach, session, asked, None, view, memory)
+        layout = replace(found, time=None, json=None, back=asked.url())
+        page = render.page(shown.template, layout, asked, main=shown.main, url=asked.url)
+        return Reply(shown.status, page)
 
     def _problem(self, visit: Visit, error: Exception) -> Reply:
         found = problem_of(error, self._seam.random(4).hex())

@@ -13,6 +13,7 @@ import msgspec
 from recollect.errors import Changed
 from recollect.interfaces.web.draw.words import Piece, compared
 from recollect.interfaces.web.forms import Form
+from recollect.interfaces.web.view import Shown
 from recollect.memory import Memory
 from recollect.model.values import INCLUDES
 
@@ -33,12 +34,14 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     back: str
 
 
-def conflict(form: Form, memory: Memory, error: Changed) -> Conflict:
-    """Both sides, as they are now."""
-    id = form.names.get("id", "")
+def conflict(form: Form, memory: Memory, error: Changed) -> Shown:
+    """Both sides, as they are now; an act without a record is told that it was not done."""
+    if "id" not in form.names:
+        raise error
+    id = form.names["id"]
     now = memory.get(id, include=INCLUDES)
     mine = form.text("text") if "text" in form.fields else None
-    return Conflict(
+    main = Conflict(
         said=error.message,
         id=id,
         mine=mine,
@@ -49,3 +52,4 @@ def conflict(form: Form, memory: Memory, error: Changed) -> Conflict:
         fields={name: form.text(name) for name in form.fields if name not in _HIDDEN},
         back=form.url("r", id),
     )
+    return Shown(title=id, template="changed.html", main=main)

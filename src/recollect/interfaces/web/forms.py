@@ -46,13 +46,17 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidInput("this form is incomplete", hint="load the page again")
         return f"ui-{given}"
 
-    @property
-    def seq(self) -> int:
-        """The version that the form showed."""
-        given = self.fields.get("expect", "")
+    def number(self, name: str) -> int:
+        """A number that the form carries."""
+        given = self.fields.get(name, "")
         if not (given.isascii() and given.isdigit() and len(given) <= 16):
             raise InvalidInput("this form is incomplete", hint="load the page again")
         return int(given)
+
+    @property
+    def seq(self) -> int:
+        """The version that the form showed."""
+        return self.number("expect")
 
     @property
     def expect(self) -> tuple[str, int]:

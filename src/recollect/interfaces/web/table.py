@@ -11,23 +11,32 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
 from recollect.errors import InvalidInput
+from recollect.interfaces.web.acts import erasing as erase_acts
 from recollect.interfaces.web.acts import jobs as job_acts
+from recollect.interfaces.web.acts import ledger as ledger_acts
 from recollect.interfaces.web.acts import records as record_acts
+from recollect.interfaces.web.acts import reviewing as review_acts
 from recollect.interfaces.web.acts import tokens as token_acts
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.guard import Turned
 from recollect.interfaces.web.pages import (
+    audit,
     episode,
+    erase,
+    erasure,
+    event,
     help,
     jobs,
+    ledger,
     record,
+    review,
     search,
     timeline,
     today,
     tokens,
 )
-from recollect.interfaces.web.view import Done, View
+from recollect.interfaces.web.view import Done, Shown, View
 from recollect.memory import Memory, Store
 from recollect.model.wire import from_segment
 
@@ -50,7 +59,7 @@ class Act(NamedTuple):
 
     path: str
     name: str
-    do: Callable[[Form, Memory], Done]
+    do: Callable[[Form, Memory], Done | Shown]
 
 
 class StorePage(NamedTuple):
@@ -85,6 +94,22 @@ PAGES: Final = (
          ("get", "history", "why", "events")),
     Page("e/{id}", "Episode", episode.page, "episode.html",
          "Something that was said, with what was said around it.", ("get", "episodes")),
+    Page("review", "Review", review.page, "review.html",
+         "What waits for a person, one proposal or held record at a time.",
+         ("review.list", "review.show"), nav=True, key="r"),
+    Page("ledger", "Ledger", ledger.page, "ledger.html",
+         "The chain of events: where it ends, whether it is sound, who signed it.",
+         ("status", "verify", "events"), nav=True, key="l"),
+    Page("ledger/{seq}", "Event", event.page, "event.html",
+         "One event, byte for byte, with what its hash covers.", ("event",)),
+    Page("ledger/{seq}/proof", "Proof", event.proof, "event.html",
+         "The proof of one event, to hand on.", ("prove",)),
+    Page("audit", "Audit", audit.page, "audit.html",
+         "Who told it what, who approved it, what was handed out; made for print.", ("audit",)),
+    Page("erase/{id}", "Erase", erase.page, "erase.html",
+         "What erasing would remove, what would stay and why.", ("erase",)),
+    Page("erasures/{seq}", "Certificate", erasure.page, "erasure.html",
+         "What was erased, when, by whom and from where.", ("event", "verify")),
     Page("help", "Help", help.page, "help.html", "Keys, words, signs and colours.", (), key="h"),
 )  # fmt: skip
 
@@ -92,6 +117,15 @@ ACTS: Final = (
     Act("r/{id}/revise", "Revise", record_acts.revise),
     Act("r/{id}/forget", "Forget", record_acts.forget),
     Act("r/{id}/restore", "Restore", record_acts.restore),
+    Act("r/{id}/tag", "Tag", record_acts.tag),
+    Act("r/{id}/link", "Link", record_acts.link),
+    Act("r/{id}/unlink", "Unlink", record_acts.unlink),
+    Act("r/{id}/undo", "Undo", record_acts.undo),
+    Act("review/{id}/approve", "Approve", review_acts.approve),
+    Act("review/{id}/reject", "Reject", review_acts.reject),
+    Act("review/{id}/undo", "Undo", review_acts.undo),
+    Act("erase/{id}", "Erase", erase_acts.erase),
+    Act("ledger/checkpoint", "Sign a checkpoint", ledger_acts.checkpoint),
 )
 
 STORE_PAGES: Final = (

@@ -19,6 +19,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     curl: str | None = None  # only if the memory is behind a service
 
 
+class Download(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a browser keeps instead of showing a page."""
+
+    name: str  # made of letters, digits, dots and hyphens: it goes into a header
+    body: bytes
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """One page: ``main`` is for its template, ``answer`` is what the calls returned.
 
@@ -31,6 +38,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[Call, ...] = ()
     status: int = 200
     to: str | None = None  # another page that shows it
+    download: Download | None = None
 
 
 class UndoForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +58,17 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     secret: str | None = None  # shown on the next page, and never again
 
 
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What an act answers instead if nothing was done: a page that says why, and what to do."""
+
+    title: str
+    template: str
+    main: object
+    status: int = 409
+
+
 class Flash(msgspec.Struct, frozen=True, kw_only=True):
-    """The sentence that the next page shows once."""
+    """The sentence that the next page shows. It is kept here, so it never has words of a memory."""
 
     said: str
     undo: UndoForm | None = None

@@ -42,6 +42,15 @@ function opened(inNew) {
   else link.click();
 }
 
+// What a page itself gives a key to: a button or a link is pressed, a field is entered.
+function press(key) {
+  const found = /^[a-z]$/.test(key) && document.querySelector(`[data-press="${key}"]`);
+  if (!found || found.disabled) return false;
+  if (found.matches("input")) found.focus();
+  else found.click();
+  return true;
+}
+
 const acts = {
   "/": () => document.getElementById("find")?.select(),
   j: () => move(1),
@@ -68,9 +77,9 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const act = acts[event.key];
-  if (!act) return;
+  if (!act && !press(event.key)) return;
   event.preventDefault();
-  act();
+  if (act) act();
 });
 
 document.addEventListener("swapped", () => (place = -1));

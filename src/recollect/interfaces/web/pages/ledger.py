@@ -1,0 +1,101 @@
+"""The ledger: where it ends, whether it is sound, and who signed it.
+
+Responsible for the head, the segments, the checkpoints and the answer of a check in words. Leaves
+one event to ``event``. Invariant: nothing is signed or written by looking.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.checked import CHECKED, Check
+from recollect.interfaces.web.draw.rows import Row, rows
+from recollect.interfaces.web.draw.verdicts import Verdict, verdict
+from recollect.interfaces.web.rights import needs_person
+from recollect.interfaces.web.signed import Signatures, signatures
+from recollect.interfaces.web.view import View
+from recollect.memory import Memory
+from recollect.model.values import Change, EventView
+
+_SEALS_MAX_COUNT: Final = 1_000
+_LAST_COUNT: Final = 12
+_CHECKPOINTS_MAX_COUNT: Final = 20
+
+
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of the ledger: a closed file, or the one that is written to."""
+
+    first: int
+    last: int
+    sealed_at: str | None
+    width: int  # of a bar, 1 to 100
+
+
+class Main(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    head: EventView | None
+    segments: tuple[Segment, ...]
+    last: tuple[Row, ...]
+    check: Check | None
+    verdict: Verdict | None
+    is_new: bool  # the check was made for this page
+    since: int  # events that were written after the check
+    keys: Signatures
+    unsigned: int
+    needs_person: str | None
+    erasures: tuple[Change, ...]
+
+
+def page(asked: Asked, memory: Memory) -> View:
+    """Reads the ledger; ``verify`` in the address also checks it."""
+    how = asked.text("verify")
+    is_new = how in ("now", "deep") and not asked.is_past
+    check = CHECKED.run(memory, asked.now, deep=how == "deep") if is_new else CHECKED.last(memory)
+    last = list(reversed(memory.events(before=asked.position + 1, limit=_LAST_COUNT)))
+    head = memory.event(last[0].seq) if last else None
+    keys = signatures(memory)
+    signed = keys.checkpoints[0].size if keys.checkpoints else 0
+    main = Main(
+        head=head,
+        segments=segments(memory.events(kinds=("ledger.sealed",), limit=_SEALS_MAX_COUNT),
+                          asked.position),
+        last=tuple(row for each in last for row in rows([each])),
+        check=check,
+        verdict=None if check is None else verdict(check.found),
+        is_new=is_new,
+        since=0 if check is None else max(0, asked.position - check.found.events),
+        keys=msgspec.structs.replace(keys, checkpoints=keys.checkpoints[:_CHECKPOINTS_MAX_COUNT]),
+        unsigned=max(0, asked.position - signed),
+        needs_person=needs_person(memory),
+        erasures=tuple(reversed(memory.events(kinds=("events.erased",), limit=50))),
+    )  # fmt: skip
+    return View(
+        title="Ledger",
+        main=main,
+        answer={"head": head, "check": check, "signed": keys},
+        calls=(
+            asked.call(
+                asked.python("verify", deep=True if how == "deep" else None),
+                asked.cli("admin", "verify", "--deep" if how == "deep" else None, past=False),
+            ),
+            asked.call(asked.python("status"), asked.cli("status", past=False)),
+        ),
+    )
+
+
+def segments(seals: list[Change], position: int) -> tuple[Segment, ...]:
+    """The closed parts and the open one, oldest first: a seal is the first event of the next."""
+    seals = [each for each in seals if each.seq <= position]
+    starts = [1, *(each.seq for each in seals)]
+    ends = [*(start - 1 for start in starts[1:]), position]
+    sealed = [*(each.at for each in seals), None]
+    most = max(1, *(end - start + 1 for start, end in zip(starts, ends, strict=True)))
+    return tuple(
+        Segment(first=start, last=end, sealed_at=at, width=max(1, 100 * (end - start + 1) // most))
+        for start, end, at in zip(starts, ends, sealed, strict=True)
+        if end >= start
+    )
