@@ -18,6 +18,16 @@ ASKED: dict[str, list[str]] = {
         "q=zzz",
         "q=alice&id={record}",
     ],
+    "context": [
+        "q=where+does+alice+sit",
+        "q=alice&frame=self&other=task&tokens=120&id={record}",
+        "q=alice&tokens=1",
+        "q=zzz",
+    ],
+    "diff": ["from=0", "from=12&to=20", "from=2000-01-01"],
+    "records": ["where=kind+%3D+%27fact%27", "include=superseded&include=held&limit=3"],
+    "receipts": ["before=20"],
+    "stops": ["width=9"],
     "timeline": [
         "kinds=record",
         "who=agent",
@@ -37,6 +47,8 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
     record = next(iter(memory.list(limit=1, include=INCLUDES)), None)
     episode = next(iter(memory.episodes(limit=1, include=INCLUDES)), None)
     erased = next(iter(memory.events(kinds=["events.erased"], limit=1)), None)
+    shown = next(iter(memory.list(limit=1)), None)
+    receipt = next(iter(memory.at(memory.position).receipts.list(limit=1)), None)
     named = {
         "ledger/{seq}": f"ledger/{memory.position}" if memory.position else None,
         "ledger/{seq}/proof": None,  # a file, and only under a signed checkpoint
@@ -44,6 +56,11 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
         "erasures/{seq}": None if erased is None else f"erasures/{erased.seq}",
         "r/{id}": None if record is None else f"r/{to_segment(record.id)}",
         "e/{id}": None if episode is None else f"e/{to_segment(episode.id)}",
+        "graph/{id}": None if shown is None else f"graph/{to_segment(shown.id)}?hops=2",
+        "about/{entity}": "about/alice",
+        "session/{name}": None if episode is None else "session/booking",
+        "frames/{name}": "frames/task?q=alice",
+        "receipts/{id}": None if receipt is None else f"receipts/{to_segment(receipt.id)}",
     }
     found = []
     for page in PAGES:

@@ -61,6 +61,14 @@ def test_every_page_is_shown_of_an_empty_memory() -> None:
                     "/demo/ledger",
                     "/demo/ledger?verify=now",
                     "/demo/audit",
+                    "/demo/records",
+                    "/demo/keys",
+                    "/demo/about/alice",
+                    "/demo/context?q=x",
+                    "/demo/receipts",
+                    "/demo/frames",
+                    "/demo/diff",
+                    "/demo/stops",
                 ):
                     page = visitor.get(f"{path}{'&' if '?' in path else '?'}{at}")
                     assert page.status == 200, (path, page.words[:300])

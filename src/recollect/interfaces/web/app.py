@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from recollect.errors import Changed
 from recollect.interfaces.web import layout as around
-from recollect.interfaces.web import render, table
+from recollect.interfaces.web import render, stops, table
 from recollect.interfaces.web.answering import Reply, Visit, to_own
 from recollect.interfaces.web.asked import AWAY, Asked, parsed
 from recollect.interfaces.web.conflict import conflict
@@ -281,7 +281,7 @@ class App:
         query = parsed(visit.query)
         head = memory.position
         at = (query.get("at") or ("",))[-1].strip()
-        position = head if not at else _position(memory, at)
+        position = head if not at else stops.position_of(memory, at, self._seam.tz_minutes())
         return Asked(
             place=self._memories.place(self._sessions.root, space),
             path=tuple(table.decoded(each) for each in path),
@@ -406,13 +406,6 @@ def _read(line: table.Page, asked: Asked, memory: Memory) -> tuple[View, Asked]:
             return view, asked
         asked = replace(asked, position=head, head=head)
     return line.read(asked, memory.at(asked.head)), asked
-
-
-def _position(memory: Memory, at: str) -> int:
-    """The position that an address names: its number, or an instant."""
-    if at.isascii() and at.isdigit() and len(at) <= 16:
-        return memory.at(int(at)).position
-    return memory.at(at).position
 
 
 async def _body(receive: Receive, most: int) -> bytes:

@@ -12,6 +12,7 @@ import msgspec
 
 from recollect.interfaces.web import stops
 from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.draw import times
 from recollect.interfaces.web.session import Session, Theme
 from recollect.interfaces.web.view import Call, Flash
 from recollect.memory import Memory
@@ -38,7 +39,11 @@ class TimeBar(msgspec.Struct, frozen=True, kw_only=True):
     at: str | None  # the instant of a past position
     before: str | None  # the address one step back
     after: str | None
+    day_before: str | None  # the same, a day
+    day_after: str | None
+    day: str  # of this position, as a date field takes it
     now: str
+    stops: str
     action: str
     kept: tuple[tuple[str, str], ...]  # the query, without the position
 
@@ -92,10 +97,8 @@ def time_bar(asked: Asked, memory: Memory) -> TimeBar:
     """The bar at the foot of a page; ``memory`` is the present one."""
     position, head = asked.position, asked.head
     earlier, later = stops.before(memory, position), stops.after(memory, position, head)
-    at = None
-    if asked.is_past:
-        last = memory.events(before=position + 1, limit=1)
-        at = last[-1].at if last else None
+    last = memory.events(before=position + 1, limit=1)
+    at = last[-1].at if last else None
     kept = tuple(
         (name, value)
         for name, values in asked.query.items()
@@ -105,13 +108,24 @@ def time_bar(asked: Asked, memory: Memory) -> TimeBar:
     return TimeBar(
         position=position,
         head=head,
-        at=at,
+        at=at if asked.is_past else None,
         before=None if earlier is None else asked.here(at=earlier),
-        after=None if later is None else asked.here(at=None if later >= head else later),
+        after=_there(asked, later),
+        day_before=None if earlier is None else asked.here(at=stops.a_day(memory, at, -1) or 0),
+        day_after=_there(asked, later and max(later, stops.a_day(memory, at, 1) or 0)),
+        day="" if at is None else str(times.day_of(at, asked.tz_minutes) or ""),
         now=asked.here(at=None),
+        stops=asked.url("stops", at=None, **{"as": "json"}),
         action=asked.url(*asked.path, at=None),
         kept=kept,
     )
+
+
+def _there(asked: Asked, position: int | None) -> str | None:
+    """The address of this page at a later position; at the head it is the present."""
+    if position is None:
+        return None
+    return asked.here(at=None if position >= asked.head else position)
 
 
 def bare(root: str, session: Session | None) -> Layout:

@@ -1,12 +1,20 @@
 """The positions at which a memory stood still: after each command.
 
-Responsible for the stop before and after a position, for the time bar. Leaves reading to
-``memory``. Invariant: a stop is a position that ``memory.at`` gives back unchanged.
+Responsible for the stops around a position and across the whole ledger, for the time bar. Leaves
+reading to ``memory``. Invariant: a stop is a position that ``memory.at`` gives back unchanged.
 """
 
 from __future__ import annotations
 
+import re
+from datetime import date, datetime, timedelta, timezone
+from typing import Final
+
+from recollect.errors import InvalidInput
 from recollect.memory import Memory
+from recollect.model.instants import instant
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def before(memory: Memory, position: int) -> int | None:
@@ -31,3 +39,31 @@ def after(memory: Memory, position: int, head: int) -> int | None:
         reached = memory.at(middle).position
         low, high = (middle, high) if reached <= position else (low, reached)
     return high
+
+
+def across(memory: Memory, head: int, width: int) -> list[int]:
+    """Stops from the beginning to the head: all of them, or one for each pixel."""
+    last = max(1, width - 1)
+    asked = range(head + 1) if head < width else (head * pixel // last for pixel in range(width))
+    return list(dict.fromkeys(memory.at(position).position for position in asked))
+
+
+def a_day(memory: Memory, at: str | None, days: int) -> int | None:
+    """The stop a day before or after an instant; None without one."""
+    if at is None:
+        return None
+    return memory.at(instant(datetime.fromisoformat(at) + timedelta(days=days))).position
+
+
+def position_of(memory: Memory, given: str, tz_minutes: int) -> int:
+    """The position that an address names: its number, a day (at its end) or an instant."""
+    if given.isascii() and given.isdigit() and len(given) <= 16:
+        return memory.at(int(given)).position
+    if _DAY.fullmatch(given):
+        try:
+            day = date.fromisoformat(given) + timedelta(days=1)
+        except (ValueError, OverflowError) as error:
+            raise InvalidInput(f"{given} is not a day", hint="write it as 2026-11-12") from error
+        zone = timezone(timedelta(minutes=tz_minutes))
+        return memory.at(instant(datetime(day.year, day.month, day.day, tzinfo=zone))).position
+    return memory.at(given).position

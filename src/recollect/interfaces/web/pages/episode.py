@@ -1,7 +1,7 @@
 """Something that was said, with what was said around it.
 
-Responsible for one episode in its conversation. Leaves what rests on it to ``record``. Invariant:
-the words are shown as they were stored.
+Responsible for one episode in its conversation. Leaves the whole of it to ``talk``. Invariant: the
+words are shown as they were stored.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Final
 import msgspec
 
 from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.pages.records import quoted
+from recollect.interfaces.web.pages.talk import Turn, resting, turn_of
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
 from recollect.model.values import INCLUDES, Episode, Record
@@ -22,7 +24,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
     episode: Episode
-    talk: tuple[Episode, ...]  # in the order it was said, this one among them
+    talk: tuple[Turn, ...]  # in the order it was said, this one among them
 
 
 def page(asked: Asked, memory: Memory) -> View:
@@ -30,9 +32,11 @@ def page(asked: Asked, memory: Memory) -> View:
     found = memory.get(asked.names["id"], include=INCLUDES)
     if isinstance(found, Record):
         return View(title=found.id, main=None, answer=found, to=asked.url("r", found.id))
+    talk = _talk(memory, found)
+    rests = resting(memory, talk)
     return View(
         title=found.id,
-        main=Main(episode=found, talk=_talk(memory, found)),
+        main=Main(episode=found, talk=tuple(turn_of(each, rests) for each in talk)),
         answer=found,
         calls=(
             asked.call(
@@ -47,8 +51,7 @@ def _talk(memory: Memory, found: Episode) -> tuple[Episode, ...]:
     session = found.scope.session
     if session is None:
         return (found,)
-    quoted = session.replace("'", "''")
-    in_it = f"session = '{quoted}'"
+    in_it = f"session = {quoted(session)}"
     later = memory.episodes(
         filter=f"{in_it} and said_at >= '{found.said_at}'", include=INCLUDES, limit=500
     )

@@ -23,10 +23,12 @@ KEYS: Final = (
     ("g r", "go to what waits for you"),
     ("g l", "go to the ledger"),
     ("a r l", "in a review: approve, reject, later"),
+    ("g c", "go to the context"),
     ("j k", "the next row, the one before"),
     ("Enter", "open the row"),
     ("o", "open it in a new tab"),
     ("[ ]", "one step back in time, one forward"),
+    ("{ }", "one day back, one forward"),
     ("n", "back to now"),
     ("?", "this page"),
 )

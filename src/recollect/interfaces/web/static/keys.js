@@ -58,6 +58,8 @@ const acts = {
   o: () => opened(true),
   "[": () => follow("["),
   "]": () => follow("]"),
+  "{": () => follow("{"),
+  "}": () => follow("}"),
   n: () => follow("n"),
   "?": () => document.querySelector('a[aria-label="Help"]')?.click(),
 };

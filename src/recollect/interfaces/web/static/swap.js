@@ -42,7 +42,7 @@ function entered(found, address, name, push) {
 }
 
 // What stands between the header and the page: that it is the past, or read-only.
-function renew(found, selector) {
+export function renew(found, selector) {
   const next = found.querySelector(`body > ${selector}`);
   const here = document.querySelector(`body > ${selector}`);
   if (here && !next) here.remove();

@@ -1,0 +1,105 @@
+"""Frames: the ways of looking for a context, their weights, guarantees and words.
+
+Responsible for the list and for one frame, with a question tried on it. Leaves scoring and packing
+to the memory. Invariant: a frame's template is shown as text and never rendered here.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.errors import LimitExceeded
+from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.draw.shares import SIGNALS as WORDS
+from recollect.interfaces.web.draw.shares import look
+from recollect.interfaces.web.pages import context
+from recollect.interfaces.web.view import View
+from recollect.memory import Memory
+from recollect.model.frames import SIGNALS, Frame
+
+
+class Weight(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one signal counts."""
+
+    name: str
+    meaning: str
+    value: float
+    x: float  # where it begins on a bar of 0 to 1000
+    colour: int
+    pattern: int
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """One frame with its bars."""
+
+    frame: Frame
+    weights: tuple[Weight, ...]
+    since: str | None = None  # when it was set; None if it is built in
+
+
+class Main(msgspec.Struct, frozen=True, kw_only=True):
+    """What the list shows."""
+
+    frames: tuple[Shown, ...]
+
+
+class One(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page of one frame shows."""
+
+    shown: Shown
+    q: str
+    side: context.Side | None
+    problem: str | None
+
+
+def page(asked: Asked, memory: Memory) -> View:
+    """Reads every frame."""
+    found = memory.frames.list()
+    return View(
+        title="Frames",
+        main=Main(frames=tuple(_shown(each) for each in found)),
+        answer=found,
+        calls=(asked.call(asked.python("frames.list"), asked.cli("frame", "list")),),
+    )
+
+
+def one(asked: Asked, memory: Memory) -> View:
+    """Reads one frame, and tries a question on it."""
+    frame = memory.frames.get(asked.names["name"])
+    q = asked.text("q")
+    side, problem = _tried(memory, frame, q) if q else (None, None)
+    calls = [asked.call(asked.python("frames.get", frame.name),
+                        asked.cli("frame", "show", frame.name))]  # fmt: skip
+    if q:
+        calls.append(
+            asked.call(
+                asked.python("context", q, frame=frame.name, receipt=False),
+                asked.cli("context", q, "--frame", frame.name, "--no-receipt"),
+            )
+        )
+    since = None if frame.is_built_in else memory.frames.since(frame.name)
+    return View(
+        title=f"Frame {frame.name}",
+        main=One(shown=_shown(frame, since), q=q, side=side, problem=problem),
+        answer={"frame": frame, "context": side.context if side else None},
+        calls=tuple(calls),
+    )
+
+
+def _tried(memory: Memory, frame: Frame, q: str) -> tuple[context.Side | None, str | None]:
+    try:
+        return context.read(memory, q, None, [frame])[0], None
+    except LimitExceeded as error:
+        return None, f"{error.message[:1].upper()}{error.message[1:]}."
+
+
+def _shown(frame: Frame, since: str | None = None) -> Shown:
+    weights, x = [], 0.0
+    for name, value in zip(SIGNALS, frame.weights.each, strict=True):
+        colour, pattern = look(name)
+        weights.append(
+            Weight(name=name, meaning=WORDS[name][1], value=value, x=round(x, 2), colour=colour,
+                   pattern=pattern)
+        )  # fmt: skip
+        x += value * 1000
+    return Shown(frame=frame, weights=tuple(weights), since=since)
