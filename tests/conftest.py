@@ -31,8 +31,8 @@ settings.load_profile("default")
 _TESTS = Path(__file__).parent
 _LONG = ("suites", "postgres")  # folders whose tests take long
 
-# Tracing doubles the time of a test. The others cover every branch that must be covered.
-_UNTRACED = tuple(_TESTS / part for part in (*_LONG, *"benchmarks docs tidy".split()))
+# Tracing doubles the time of a test. These cover every branch that must be covered.
+_TRACED = tuple(_TESTS / part for part in "model ledger index lifecycle recall memory".split())
 _GATED = tuple(
     f"recollect.{part}" for part in ("model", "ledger", "index.fold", "lifecycle", "recall")
 )
@@ -78,7 +78,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     plugin = item.config.pluginmanager.getplugin("_cov")
     cover = plugin.cov_controller if plugin is not None else None
     if cover is not None:
-        wanted = not _is_slow(item) and not any(path in item.path.parents for path in _UNTRACED)
+        wanted = not _is_slow(item) and any(path in item.path.parents for path in _TRACED)
         if wanted and not cover.started:
             _forget_what_was_computed()
             cover.resume()

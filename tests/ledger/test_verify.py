@@ -7,7 +7,7 @@ from recollect.ledger.codec import encode_body
 from recollect.ledger.erasure import lines_of, without_bodies
 from recollect.ledger.line import parse
 from recollect.ledger.scan import recover
-from recollect.ledger.verify import in_turn, line_by_line, unordered, verify
+from recollect.ledger.verify import as_misfolded, in_turn, line_by_line, unordered, verify
 from recollect.model.events import EventsErased, Head, LedgerSealed
 from tests.ledger.golden import ERASED, LINES
 from tests.ledger.test_scan import WHOLE
@@ -146,3 +146,12 @@ def test_the_hashes_of_all_events_are_handed_on_in_order() -> None:
             told: list[bytes] = []
             assert verify([data], hashes=told.append, walk=walk).ok
             assert b"".join(told).hex() == "".join(expected)
+
+
+def test_an_index_that_differs_is_told_at_the_last_event() -> None:
+    check = verify([WHOLE])
+    told = as_misfolded(check, "the index differs")
+    assert check.ok
+    assert not told.ok
+    assert (told.broken_at, told.problem) == (check.events, "the index differs")
+    assert (told.events, told.head) == (check.events, check.head)

@@ -102,6 +102,19 @@ def test_text_must_say_something_storable(value: str) -> None:
         validate.text(value)
 
 
+def test_what_is_not_text_is_refused_by_its_type() -> None:
+    class Word(str):
+        __slots__ = ()
+
+        def __str__(self) -> str:
+            return "another"
+
+    assert validate.plain(Word("said"), "the text") == "said"
+    assert type(validate.plain(Word("said"), "the text")) is str
+    with pytest.raises(InvalidInput, match="the text must be text, not int"):
+        validate.plain(7, "the text")  # type: ignore[arg-type]
+
+
 def test_text_is_kept_as_given() -> None:
     assert validate.text(" Zoe\u0308\u2028\u0085 ") == " Zoe\u0308\u2028\u0085 "
     with pytest.raises(LimitExceeded):

@@ -1,0 +1,31 @@
+"""A patch merges objects, removes what is null and leaves the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.errors import LimitExceeded
+from recollect.lifecycle.patches import patched
+from recollect.model.validate import Json
+
+
+@pytest.mark.parametrize(
+    ("patch", "found"),
+    [
+        ({}, {"a": 1, "b": {"c": 2, "d": 3}}),
+        ({"a": 9, "e": [1]}, {"a": 9, "b": {"c": 2, "d": 3}, "e": [1]}),
+        ({"a": None, "none": None}, {"b": {"c": 2, "d": 3}}),
+        ({"b": {"c": None, "f": 4}}, {"a": 1, "b": {"d": 3, "f": 4}}),
+        ({"a": {"g": 5}}, {"a": {"g": 5}, "b": {"c": 2, "d": 3}}),
+        ({"h": {"i": {"j": None}}}, {"a": 1, "b": {"c": 2, "d": 3}, "h": {"i": {}}}),
+    ],
+)
+def test_a_patch_is_merged(patch: dict[str, Json], found: dict[str, Json]) -> None:
+    old: dict[str, Json] = {"a": 1, "b": {"c": 2, "d": 3}}
+    assert patched(old, patch) == found
+    assert old == {"a": 1, "b": {"c": 2, "d": 3}}
+
+
+def test_what_comes_out_has_the_limit_of_data() -> None:
+    with pytest.raises(LimitExceeded):
+        patched({"one": "x" * 200_000}, {"two": "x" * 200_000})
