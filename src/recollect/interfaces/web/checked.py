@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from recollect.errors import Unsupported
+from recollect.errors import RecollectError, Unsupported
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.values import Verification
@@ -36,7 +36,7 @@ class Checked:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._checks: OrderedDict[_Name, Check] = OrderedDict()
-        self._erased: OrderedDict[tuple[_Name, int], tuple[tuple[str, ...], Check]] = OrderedDict()
+        self._erased: OrderedDict[str, tuple[tuple[str, ...], Check]] = OrderedDict()
 
     def run(self, memory: Memory, now: str, *, deep: bool = False) -> Check:
         """Checks a ledger now."""
@@ -47,22 +47,23 @@ class Checked:
         return check
 
     def last(self, memory: Memory) -> Check | None:
-        """The last check, if there was one."""
-        return self._checks.get(_name(memory))
+        """The last check of this very ledger, if there was one."""
+        found = self._checks.get(_name(memory))
+        return found if found is not None and _is_of(memory, found.found) else None
 
-    def erased(self, memory: Memory, seq: int, places: tuple[str, ...], check: Check) -> None:
-        """Keeps where an erasure removed something, and the check that followed it."""
-        self._erased[_name(memory), seq] = (places, check)
+    def erased(self, hash: str, places: tuple[str, ...], check: Check) -> None:
+        """Keeps where an erasure, by its hash, removed something, and the check that followed."""
+        self._erased[hash] = (places, check)
         _bound(self._erased)
 
-    def places(self, memory: Memory, seq: int) -> tuple[str, ...] | None:
+    def places(self, hash: str) -> tuple[str, ...] | None:
         """Where an erasure of this process removed something."""
-        found = self._erased.get((_name(memory), seq))
+        found = self._erased.get(hash)
         return None if found is None else found[0]
 
-    def after(self, memory: Memory, seq: int) -> Check | None:
+    def after(self, hash: str) -> Check | None:
         """The check that followed an erasure of this process."""
-        found = self._erased.get((_name(memory), seq))
+        found = self._erased.get(hash)
         return None if found is None else found[1]
 
 
@@ -72,6 +73,16 @@ def _name(memory: Memory) -> _Name:
     except Unsupported:  # a memory of a service
         user = ""
     return memory.where, memory.name, user
+
+
+def _is_of(memory: Memory, found: Verification) -> bool:
+    """False if the ledger is another one by now: it was dropped, replaced or cut."""
+    if found.status == "broken" or not found.events:
+        return True
+    try:
+        return memory.event(found.events).hash == found.head
+    except RecollectError:
+        return False
 
 
 def _bound(kept: OrderedDict[Any, Any]) -> None:

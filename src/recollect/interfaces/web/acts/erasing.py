@@ -47,8 +47,9 @@ def erase(form: Form, memory: Memory) -> Done | Shown:
         )
     except Changed:
         return _refused(form, memory, _CHANGED, reason, status=409)
-    if CHECKED.places(memory, done.seq) is None:  # else the form was sent twice
-        CHECKED.erased(memory, done.seq, done.places, CHECKED.run(memory, form.asked.now))
+    hash = memory.event(done.seq).hash
+    if CHECKED.places(hash) is None:  # else the form was sent twice
+        CHECKED.erased(hash, done.places, CHECKED.run(memory, form.asked.now))
     return Done(to=form.url("erasures", done.seq), said="Erased for good.")
 
 

@@ -88,6 +88,7 @@ def planned(
     reason: str = "",
 ) -> Main:  # fmt: skip
     """The dry run, and why a form about it was refused."""
+    memory.flush()  # receipts that wait would move the position
     position = memory.position  # read first: what is written after it is noticed
     found = memory.get(id, include=INCLUDES)
     plan = memory.erase(found.id, dry_run=True, sources=sources)

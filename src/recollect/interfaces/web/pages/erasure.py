@@ -71,7 +71,7 @@ def page(asked: Asked, memory: Memory) -> View:
             hint="the timeline shows erasures under `show`",
         )
     is_asked = asked.text("verify") == "now"
-    check = CHECKED.run(memory, asked.now) if is_asked else CHECKED.after(memory, event.seq)
+    check = CHECKED.run(memory, asked.now) if is_asked else CHECKED.after(event.hash)
     keys = signatures(memory)
     made = _certificate(memory, event, check, keys.covering(event.seq))
     main = Main(
@@ -98,7 +98,7 @@ def _certificate(
     reason = body.get("reason")
     looked = events[:_LOOKED_MAX_COUNT]
     gone = sum(memory.event(each).body is None for each in looked)
-    places = CHECKED.places(memory, event.seq)
+    places = CHECKED.places(event.hash)
     return Certificate(
         space=memory.name,
         seq=event.seq,

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from recollect.errors import IntegrityError
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.checked import CHECKED, Check
 from recollect.interfaces.web.draw.rows import Row, rows
@@ -18,7 +19,7 @@ from recollect.interfaces.web.rights import needs_person
 from recollect.interfaces.web.signed import Signatures, signatures
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
-from recollect.model.values import Change, EventView
+from recollect.model.values import Change
 
 _SEALS_MAX_COUNT: Final = 1_000
 _LAST_COUNT: Final = 12
@@ -37,7 +38,8 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 class Main(msgspec.Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
-    head: EventView | None
+    end: Change | None  # the last event
+    head: str | None  # its hash; None if its line cannot be read any more
     segments: tuple[Segment, ...]
     last: tuple[Row, ...]
     check: Check | None
@@ -56,10 +58,11 @@ def page(asked: Asked, memory: Memory) -> View:
     is_new = how in ("now", "deep") and not asked.is_past
     check = CHECKED.run(memory, asked.now, deep=how == "deep") if is_new else CHECKED.last(memory)
     last = list(reversed(memory.events(before=asked.position + 1, limit=_LAST_COUNT)))
-    head = memory.event(last[0].seq) if last else None
+    head = _head(memory, last[0].seq) if last else None
     keys = signatures(memory)
     signed = keys.checkpoints[0].size if keys.checkpoints else 0
     main = Main(
+        end=last[0] if last else None,
         head=head,
         segments=segments(memory.events(kinds=("ledger.sealed",), limit=_SEALS_MAX_COUNT),
                           asked.position),
@@ -85,6 +88,13 @@ def page(asked: Asked, memory: Memory) -> View:
             asked.call(asked.python("status"), asked.cli("status", past=False)),
         ),
     )
+
+
+def _head(memory: Memory, seq: int) -> str | None:
+    try:
+        return memory.event(seq).hash
+    except IntegrityError:
+        return None  # the check says what is wrong
 
 
 def segments(seals: list[Change], position: int) -> tuple[Segment, ...]:
