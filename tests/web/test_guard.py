@@ -165,3 +165,50 @@ def test_paths_that_are_not_in_their_one_form_are_not_found(visitor: Visitor) ->
     paths = "/demo/r/%61 /demo/../demo/ /demo/r/~ /%64emo/ /demo// /-/../app.py /-/app.css/x /-/"
     for path in [*paths.split(), "/nothing/"]:
         assert visitor.get(path).status == 404, path
+
+
+@pytest.mark.slow
+@pytest.mark.bounded
+def test_two_thousand_forged_requests_reach_nothing(
+    inspector: Served, visitor: Visitor, memory: Memory
+) -> None:
+    """Every mix of a wrong host, site, origin and cookie, on reads, acts, settings and keys."""
+    id = memory.keyed("home.plants").id
+    used = inspector.sessions.launch()
+    assert inspector.ask("GET", f"/open?key={used}").status == 303
+    right = f"127.0.0.1:{inspector.port}"
+    hosts = [right, "localhost", f"evil.example:{inspector.port}", "127.0.0.1:1"]
+    sites = [None, "same-origin", "same-site", "cross-site", "none", "x"]
+    origins = [None, f"http://{right}", "http://evil.example", "null", "http://127.0.0.1:1"]
+    cookies = [visitor.cookie, "", "recollect-ui=" + "1" * 48]
+    asked = [
+        ("GET", f"{inspector.root}/demo/"),
+        ("GET", f"{inspector.root}/demo/r/{id}"),
+        ("POST", f"{inspector.root}/demo/r/{id}/forget"),
+        ("POST", f"{inspector.root}/demo/r/{id}/revise"),
+        ("POST", f"{inspector.root}/-/theme"),
+        ("GET", f"/open?key={used}"),
+    ]
+    body = f"command=abc&expect={memory.get(id).seq}&text=owned&theme=dark"
+    position, count, let_in = memory.position, 0, 0
+    for host, site, origin, cookie, (method, path) in itertools.product(
+        hosts, sites, origins, cookies, asked
+    ):
+        headers = {"Host": host, "Content-Type": "application/x-www-form-urlencoded"}
+        headers |= {"Sec-Fetch-Site": site} if site else {}
+        headers |= {"Origin": origin} if origin else {}
+        headers |= {"Cookie": cookie} if cookie else {}
+        is_read = method == "GET" and site in (None, "same-origin", "none")
+        is_act = site == "same-origin" or (site is None and origin == f"http://{right}")
+        is_ours = origin in (None, f"http://{right}") or (origin, site) == ("null", "same-origin")
+        if host == right and is_ours and cookie == visitor.cookie and (is_read or is_act):
+            let_in += 1  # the control is what a browser of ours sends
+            continue
+        answer = inspector.ask(method, path, headers, body if method == "POST" else None)
+        assert answer.status in (401, 403, 421), (headers, method, path)
+        assert TEXT not in answer.text
+        assert "set-cookie" not in answer.headers
+        count += 1
+    assert memory.position == position
+    assert count >= 2_000
+    assert let_in > 0

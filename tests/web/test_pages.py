@@ -12,7 +12,6 @@ import pytest
 from recollect import Memory, Store
 from recollect.interfaces.web import table
 from recollect.interfaces.web.memories import UNKNOWN, Own
-from recollect.interfaces.web.session import Session
 from recollect.model.values import INCLUDES
 from tests.web.addresses import addresses
 from tests.web.visiting import Page, Visitor, served
@@ -290,7 +289,7 @@ def test_a_memory_from_elsewhere_is_shown_and_not_changed(store: Store, memory: 
     class Foreign(Own):
         """A store whose memory is not known."""
 
-        def cannot_write(self, session: Session, space: str) -> str | None:
+        def cannot_write(self, space: str) -> str | None:
             return UNKNOWN
 
     with served(store, Foreign(store)) as inspector:
