@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -65,6 +66,14 @@ def test_long_texts_are_compared_by_line() -> None:
     old = "one two three\n" * 3_000
     found = compared(old, old + "four\n")
     assert [(p.change, p.text) for p in found if p.change != "same"] == [("added", "four\n")]
+
+
+@pytest.mark.parametrize("word", ["a ", "a\n", "a b ", "ab\n\n", "."])
+def test_no_text_takes_long_to_compare(word: str) -> None:
+    started = process_time()
+    compared(word * 4_000, f"x{word * 3_999}y {word * 10}")
+    compared(word * 60_000, f"x{word * 50_000}")
+    assert process_time() - started < 5
 
 
 def test_bars_have_one_scale_and_add_up() -> None:

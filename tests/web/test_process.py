@@ -102,7 +102,9 @@ def test_the_terminal_is_told_the_link(tmp_path: Path) -> None:
         said = b""
         while b"Ctrl-C" not in said:
             said += started.stderr.readline()
-        assert re.search(rb"http://127\.0\.0\.1:\d+/open\?key=[0-9a-f]{48}", said)
+        link = re.search(rb"http://127\.0\.0\.1:\d+/open\?key=[0-9a-f]{48}", said)
+        assert link is not None
+        assert get(link[0].decode())[0] == 303
 
 
 def test_what_the_wheel_gains_is_small() -> None:

@@ -17,9 +17,10 @@ import uvicorn
 
 from recollect import Store
 from recollect.errors import Forbidden
-from recollect.interfaces.http.app import App, Rules
+from recollect.interfaces.http.app import App
 from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.rates import Rates
+from recollect.interfaces.http.work import Rules
 from recollect.interfaces.web.serve import mounted
 from recollect.interfaces.web.session import (
     IDLE_MAX_S,

@@ -2,7 +2,8 @@
 
 Responsible for which words were added and removed. Leaves showing them to the templates.
 Invariants: joined without what was added, the pieces give the old text, and without what was
-removed the new one; long texts are compared line by line, because the comparison is quadratic.
+removed the new one; it takes a bounded time: what both begin and end with is left out, long texts
+are compared line by line, and in the rest words that come again and again do not count.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ Change = Literal["same", "added", "removed"]
 _WORDS: Final = re.compile(r"\s+|\w+(?:[.:,]\w+)*|[^\w\s]")
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _WORDS_MAX_COUNT: Final = 5_000
-_LINES_MAX_COUNT: Final = 2_000
+_LINES_MAX_COUNT: Final = 10_000
+_PAIRS_MAX_COUNT: Final = 250_000
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -34,15 +36,27 @@ def compared(old: str, new: str) -> tuple[Piece, ...]:
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     if max(len(before), len(after)) > _WORDS_MAX_COUNT:
         before, after = _LINES.findall(old), _LINES.findall(new)
-    if max(len(before), len(after)) > _LINES_MAX_COUNT * 5:
+    if max(len(before), len(after)) > _LINES_MAX_COUNT:
         return _pieces([("removed", old), ("added", new)])
-    found: list[tuple[Change, str]] = []
-    for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    same = _alike(before, after)
+    rest = min(len(before), len(after)) - same
+    alike = _alike(before[::-1][:rest], after[::-1][:rest])
+    head, tail = "".join(before[:same]), "".join(before[len(before) - alike :])
+    before, after = before[same : len(before) - alike], after[same : len(after) - alike]
+    found: list[tuple[Change, str]] = [("same", head)]
+    is_long = len(before) * len(after) > _PAIRS_MAX_COUNT
+    for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=is_long).get_opcodes():
         if kind == "equal":
             found.append(("same", "".join(before[i:j])))
         else:
             found += [("removed", "".join(before[i:j])), ("added", "".join(after[k:m]))]
-    return _pieces(_joined(found))
+    return _pieces(_joined([*found, ("same", tail)]))
+
+
+def _alike(before: list[str], after: list[str]) -> int:
+    """How many words both begin with."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((place for place, (b, a) in pairs if b != a), min(len(before), len(after)))
 
 
 def _joined(found: list[tuple[Change, str]]) -> list[tuple[Change, str]]:
