@@ -100,14 +100,19 @@ class Visitor(NamedTuple):
 
 @contextmanager
 def served(
-    store: Store, memories: Memories | None = None, *, read_only: bool = False
+    store: Store,
+    memories: Memories | None = None,
+    *,
+    read_only: bool = False,
+    guard: type[Guard] = Guard,
+    sessions: Launched | None = None,
 ) -> Iterator[Served]:
-    """The inspector of a store while it runs."""
+    """The inspector of a store while it runs; controls give it another guard or other sessions."""
     with listen(0) as listening:
         port = listening.getsockname()[1]
-        sessions = Launched()
+        sessions = sessions or Launched()
         app = App(
-            memories or Own(store, read_only=read_only), sessions, Guard([f"127.0.0.1:{port}"])
+            memories or Own(store, read_only=read_only), sessions, guard([f"127.0.0.1:{port}"])
         )
         config = uvicorn.Config(
             app,
