@@ -11,9 +11,13 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.client import Store as Remote
+from recollect.testing.branch_suite import BranchSuite
 from recollect.testing.context_suite import ContextSuite
+from recollect.testing.events_suite import EventsSuite
 from recollect.testing.memory_suite import MemorySuite
+from recollect.testing.review_suite import ReviewSuite
 from recollect.testing.trust_suite import TrustSuite
+from recollect.testing.writes_suite import WritesSuite
 from tests.http.test_process import Service, running
 
 
@@ -43,7 +47,18 @@ def behind(folder: Path) -> Iterator[Store]:
         yield store
 
 
-class TestFiles(MemorySuite, TrustSuite, ContextSuite):
+# Tests of the suites that hold for an engine alone.
+DIFFERS = {
+    "test_the_key_of_a_repeated_call_is_told": "a client makes a key for each write",
+    "test_a_key_belongs_to_an_addition": "a number beyond 63 bits is refused, not lowered",
+    "test_other_writes_are_refused_on_a_branch": "it submits to the engine's own port",
+    "test_a_branch_has_room_for_so_many_changes": "it lowers a limit of its own process",
+    "test_a_branch_is_opened_listed_and_shown": "a 404 of the service has one wording",
+    "test_settling_names_changes_of_the_branch_once": "the service refuses with its own words",
+}
+
+
+class Served:
     """``engine`` is a second process on the same folder: what only an engine can do, it does."""
 
     @pytest.fixture
@@ -55,7 +70,23 @@ class TestFiles(MemorySuite, TrustSuite, ContextSuite):
     def engine(self, memory: Memory, behind: Store) -> Memory:
         return behind.space(memory.name)
 
+
+class TestFiles(Served, MemorySuite, TrustSuite, ContextSuite):
+    """The daily calls."""
+
     @pytest.mark.slow
     def test_recall_takes_any_question(self, memory: Memory) -> None:
         """More than 1,000 questions, each a request."""
         super().test_recall_takes_any_question(memory)
+
+
+@pytest.mark.slow
+class TestFurther(Served, EventsSuite, ReviewSuite, WritesSuite, BranchSuite):
+    """Events, reviews, branches, and keys and expectations of every write."""
+
+    @pytest.fixture(autouse=True)
+    def _may_differ(self, request: pytest.FixtureRequest) -> None:
+        """Skips what cannot be the same for a client, and says why."""
+        why = DIFFERS.get(request.node.originalname)
+        if why is not None:
+            pytest.skip(why)

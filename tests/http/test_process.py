@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from recollect import Memory as Local
 from recollect.client import Memory
 from recollect.errors import RecollectError
 
+UNAVAILABLE = 6  # as for every command whose store does not answer in time
 COMMAND = (sys.executable, "-m", "recollect")
 
 
@@ -97,6 +100,36 @@ def test_streams_that_no_file_is_left_for_are_refused(folder: Path) -> None:
     few = ["sh", "-c", 'ulimit -n 600; exec "$@"', "sh", *words]
     done = subprocess.run(few, check=False, capture_output=True, text=True, timeout=120)
     assert (done.returncode != 0, "ulimit -n 1152" in done.stderr) == (True, True)
+
+
+@pytest.mark.parametrize(("grace", "code"), [("1", UNAVAILABLE), ("20", 0)])
+def test_a_request_that_outlasts_the_grace_ends_with_an_error(
+    folder: Path, grace: str, code: int
+) -> None:
+    """A write waits for the lock that this test holds: longer than a grace, or not as long."""
+    with running(folder, "--grace", grace) as service, (folder / "ledger.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def write() -> None:
+            with (
+                suppress(RecollectError),
+                Memory.open(service.url, token=service.token or "", timeout_s=15) as memory,
+            ):
+                memory.remember("It waits.")
+
+        writing = threading.Thread(target=write)
+        writing.start()
+        time.sleep(1)  # it waits for the lock
+        service.process.send_signal(signal.SIGTERM)
+        time.sleep(3)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert service.process.wait(timeout=40) == code
+        writing.join()
+        assert service.process.stderr is not None
+        said = service.process.stderr.read()
+    assert ("1 request did not end within 1 s" in said) == (code == UNAVAILABLE), said
+    with Local.open(folder, embedder="none") as memory:
+        assert "It waits." in [one.text for one in memory.list()]
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -44,6 +44,7 @@ NARROWING = [
     ("Recollect-Subject", "ann"), ("Recollect-Branch", "plan"), ("Recollect-Branch", "none"),
 ]  # fmt: skip
 PROBLEM = "application/problem+json"
+NOT_HTTP = b"Invalid HTTP request received."
 WRONG_MAX_COUNT = 50
 
 
@@ -62,6 +63,8 @@ class Found:
     statuses: Counter[int] = field(default_factory=Counter)
     reached: set[str] = field(default_factory=set)  # operations that gave a 2xx
     wrong: list[str] = field(default_factory=list)
+    refused_on_branches: int = 0
+    not_http: int = 0
 
     def note(self, what: str) -> None:
         if len(self.wrong) < WRONG_MAX_COUNT:
@@ -155,6 +158,12 @@ def _sent(case: Any, service: Service, session: Any, found: Found) -> None:
         return
     found.statuses[answer.status_code] += 1
     label = case.operation.label
+    if answer.status_code == 400 and answer.content == NOT_HTTP:
+        found.not_http += 1  # the parser below the service refused it
+        return
+    if answer.status_code == 501 and "Recollect-Branch" in (case.headers or {}):
+        found.refused_on_branches += 1  # what a branch cannot do, such as show the past
+        return
     if 200 <= answer.status_code < 300:
         found.reached.add(label)
     else:

@@ -2,7 +2,8 @@
 
 import { Memory } from "./memory.js";
 import { type CallOptions, type Options, Transport } from "./transport.js";
-import type { SpaceStatus } from "./values.js";
+import { Tokens } from "./tokens.js";
+import type { SpaceStatus, Token } from "./values.js";
 
 /** A service; create one for each process. */
 export class Recollect {
@@ -29,6 +30,16 @@ export class Recollect {
   createSpace(name: string, call: CallOptions = {}): Promise<SpaceStatus> {
     const asked = { method: "POST", path: "/v1/spaces", headers: {} } as const;
     return this.#transport.ask({ ...asked, body: { name }, isWrite: true, call });
+  }
+
+  /** What the token of this client allows. */
+  me(call: CallOptions = {}): Promise<Token> {
+    return this.#transport.ask({ method: "GET", path: "/v1/me", headers: {}, call });
+  }
+
+  /** The tokens of this service, for a token with the verb `admin`. */
+  get tokens(): Tokens {
+    return new Tokens(this.#transport);
   }
 
   /** What is shown of a service: never its token. */

@@ -5,7 +5,9 @@
  */
 
 export { Recollect } from "./client.js";
+export type { Jobs } from "./jobs.js";
 export type { Memory } from "./memory.js";
+export type { Tokens } from "./tokens.js";
 export type { CallOptions, Options } from "./transport.js";
 export type { Expect } from "./wire.js";
 export type * from "./values.js";

@@ -1,6 +1,7 @@
 /** One memory of a service. Every write has an idempotency key, so it happens once. */
 
 import { Forbidden, RecollectError, Unavailable, Unsupported } from "./errors.js";
+import { Jobs } from "./jobs.js";
 import { type Asked, type CallOptions, type Query, type Transport, pauseS, sleep } from "./transport.js";
 import type * as v from "./values.js";
 import { header, ifMatch, segment } from "./wire.js";
@@ -165,6 +166,11 @@ export class Memory {
   /** How many events this handle sees. */
   async position(options: CallOptions = {}): Promise<number> {
     return (await this.#read<Page<v.Change>>("/events", options, { limit: 1 })).position;
+  }
+
+  /** Background work in this memory. */
+  get jobs(): Jobs {
+    return new Jobs(this.#transport, this.#root, this.#narrowing.headers);
   }
 
   /** How many records, episodes and links there are, and where the ledger stands. */

@@ -45,6 +45,8 @@ export interface Asked {
   readonly headers: { readonly [name: string]: string };
   readonly body?: unknown;
   readonly isWrite?: boolean;
+  /** Not sent again, because it would happen twice. */
+  readonly isOnce?: boolean;
   readonly call: CallOptions;
 }
 
@@ -89,7 +91,8 @@ export class Transport {
         limit.end();
       }
       const waitS = pauseS(attempt, answer?.retryAfter);
-      const isLast = attempt + 1 === TRIES || performance.now() + waitS * 1_000 >= deadline;
+      const tries = asked.isOnce ? 1 : TRIES;
+      const isLast = attempt + 1 === tries || performance.now() + waitS * 1_000 >= deadline;
       if (answer !== null && (isLast || ![429, 503].includes(answer.status))) return read(answer);
       if (isLast) throw this.#silent(fault);
       await sleep(waitS, signal);

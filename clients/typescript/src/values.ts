@@ -5,7 +5,7 @@ import type { CallOptions } from "./transport.js";
 import type { Expect } from "./wire.js";
 
 type Schemas = components["schemas"];
-type Moments = "expires" | "said_at" | "valid_at" | "valid_from" | "valid_to";
+type Moments = "due" | "expires" | "said_at" | "valid_at" | "valid_from" | "valid_to";
 type Asked<Operation extends keyof operations> = NonNullable<
   operations[Operation]["parameters"]["query"]
 >;
@@ -35,6 +35,13 @@ export type Act = {
   [K in Schemas["Batch"]["acts"][number] as K["act"]]: Dated<K>;
 }[Schemas["Batch"]["acts"][number]["act"]];
 
+export type Job = Schemas["Job"];
+export type JobKind = Job["kind"];
+export type Schedule = Schemas["Schedule"];
+export type Token = Schemas["Token"];
+/** A new token: the only time that the token itself is shown. */
+export type MadeToken = Schemas["MadeToken"];
+
 /** What every write takes. */
 export interface WriteOptions extends CallOptions {
   /** The same key with the same call again gives the first answer; made by the client if absent. */
@@ -63,6 +70,11 @@ export interface TailOptions {
   readonly kinds?: readonly string[];
   readonly signal?: AbortSignal;
 }
+export type JobOptions = Omit<Dated<Schemas["Ask"]>, "kind"> & CallOptions;
+export type JobListOptions = { readonly state?: Job["state"]; readonly limit?: number } & CallOptions;
+export type ScheduleOptions = Schemas["Planned"] & CallOptions;
+export type TokenOptions = Omit<Dated<Schemas["NewToken"]>, "label"> & CallOptions;
+export type RotateOptions = Schemas["Rotate"] & CallOptions;
 /** For whom a handle acts; it only ever allows less than the token. */
 export type Narrowed = {
   readonly user?: string;

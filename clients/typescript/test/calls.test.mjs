@@ -163,3 +163,41 @@ test("a token is never shown, and not sent in the open", async () => {
     assert.ok(new Recollect({ url, token: ` ${token}\n` }));
   }
 });
+
+test("a job is asked for, followed to its end and found", async () => {
+  const working = await folder();
+  const other = await serve(working, "--work");
+  try {
+    const { jobs } = new Recollect(other).space();
+    const asked = await jobs.ask("verify", { params: { deep: true } });
+    const states = [];
+    for await (const job of jobs.follow(asked.id)) states.push(job.state);
+    assert.equal(states.at(-1), "done");
+    assert.deepEqual((await jobs.list({ state: "done" })).map((job) => job.id), [asked.id]);
+    await assert.rejects(jobs.cancel(asked.id), Conflict);
+    await assert.rejects(jobs.get(999), NotFound);
+    await assert.rejects(jobs.follow(999).next(), NotFound);
+    const later = await jobs.ask("seal", { due: new Date(Date.now() + 3_600_000) });
+    assert.equal((await jobs.cancel(later.id)).state, "cancelled");
+    const daily = await jobs.setSchedule("seal", { every_s: 86_400 });
+    assert.deepEqual(await jobs.schedules(), [daily]);
+    assert.equal(await jobs.dropSchedule("seal"), undefined);
+  } finally {
+    await other.stop();
+    await working.remove();
+  }
+});
+
+test("tokens are created, rotated and revoked", async () => {
+  const { tokens } = client;
+  const made = await tokens.create("phone", { space: "main", user: "ann" });
+  assert.match(made.token, /^rct_/);
+  const phone = new Recollect({ url: service.url, token: made.token });
+  assert.deepEqual([(await phone.me()).label, (await phone.me()).user], ["phone", "ann"]);
+  await assert.rejects(phone.tokens.list(), Forbidden);
+  const next = await tokens.rotate(made.id, { overlap_s: 60 });
+  assert.ok((await tokens.list()).some((each) => each.id === next.id && each.live));
+  await tokens.revoke(made.id);
+  assert.equal((await tokens.get(made.id)).live, false);
+  await assert.rejects(phone.me(), Forbidden);
+});

@@ -252,6 +252,8 @@ def _path(operation: Operation, left: dict[str, Any]) -> str:
             steps.append(step)
             continue
         name = left.pop(step[1:-1], None)
+        if step == "{seq}":
+            name = str(validate.position(name, "seq"))
         if not isinstance(name, str):
             raise InvalidInput(f"{step[1:-1]} must be a text, not {validate.shown(name)}")
         steps.append(wire.to_segment(_sendable(name)))

@@ -144,9 +144,12 @@ class Looking(Calls):
         The arguments are those of ``recollect.Memory.events``.
         """
         limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-        wanted = List(kinds)
         if isinstance(kinds, str):
-            raise InvalidInput("kinds is a list of words, not one word", hint=f"use [{kinds!r}]")
+            raise InvalidInput("kinds is a list of names, not one name", hint=f"use [{kinds!r}]")
+        if not isinstance(kinds, Iterable):
+            raise InvalidInput(f"kinds is a list of names, not {validate.shown(kinds)}")
+        wanted, after = List(kinds), validate.position(after, "after")
+        before = None if before is None else validate.position(before, "before")
         found: List[Change] = []
         while len(found) < limit:
             size = min(_PAGE_MAX_COUNT, limit - len(found))

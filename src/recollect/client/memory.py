@@ -144,7 +144,7 @@ class Memory(
         The argument is that of ``recollect.Memory.on``.
         """
         made = Memory(self._handle.narrowed(branch=validate.name(branch, "branch")))
-        made.status()  # refuses a branch that is closed or not there
+        position_of(made._handle)  # refuses a branch that is closed or not there
         return made
 
     def at(self, position: int | datetime | str) -> Memory:

@@ -55,10 +55,10 @@ get_frame | GET | /frames/{name} |  | past
 set_frame | PUT | /frames/{name} |  | write body
 drop_frame | DELETE | /frames/{name} | erase | write
 events | GET | /events | after before limit kinds* id | past
-event | GET | /events/{seq} |  |
+event | GET | /events/{seq} |  | past
 diff | GET | /diff | from_ to |
-list_review | GET | /review | after limit |
-get_review | GET | /review/{id} |  |
+list_review | GET | /review | after limit | past
+get_review | GET | /review/{id} |  | past
 approve | POST | /review/{id}/approve |  | write body
 reject | POST | /review/{id}/reject |  | write body
 status | GET | /status |  | past

@@ -10,6 +10,7 @@ import pytest
 from recollect.errors import Changed
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
+from recollect.testing.engine import BehindSuite
 
 
 def _texts(memory: Memory) -> list[str]:
@@ -22,7 +23,7 @@ def _merged(memory: Memory, name: str) -> list[str]:
     return _texts(memory)
 
 
-class BranchMergeSuite:
+class BranchMergeSuite(BehindSuite):
     """Texts that are said twice, records that are gone, and the trust of what waits."""
 
     @pytest.fixture
@@ -146,7 +147,9 @@ class BranchMergeSuite:
         assert _merged(memory, "plans") == ["Alice sits in Oz", "The port is 1"]
         assert {record.trust for record in memory.list()} == {"person"}
 
-    def test_erasing_a_record_erases_what_the_branch_said_before(self, memory: Memory) -> None:
+    def test_erasing_a_record_erases_what_the_branch_said_before(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         memory.branches.open("plans")
         branch = memory.on("plans")
         made = branch.remember("canary one")
@@ -154,7 +157,7 @@ class BranchMergeSuite:
         branch.revise(made.id, "canary two")
         assert _merged(memory, "plans") == ["Tea is green", "canary two"]
         memory.erase(made.id)
-        held = b"".join(handle_of(memory).space.pieces())
+        held = b"".join(handle_of(engine).space.pieces())
         assert (b"canary" in held, b"Tea is green" in held) == (False, True)
         assert memory.branches.show("plans").how == "merged"
         assert memory.verify().ok

@@ -424,7 +424,7 @@ class BranchSuite(BranchMergeSuite):
         assert conflict.ours is not None
         assert conflict.ours.text == "Ann likes water"
 
-    def test_erasing_a_branch_leaves_nothing_of_it(self, memory: Memory) -> None:
+    def test_erasing_a_branch_leaves_nothing_of_it(self, memory: Memory, engine: Memory) -> None:
         port = memory.remember("The port is 5432")
         memory.branches.open("canary-name", reason="canary-reason")
         memory.on("canary-name").revise(port.id, "canary-text")
@@ -434,26 +434,28 @@ class BranchSuite(BranchMergeSuite):
         memory.branches.erase("canary-name")
         with pytest.raises(NotFound):
             memory.branches.show("canary-name")
-        held = b"".join(handle_of(memory).space.pieces())
+        held = b"".join(handle_of(engine).space.pieces())
         assert b"canary" not in held
         assert memory.verify().ok
 
-    def test_erasing_a_record_takes_its_changes_on_branches_along(self, memory: Memory) -> None:
+    def test_erasing_a_record_takes_its_changes_on_branches_along(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         port = memory.remember("The port is 5432")
         memory.branches.open("plans")
         memory.on("plans").revise(port.id, "canary-text")
         memory.erase(port.id)
         assert memory.branches.diff("plans").changes == ()
-        assert b"canary" not in b"".join(handle_of(memory).space.pieces())
+        assert b"canary" not in b"".join(handle_of(engine).space.pieces())
 
-    def test_erasing_a_user_erases_the_users_branches(self, memory: Memory) -> None:
+    def test_erasing_a_user_erases_the_users_branches(self, memory: Memory, engine: Memory) -> None:
         ann = memory.scoped(user="ann")
         ann.branches.open("canary-name")
         ann.on("canary-name").remember("canary-text")
         gone = memory.erase(user="ann")
         assert len(gone.branches) == 1
         assert memory.branches.list(closed=True) == []
-        assert b"canary" not in b"".join(handle_of(memory).space.pieces())
+        assert b"canary" not in b"".join(handle_of(engine).space.pieces())
 
     def test_a_past_position_shows_a_branch_as_it_was(self, memory: Memory) -> None:
         opened = memory.branches.open("plans")

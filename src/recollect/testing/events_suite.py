@@ -12,18 +12,19 @@ from recollect.errors import InvalidInput, NotFound, Unsupported
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
+from recollect.testing.engine import BehindSuite
 
 LONG = "Likes swing. " * 40
 
 
-def fill(memory: Memory) -> tuple[str, str]:
+def fill(memory: Memory, engine: Memory) -> tuple[str, str]:
     """An event of each kind that a caller can cause; the ids of an episode and a record."""
     ids = fill_own(memory)
     frame = {**memory.frames.get("task").to_dict(), "name": "mine"}
     memory.frames.set(frame)
     memory.frames.set({**frame, "tokens": 700})
     memory.frames.drop("mine")
-    memory.seal()
+    engine.seal()
     memory.flush()
     return ids
 
@@ -48,7 +49,7 @@ def fill_own(memory: Memory) -> tuple[str, str]:
     return said.id, record.id
 
 
-class EventsSuite:
+class EventsSuite(BehindSuite):
     """The list says what the ledger says, and to whom it may."""
 
     @pytest.fixture
@@ -56,9 +57,9 @@ class EventsSuite:
         """An empty memory; subclasses say where."""
         raise NotImplementedError
 
-    def test_every_event_is_listed_in_its_order(self, memory: Memory) -> None:
-        fill(memory)
-        lines = [line for append in scan(handle_of(memory).space.pieces()) for line in append.lines]
+    def test_every_event_is_listed_in_its_order(self, memory: Memory, engine: Memory) -> None:
+        fill(memory, engine)
+        lines = [line for append in scan(handle_of(engine).space.pieces()) for line in append.lines]
         found = memory.events()
         assert [(one.seq, one.kind, one.at, one.origin) for one in found] == [
             (line.seq, line.kind, line.at, line.origin) for line in lines
@@ -72,11 +73,11 @@ class EventsSuite:
             "record.superseded",
             "ledger.sealed",
         }
-        memory.rebuild()
+        engine.rebuild()
         assert memory.events() == found
 
-    def test_an_event_says_what_happened_to_what(self, memory: Memory) -> None:
-        said, record = fill(memory)
+    def test_an_event_says_what_happened_to_what(self, memory: Memory, engine: Memory) -> None:
+        said, record = fill(memory, engine)
         found = {one.kind: one for one in memory.events()}
         first = found["episode.observed"]
         assert (first.unit, first.id, first.what, first.text) == (
@@ -93,8 +94,8 @@ class EventsSuite:
         assert found["ledger.sealed"].unit == "ledger"
 
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
-    def test_pages_make_up_the_whole(self, memory: Memory, size: int) -> None:
-        fill(memory)
+    def test_pages_make_up_the_whole(self, memory: Memory, engine: Memory, size: int) -> None:
+        fill(memory, engine)
         memory.erase(memory.remember("Gone.").id)
         whole = memory.events()
         forward = list(page := memory.events(limit=size))
@@ -110,8 +111,8 @@ class EventsSuite:
         between = memory.events(after=3, before=6)
         assert between == whole[3:5]
 
-    def test_events_of_some_kinds_or_of_one_id(self, memory: Memory) -> None:
-        said, record = fill(memory)
+    def test_events_of_some_kinds_or_of_one_id(self, memory: Memory, engine: Memory) -> None:
+        said, record = fill(memory, engine)
         whole = memory.events()
         kinds = ["record.added", "frame.set", "ledger.sealed", "link.removed"]
         assert memory.events(kinds=kinds) == [one for one in whole if one.kind in kinds]
@@ -131,8 +132,8 @@ class EventsSuite:
         assert [one.what for one in memory.events(id="mine")] == ["set", "set", "dropped"]
         assert memory.events(id="nobody") == []
 
-    def test_what_was_erased_shows_its_place_alone(self, memory: Memory) -> None:
-        said, record = fill(memory)
+    def test_what_was_erased_shows_its_place_alone(self, memory: Memory, engine: Memory) -> None:
+        said, record = fill(memory, engine)
         before = memory.events()
         memory.erase(record)
         after = {one.seq: one for one in memory.events()}
@@ -144,11 +145,11 @@ class EventsSuite:
             assert one.at == next(old.at for old in before if old.seq == seq)
         assert "jazz" not in str(after)
         assert after[max(after)].kind == "events.erased"
-        memory.rebuild()
+        engine.rebuild()
         assert {one.seq: one for one in memory.events()} == after
 
-    def test_events_of_then(self, memory: Memory) -> None:
-        fill(memory)
+    def test_events_of_then(self, memory: Memory, engine: Memory) -> None:
+        fill(memory, engine)
         whole = memory.events()
         for position in range(1, whole[-1].seq + 1):
             then = memory.at(position)
@@ -156,8 +157,8 @@ class EventsSuite:
             assert then.events() == known
             assert then.events(before=position + 1, limit=2) == known[-2:]
 
-    def test_a_handle_for_one_user_lists_its_own(self, memory: Memory) -> None:
-        fill(memory)
+    def test_a_handle_for_one_user_lists_its_own(self, memory: Memory, engine: Memory) -> None:
+        fill(memory, engine)
         ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
         mine, theirs = fill_own(ann), fill_for(ben)
         memory.link(mine[1], theirs[1], "relates_to")  # tells ann of ben's record
@@ -174,9 +175,9 @@ class EventsSuite:
         assert ann.events(id=theirs[0]) == ann.events(id=theirs[1]) == []
         assert {one.kind for one in ann.events()} >= {"record.revised", "link.removed"}
 
-    def test_an_event_is_shown_as_the_ledger_has_it(self, memory: Memory) -> None:
-        _, record = fill(memory)
-        appends = list(scan(handle_of(memory).space.pieces()))
+    def test_an_event_is_shown_as_the_ledger_has_it(self, memory: Memory, engine: Memory) -> None:
+        _, record = fill(memory, engine)
+        appends = list(scan(handle_of(engine).space.pieces()))
         for line in (line for append in appends for line in append.lines):
             shown = memory.event(line.seq)
             header = (shown.seq, shown.first, shown.last, shown.id, shown.at)
@@ -189,8 +190,10 @@ class EventsSuite:
         revised = memory.events(id=record, kinds=["record.revised"])[0]
         assert (memory.event(revised.seq).body or {})["text"] == LONG  # not cut
 
-    def test_an_erased_event_names_the_one_that_erased_it(self, memory: Memory) -> None:
-        _, record = fill(memory)
+    def test_an_erased_event_names_the_one_that_erased_it(
+        self, memory: Memory, engine: Memory
+    ) -> None:
+        _, record = fill(memory, engine)
         gone = [one.seq for one in memory.events(id=record)]
         erased = memory.erase(record)
         for seq in gone:

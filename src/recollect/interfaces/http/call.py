@@ -17,6 +17,8 @@ from msgspec import structs
 from recollect.errors import Changed, InvalidInput, NotFound
 from recollect.interfaces.http.problems import Refused
 from recollect.memory import Memory
+from recollect.memory.handle import handle_of
+from recollect.memory.on_branch import BranchSpace
 from recollect.memory.store import Store
 from recollect.model import wire
 from recollect.model.instants import instant
@@ -100,10 +102,10 @@ def paged(
     memory = call.space
     if cursor is not None:
         position, after = _opened(cursor, digest)
-        memory = memory.at(position)
+        memory = _then(memory, position)
     else:
         position = memory.position
-        memory = memory if "at" in asked else memory.at(position)
+        memory = memory if "at" in asked else _then(memory, position)
     listed = list(list_(memory, after))
     found = _within(listed)
     more = len(found) < len(listed) or len(listed) == asked["limit"]
@@ -112,6 +114,12 @@ def paged(
         value=wire.Page(items=found, next=next_, position=position),
         headers={"Recollect-Position": str(position)},
     )
+
+
+def _then(memory: Memory, position: int) -> Memory:
+    """The memory at a position; a branch has no past, so its pages show the present."""
+    is_branch = isinstance(handle_of(memory).space, BranchSpace)
+    return memory if is_branch else memory.at(position)
 
 
 def _within(found: list[Any]) -> list[Any]:
@@ -156,7 +164,7 @@ def created(
     given = structs.replace(write, is_new=False).options()
     for _ in range(_TRIES_MAX_COUNT):
         position = call.space.position
-        is_taken = is_there(call.space.at(position))
+        is_taken = is_there(_then(call.space, position))
         try:
             return make(**given, expect=0 if is_taken else position)
         except Changed as error:

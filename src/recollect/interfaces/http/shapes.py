@@ -357,7 +357,7 @@ class Around(At, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_RECORDS)] = 120
 
 
-class Waiting(Request, frozen=True, kw_only=True):
+class Waiting(At, frozen=True, kw_only=True):
     """One page of what waits for a person."""
 
     after: Position = 0

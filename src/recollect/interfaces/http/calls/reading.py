@@ -118,7 +118,7 @@ def events(call: Call) -> Answer:
 
 def waiting(call: Call) -> list[Proposal]:
     """What waits for a person, the longest first."""
-    return call.space.review.list(**call.query.given())
+    return call.space.review.list(**call.query.given("at"))
 
 
 def proposal(call: Call) -> Proposal:
