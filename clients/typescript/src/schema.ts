@@ -5185,7 +5185,9 @@ export interface operations {
     };
     readonly event: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly at?: string;
+            };
             readonly header?: {
                 /** @description Narrow the token to one user. */
                 readonly "Recollect-User"?: string;
@@ -5278,6 +5280,7 @@ export interface operations {
     readonly list_review: {
         readonly parameters: {
             readonly query?: {
+                readonly at?: string;
                 readonly after?: number;
                 readonly limit?: number;
             };
@@ -5376,7 +5379,9 @@ export interface operations {
     };
     readonly get_review: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly at?: string;
+            };
             readonly header?: {
                 /** @description Narrow the token to one user. */
                 readonly "Recollect-User"?: string;
