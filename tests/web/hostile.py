@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 TAGS = (
     "<script>document.title='ran'</script>",
     "<img src=x onerror=\"document.title='ran'\">",
@@ -51,3 +53,8 @@ HOSTILE = tuple(
         ]
     )
 )
+
+
+def as_name(text: str) -> str:
+    """As much of a text as a key, a tag or a session may have."""
+    return "".join(char for char in text if unicodedata.category(char) != "Cc")[:60]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from recollect.interfaces.web import answering, render
 from recollect.interfaces.web.guard import HEADERS
 from recollect.model.wire import to_segment
 from tests.web.browsing import chromium
-from tests.web.hostile import HOSTILE
+from tests.web.hostile import HOSTILE, as_name
 from tests.web.visiting import Served, served
 
 
@@ -28,11 +27,6 @@ def opened(browser: Any, inspector: Served, **options: Any) -> Any:
     page = browser.new_context(**options).new_page()
     page.goto(f"http://127.0.0.1:{inspector.port}/open?key={inspector.sessions.launch()}")
     return page
-
-
-def as_name(text: str) -> str:
-    """As much of a text as a key, a tag or a session may have."""
-    return "".join(char for char in text if unicodedata.category(char) != "Cc")[:60]
 
 
 @pytest.fixture(scope="module")
