@@ -39,7 +39,7 @@ def _serve_http(*, mcp: bool, **options: Any) -> object:
     from recollect.interfaces.http.serve import serve
 
     speaks = _mcp() if mcp and options.get("mode") == "serve" else None
-    return serve(mcp=speaks, ui=_pages, **options)
+    return serve(mcp=speaks, pages=_pages, **options)
 
 
 def _show(**options: Any) -> None:

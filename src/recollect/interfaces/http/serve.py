@@ -37,12 +37,12 @@ def serve(
     store: str | None,
     mode: str = "serve",
     mcp: Speaks | None = None,
-    ui: MakesPages | None = None,
+    pages: MakesPages | None = None,
     **flags: Any,
 ) -> list[Setting] | None:
     """Serves a store until a signal ends it; assistants too, if ``mcp`` speaks with them.
 
-    ``ui`` makes the inspector, if it is asked for.
+    ``pages`` makes the inspector, if the flag ``ui`` asks for it.
 
     With another mode it shows its settings, or asks a service that runs.
     """
@@ -62,7 +62,7 @@ def serve(
         _listening(options) as listening,
     ):
         _check_is_memory(opened)
-        cut = _run(opened, listening, options, mcp, ui if options.ui else None, told)
+        cut = _run(opened, listening, options, mcp, pages if options.ui else None, told)
     if cut:
         raise Unavailable(
             f"{counted(cut, 'request')} did not end within {options.grace} s and got no answer",
