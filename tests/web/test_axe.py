@@ -39,8 +39,7 @@ def test_axe_finds_no_fault(browser: Any, inspector: Served, memory: Memory, mod
     past = [f"{each}{'&' if '?' in each else '?'}at=26" for each in ("/demo/", "/demo/timeline")]
     for path in [*paths.values(), *past, "/demo/r/nothing", "/demo/search?q=alice&id=trip.hotel"]:
         page.goto(f"{start}{inspector.root}{path}")
-        for closed in page.locator("details:not([open]) > summary").all():
-            closed.click()
+        page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
         found = axe.Axe().run(page).response["violations"]
         told = [
             (each["id"], each["nodes"][0]["html"][:200], each["nodes"][0]["failureSummary"])

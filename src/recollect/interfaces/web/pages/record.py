@@ -84,7 +84,8 @@ def page(asked: Asked, memory: Memory) -> View:
         return View(title=found.id, main=None, answer=found, to=asked.url("e", found.id))
     history, why = memory.history(found.id), memory.why(found.id)
     changes = memory.events(id=found.id, before=asked.position + 1, limit=_EVENTS_MAX_COUNT)
-    handed, receipts = _handed(memory, found.id)
+    # A handle on the present would write the receipts that wait, and looking writes nothing.
+    handed, receipts = _handed(memory.at(asked.position), found.id)
     main = Main(
         record=found,
         reason=SENTENCES.get(found.reason) if found.reason else None,

@@ -110,8 +110,9 @@ def _holder(memory: Memory, record: Record) -> Holder:
         include=("superseded", "archived"),
         limit=_CLAIMS_MAX_COUNT + 1,
     )
-    before = [each for each in claims if each.id != record.id and each.scope == record.scope]
-    history = memory.history(record.id) if record.seq else []
+    mine = record.scope.user
+    before = [each for each in claims if each.id != record.id and each.scope.user == mine]
+    history = memory.history(record.id)
     return Holder(
         record=record,
         values=tuple(before[:_CLAIMS_MAX_COUNT]),
