@@ -41,6 +41,8 @@ ASKED: dict[str, list[str]] = {
     "audit": ["from=2026-01-01&to=2026-12-31&who=person", "who=planner", "after=5"],
 }
 
+LEADS_AWAY = ("go",)  # has no page of its own
+
 
 def addresses(memory: Memory, space: str = "demo") -> list[str]:
     """Paths behind the root, at least one for each page."""
@@ -64,6 +66,8 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
     }
     found = []
     for page in PAGES:
+        if page.path in LEADS_AWAY:
+            continue
         path = named[page.path] if "{" in page.path else page.path
         if path is None:  # an empty memory has none
             continue

@@ -101,6 +101,8 @@ class App:
         """Refuses new requests and ends streams; requests in work go on."""
         self._gate.drain()
         self.feed.wake_all()
+        if self._ui is not None:
+            self._ui.drain()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the startup and the shutdown."""

@@ -21,6 +21,9 @@ class Pages(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
 
+    def drain(self) -> None:
+        """Ends its streams."""
+
     def close(self) -> None:
         """Ends what it keeps."""
 

@@ -17,11 +17,11 @@ from urllib.parse import urlencode
 from msgspec import json
 from msgspec.structs import replace
 
-from recollect.errors import Changed
+from recollect.errors import Changed, RecollectError
 from recollect.interfaces.web import layout as around
 from recollect.interfaces.web import render, stops, table
 from recollect.interfaces.web.answering import Reply, Visit, to_own
-from recollect.interfaces.web.asked import AWAY, Asked, parsed
+from recollect.interfaces.web.asked import AWAY, Asked, Place, parsed
 from recollect.interfaces.web.conflict import conflict
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
 from recollect.interfaces.web.guard import Guard, Turned
@@ -34,6 +34,7 @@ from recollect.interfaces.web.session import (
     cookie_of,
     set_cookie,
 )
+from recollect.interfaces.web.streams import Streams
 from recollect.interfaces.web.view import Flash, Login, Shown, View
 from recollect.memory import Memory
 from recollect.store.seam import REAL, Seam
@@ -53,6 +54,7 @@ _NO_SESSION: Final = Turned(
     "this browser has not been let in",
     "run `recollect ui`, which opens a page of its own; its link works once, for a minute",
 )
+_LIVE: Final = ("live",)  # behind a space
 _SETTINGS: Final = (("theme",), ("keys",))
 _LOGIN: Final = (AWAY, "login")
 _LOGOUT: Final = (AWAY, "logout")
@@ -70,6 +72,7 @@ class App:
         self._guard = guard
         self._seam = seam
         self._waiting = around.Waiting()
+        self._streams = Streams()
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="ui")
         self._files = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir())}
 
@@ -83,12 +86,16 @@ class App:
             return
         visit = Visit(scope["method"], scope["raw_path"].decode("latin-1"), scope["query_string"])
         try:
-            reply = await self._reply(visit, scope, receive)
+            reply = await self._reply(visit, scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the last place that can answer it readably
             reply = self._problem(visit, error)
+        if reply is None:  # a stream, which has answered by itself
+            return
         await reply.send(send, with_body=scope["method"] != "HEAD")
 
-    async def _reply(self, visit: Visit, scope: Scope, receive: Receive) -> Reply:
+    async def _reply(
+        self, visit: Visit, scope: Scope, receive: Receive, send: Send
+    ) -> Reply | None:
         visit.headers = self._guard.check(visit.method, scope["headers"])
         root, has_login = self._sessions.root, self._sessions.has_login
         if visit.path == "/open" and visit.method == "GET" and not has_login:
@@ -108,8 +115,32 @@ class App:
             if has_login and visit.is_safe:
                 return self._to_login(visit)
             raise _NO_SESSION
+        if segments[1:] == _LIVE and segments[0] != AWAY and visit.method == "GET":
+            await self._stream(visit, visit.session, segments[0], receive, send)
+            return None
         body = b"" if visit.is_safe else await _body(receive, FORM_MAX_BYTES)
         return await work(self._threads, self._answer, visit, visit.session, segments, body)
+
+    async def _stream(
+        self, visit: Visit, session: Session, segment: str, receive: Receive, send: Send
+    ) -> None:
+        """Says how much is new in a memory, until the browser or the session goes."""
+        space, loop = table.decoded(segment), asyncio.get_running_loop()
+        after = Asked(place=Place(root="", space=space), query=parsed(visit.query)).number(
+            "after", 0
+        )
+
+        def read() -> int | None:
+            try:
+                with self._memories.visit(session) as reach:
+                    return reach.open(space).position
+            except (NotLetIn, RecollectError):
+                return None
+
+        async def head() -> int | None:
+            return await loop.run_in_executor(self._threads, read)
+
+        await self._streams.stream(session.id, after, head, receive, send)
 
     def _to_login(self, visit: Visit) -> Reply:
         """To the page that asks for a token, and back from there."""
@@ -343,6 +374,7 @@ class App:
             is_past=asked.is_past, warning=asked.cannot_write,
             cannot_write=around.PAST if asked.is_past else asked.cannot_write,
             calls=view.calls, json=asked.here(**{"as": "json"}),
+            live=asked.url(*_LIVE, after=asked.head) if line.live and not asked.is_past else None,
         )  # fmt: skip
 
     def _act(
@@ -384,6 +416,10 @@ class App:
         await receive()
         self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    def drain(self) -> None:
+        """Ends streams, so that the process can end."""
+        self._streams.end()
 
     def close(self) -> None:
         """Ends its threads and what it keeps for sessions."""

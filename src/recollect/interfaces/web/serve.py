@@ -69,7 +69,7 @@ def _run(
         tell({"url": url, "where": where, "port": port})
     if opens:
         threading.Timer(_OPEN_AFTER_S, webbrowser.open, (url,)).start()
-    serving.serve(app, listening)
+    serving.serve(app, listening, drain=app.drain)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from recollect.interfaces.web.pages import (
     erasure,
     event,
     frames,
+    go,
     graph,
     help,
     jobs,
@@ -61,6 +62,7 @@ class Page(NamedTuple):
     calls: tuple[str, ...]  # of ``Memory``
     nav: bool = False
     key: str = ""  # the letter behind g that goes there
+    live: bool = False  # it says how much is new while it is open
 
 
 class Act(NamedTuple):
@@ -92,9 +94,9 @@ class StoreAct(NamedTuple):
 PAGES: Final = (
     Page("", "Today", today.page, "today.html",
          "What changed today, what waits for you, and a year of days.",
-         ("events", "status", "review.list"), nav=True, key="d"),
+         ("events", "status", "review.list"), nav=True, key="d", live=True),
     Page("timeline", "Timeline", timeline.page, "timeline.html",
-         "Everything that happened, newest first.", ("events",), nav=True, key="t"),
+         "Everything that happened, newest first.", ("events",), nav=True, key="t", live=True),
     Page("search", "Search", search.page, "search.html",
          "What a question finds, what each signal adds, and why something is missing.",
          ("recall", "why_not"), key="s"),
@@ -146,6 +148,8 @@ PAGES: Final = (
          "What erasing would remove, what would stay and why.", ("erase",)),
     Page("erasures/{seq}", "Certificate", erasure.page, "erasure.html",
          "What was erased, when, by whom and from where.", ("event", "verify")),
+    Page("go", "Go", go.page, "search.html",
+         "Where a word leads: a page, a key, an id or a text.", ("get", "recall")),
     Page("help", "Help", help.page, "help.html", "Keys, words, signs and colours.", (), key="h"),
 )  # fmt: skip
 
