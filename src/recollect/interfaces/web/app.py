@@ -374,7 +374,9 @@ class App:
             is_past=asked.is_past, warning=asked.cannot_write,
             cannot_write=around.PAST if asked.is_past else asked.cannot_write,
             calls=view.calls, json=asked.here(**{"as": "json"}),
-            live=asked.url(*_LIVE, after=asked.head) if line.live and not asked.is_past else None,
+            live=asked.url(*_LIVE, after=asked.head)
+            if line is not None and line.live and not asked.is_past
+            else None,
         )  # fmt: skip
 
     def _act(
