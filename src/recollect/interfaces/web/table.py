@@ -148,7 +148,7 @@ PAGES: Final = (
          "What erasing would remove, what would stay and why.", ("erase",)),
     Page("erasures/{seq}", "Certificate", erasure.page, "erasure.html",
          "What was erased, when, by whom and from where.", ("event", "verify")),
-    Page("go", "Go", go.page, "search.html",
+    Page("go", "Go", lambda asked, memory: go.page(asked, memory, names()), "search.html",
          "Where a word leads: a page, a key, an id or a text.", ("get", "recall")),
     Page("help", "Help", help.page, "help.html", "Keys, words, signs and colours.", (), key="h"),
 )  # fmt: skip
@@ -186,6 +186,11 @@ STORE_ACTS: Final = (
 )
 
 Line = TypeVar("Line", Page, Act, StorePage, StoreAct)
+
+
+def names() -> dict[str, str]:
+    """The names of pages by their paths."""
+    return {each.path: each.name for each in PAGES}
 
 
 def find(lines: tuple[Line, ...], segments: tuple[str, ...]) -> tuple[Line, dict[str, str]]:

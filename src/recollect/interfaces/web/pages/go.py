@@ -6,6 +6,7 @@ Invariant: an exact id or key wins over a page, and a page over a text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -29,10 +30,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     href: str
 
 
-def page(asked: Asked, memory: Memory) -> View:
-    """The places for a word; a plain visit goes to the first of them."""
+def page(asked: Asked, memory: Memory, pages: Mapping[str, str]) -> View:
+    """The places for a word; a plain visit goes to the first of them.
+
+    ``pages`` are the names of pages by their paths.
+    """
     word = asked.text("q")
-    found = (*_named(asked, memory, word), *_pages(asked, word))
+    found = (*_named(asked, memory, word), *_pages(asked, pages, word))
     if asked.text("as") == "json" and len(word) >= _SHORTEST:
         found = (*found, *_texts(asked, memory, word))
     to = found[0].href if found else asked.url("search", q=word)
@@ -64,14 +68,10 @@ def _place(asked: Asked, id: str, text: str, *, is_record: bool) -> Place:
     )
 
 
-def _pages(asked: Asked, word: str) -> tuple[Place, ...]:
-    from recollect.interfaces.web.table import PAGES  # it lists this page too
-
+def _pages(asked: Asked, pages: Mapping[str, str], word: str) -> tuple[Place, ...]:
     wanted = word.lower()
     return tuple(
-        Place(
-            name=each.name, what="page", href=asked.url(*each.path.split("/") if each.path else [])
-        )
-        for each in PAGES
-        if wanted and "{" not in each.path and each.name.lower().startswith(wanted)
+        Place(name=name, what="page", href=asked.url(*path.split("/") if path else []))
+        for path, name in pages.items()
+        if wanted and "{" not in path and name.lower().startswith(wanted)
     )
