@@ -24,16 +24,6 @@ from recollect.client.calls.writing import Writing
 from recollect.client.changing import Changing
 from recollect.client.kinds import Progress
 from recollect.client.looking import Looking, position_of
-from recollect.client.parts import (
-    Branches,
-    Documents,
-    Frames,
-    Pages,
-    Receipts,
-    Review,
-    Rules,
-    Sessions,
-)
 from recollect.client.transport import Transport
 from recollect.errors import Forbidden, InvalidInput, Unsupported
 from recollect.model import validate
@@ -42,6 +32,19 @@ from recollect.model.instants import instant
 from recollect.model.rules import at_least
 from recollect.model.values import Carried, Change, Scope
 from recollect.model.wire import Page
+
+TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
+if TYPE_CHECKING:  # parts are loaded when they are first used
+    from recollect.client.parts import (
+        Branches,
+        Documents,
+        Frames,
+        Pages,
+        Receipts,
+        Review,
+        Rules,
+        Sessions,
+    )
 
 
 class Memory(
@@ -171,41 +174,57 @@ class Memory(
     @property
     def frames(self) -> Frames:
         """The frames of this memory: built in, and set by its users."""
+        from recollect.client.parts import Frames
+
         return Frames(self._handle)
 
     @property
     def documents(self) -> Documents:
         """The documents of this memory: rules, settings and policies."""
+        from recollect.client.parts import Documents
+
         return Documents(self._handle)
 
     @property
     def rules(self) -> Rules:
         """The rules of this memory: which episodes become records; ``consolidate`` runs one."""
+        from recollect.client.parts import Rules
+
         return Rules(self._handle)
 
     @property
     def sessions(self) -> Sessions:
         """The sessions of this memory: named by what was written in them, or opened."""
+        from recollect.client.parts import Sessions
+
         return Sessions(self._handle)
 
     @property
     def review(self) -> Review:
         """What waits for a person: proposals and held records."""
+        from recollect.client.parts import Review
+
         return Review(self._handle)
 
     @property
     def branches(self) -> Branches:
         """Named lines of proposals: what would be changed, until a person merges it."""
+        from recollect.client.parts import Branches
+
         return Branches(self._handle)
 
     @property
     def pages(self) -> Pages:
         """The memory as Markdown, one page for each entity."""
+        from recollect.client.parts import Pages
+
         return Pages(self._handle)
 
     @property
     def receipts(self) -> Receipts:
         """What contexts handed out."""
+        from recollect.client.parts import Receipts
+
         return Receipts(self._handle)
 
     # --- about the handle ---------------------------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import secrets
 import ssl
 import threading
 import time
@@ -185,7 +184,7 @@ class Transport:
         self._check_usable()
         sent = {"Authorization": f"Bearer {self._token}", **_checked_headers(headers or {})}
         if is_write:
-            sent.setdefault("Idempotency-Key", secrets.token_urlsafe(18))
+            sent.setdefault("Idempotency-Key", _new_key())
         target = self._prefix + path + (f"?{_encoded(query)}" if query else "")
         deadline = time.monotonic() + self._timeout_s
         fault: Exception | None = None
@@ -359,6 +358,13 @@ def _body(answer: HTTPResponse, connection: HTTPConnection, deadline: float) -> 
         raise IncompleteRead(bytes(found), answer.length)
     answer.close()  # read1 leaves it open, and the connection would refuse the next request
     return bytes(found)
+
+
+def _new_key() -> str:
+    """A key that no other write has."""
+    import secrets  # loads OpenSSL's hashes, which a program that only reads does not need
+
+    return secrets.token_urlsafe(18)
 
 
 def _is_token(text: str) -> bool:
