@@ -106,7 +106,7 @@ def _origin(place: Place, rng: random.Random) -> str:
         [
             "http://evil.example", "https://127.0.0.1", f"https://127.0.0.1:{port}",
             f"http://127.0.0.1:{port + 1}", f"http://localhost:{port}", "null",
-            f"http://127.0.0.1:{port}.evil.example", f"http://evil@127.0.0.1:{port}", "file://",
+            f"http://127.0.0.1:{port}.evil.example", f"http://evil@127.0.0.1:{port}", "file:",
         ]
     )  # fmt: skip
 

@@ -146,9 +146,9 @@ class Memory(
 
         The argument is that of ``recollect.Memory.on``.
         """
-        made = Memory(self._handle.narrowed(branch=validate.name(branch, "branch")))
-        position_of(made._handle)  # refuses a branch that is closed or not there
-        return made
+        handle = self._handle.narrowed(branch=validate.name(branch, "branch"))
+        position_of(handle)  # refuses a branch that is closed or not there
+        return Memory(handle)
 
     def at(self, position: int | datetime | str) -> Memory:
         """The memory as it was; a handle that only reads.
