@@ -56,7 +56,7 @@ endef
 test: ## The default tests, with branch coverage of the gated parts at 100 %
 	$(call covered)
 
-# The tests sync some hundred thousand times.
+# The tests sync at every write.
 ifneq ($(MEMORY_DISK),)
 ci: export TMPDIR := $(MEMORY_DISK)
 endif

@@ -17,7 +17,7 @@ from typing import Any, Final
 Server = Any  # the package has no public type for it
 
 MEMORY_DISK: Final = Path("/dev/shm")
-ROOM_BYTES: Final = 3_000_000_000  # a server of the tests takes up to 1.5 GB
+ROOM_BYTES: Final = 3_000_000_000  # the log of a server alone may take 1 GB
 
 
 @contextmanager

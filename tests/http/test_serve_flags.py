@@ -224,3 +224,13 @@ def _first_event(port: int, token: str | None) -> bytes:
 def test_zero_is_a_value_and_not_a_missing_flag() -> None:
     found, _ = resolved({"port": 0, "grace": 0, "hostname": ()}, {})
     assert (found.port, found.grace, found.hostname) == (0, 0, ())
+
+
+@pytest.mark.parametrize("flags", [("--ui",), ()], ids=["shown", "not shown"])
+def test_the_inspector_is_there_if_it_is_asked_for(folder: Path, flags: tuple[str, ...]) -> None:  # noqa: F811
+    with running(folder, *flags) as service:
+        connection = HTTPConnection("127.0.0.1", int(service.url.rpartition(":")[2]))
+        connection.request("GET", "/ui/")
+        answer = connection.getresponse()
+        connection.close()
+    assert ("text/html" in str(answer.headers["Content-Type"])) is bool(flags), answer.status

@@ -77,7 +77,7 @@ def compare(database: str, folder: Path, count: int, tell: Tell) -> None:
 
 
 def test_values_are_the_same_on_every_engine(database: str, tmp_path: Path, tell: Tell) -> None:
-    compare(database, tmp_path, 12, tell)
+    compare(database, tmp_path, 8, tell)
 
 
 @pytest.mark.slow
