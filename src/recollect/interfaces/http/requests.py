@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from hashlib import sha256
 from typing import Any, Final, get_args, get_origin
 from urllib.parse import parse_qsl
 
@@ -19,10 +18,9 @@ from recollect.interfaces.http.call import Write
 from recollect.interfaces.http.gate import Headers
 from recollect.interfaces.http.problems import Refused, invalid
 from recollect.memory import Memory
-from recollect.model import limits, validate, wire
+from recollect.model import validate
 
 _PARAMETERS_MAX_COUNT: Final = 100
-_OWN_BYTES: Final = 12
 _NARROWING: Final = ("user", "session", "agent", "origin", "subject")
 
 
@@ -68,31 +66,13 @@ def parameters(raw: bytes, shape: Any) -> Any:
     return _converted(found, shape, strict=False)
 
 
-def written(headers: Headers, is_write: bool, memory: Memory | None) -> Write:
+def written(headers: Headers, is_write: bool) -> Write:
     """What the headers of a write say."""
     key, match = headers.get("idempotency-key"), headers.get("if-match")
     is_new = is_write and "if-none-match" in headers
     if is_new and (match is not None or headers["if-none-match"].strip() != "*"):
         raise Refused(422, "invalid_input", "a write takes If-Match, or If-None-Match: *")
-    user = None if key is None or memory is None else memory.scope.user
-    name = None if key is None else _utf8(key)
-    return Write(
-        key=name if name is None or user is None else own_key(name, user),
-        match=match,
-        is_new=is_new,
-    )
-
-
-def own_key(key: str, user: str) -> str:
-    """The name of a command of one user, which no other user can have used.
-
-    It follows from the user, not from the token: a call that is sent again after a token was
-    rotated must be recognized.
-    """
-    mark = wire.encoded(sha256(user.encode()).digest()[:_OWN_BYTES])
-    if len(key) + 1 + len(mark) > limits.ID_MAX_CHARS >= len(key):
-        key = wire.encoded(sha256(key.encode()).digest())
-    return f"{key}~{mark}"
+    return Write(key=None if key is None else _utf8(key), match=match, is_new=is_new)
 
 
 def is_known(tag: str, known: str) -> bool:

@@ -118,7 +118,7 @@ class Work(NamedTuple):
             path=self.names,
             body=requests.body(raw, self.route.takes),
             query=query,
-            write=requests.written(self.headers, self.route.is_write, memory),
+            write=requests.written(self.headers, self.route.is_write),
         )
         if self.rules.is_strict and self.route.name in STRICT:
             needs_match(call)
