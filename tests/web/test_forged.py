@@ -195,7 +195,7 @@ class Open(Guard):
 class Anyone(Launched):
     """Sessions that take every cookie for a right one."""
 
-    def find(self, cookie: str) -> Session | None:
+    def find(self, cookie: str, *, is_visit: bool = True) -> Session | None:
         return next(reversed(self._sessions.values()), None)
 
 

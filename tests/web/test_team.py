@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import threading
 import time
@@ -16,11 +17,13 @@ import pytest
 import uvicorn
 
 from recollect import Store
-from recollect.errors import Forbidden
+from recollect.errors import Forbidden, Unavailable
 from recollect.interfaces.http.app import App
 from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.rates import Rates
 from recollect.interfaces.http.work import Rules
+from recollect.interfaces.web.checked import CHECKED
+from recollect.interfaces.web.draw.words import compared
 from recollect.interfaces.web.serve import mounted
 from recollect.interfaces.web.session import (
     IDLE_MAX_S,
@@ -33,6 +36,7 @@ from recollect.interfaces.web.session import (
 from recollect.web.connections import bounded
 from recollect.web.entries import NotLetIn
 from recollect.web.serving import listen
+from tests.web.addresses import addresses
 from tests.web.visiting import Page, hidden_fields
 
 FORM = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
@@ -43,7 +47,8 @@ class Team(NamedTuple):
 
     port: int
     store: Store
-    root: str = ""
+    app: App
+    path: str
 
     def ask(
         self, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None
@@ -71,12 +76,12 @@ class Team(NamedTuple):
 
 
 @contextmanager
-def serving(store: Store, root: str = "") -> Iterator[Team]:
+def serving(store: Store, root: str = "", *, is_secure: bool = True) -> Iterator[Team]:
     with listen(0) as listening:
         port = listening.getsockname()[1]
         hosts = [f"127.0.0.1:{port}"]
         address = f"http://{hosts[0]}"
-        pages = mounted(store, hosts=hosts, address=address, root=root, is_secure=False)
+        pages = mounted(store, hosts=hosts, address=address, root=root, is_secure=is_secure)
         app = App(store, Gate(hosts), ui=pages, rules=Rules(Rates(), root_path=root))
         config = uvicorn.Config(
             app,
@@ -88,7 +93,7 @@ def serving(store: Store, root: str = "") -> Iterator[Team]:
         try:
             while not server.started:
                 time.sleep(0.01)
-            yield Team(port, store, root)
+            yield Team(port, store, app, pages.path)
         finally:
             server.should_exit = True
             thread.join()
@@ -322,3 +327,137 @@ def test_jobs_are_asked_for_shown_and_cancelled(team: Team) -> None:
     assert team.ask("POST", "/ui/-/jobs/unschedule", {**FORM, **agent}, drop).status == 403
     assert team.ask("POST", "/ui/-/jobs/unschedule", {**FORM, **mine}, drop).status == 303
     assert team.store.jobs.schedules(space="main") == []
+
+
+def test_over_plain_http_the_path_is_only_told_in_the_terminal(store: Store) -> None:
+    """Cookies know no ports: another program here would be sent one whose path it can guess."""
+    with serving(store, is_secure=False) as team:
+        assert re.fullmatch("/ui-[0-9a-f]{12}/", team.path)
+        for path in ("/ui/", "/ui", "/ui/main/", "/ui-000000000000/"):
+            found = team.ask("GET", path)
+            assert (found.status, team.path in found.text) == (404, False)
+        body = urlencode({"token": team.token("alice", space="main"), "back": ""})
+        came = team.ask("POST", f"{team.path}-/login", FORM, body)
+        assert f"; Path={team.path}; HttpOnly; SameSite=Strict" in came.headers["set-cookie"]
+
+
+def test_one_user_finds_pages_and_the_way_out(team: Team) -> None:
+    memory = team.store.space("main")
+    memory.scoped(user="bob").remember("Bob likes plums.", key="bob.fruit")
+    memory.scoped(user="alice").remember("Alice likes figs.", key="alice.fruit")
+    mine = team.cookie(team.token("bob", space="main", user="bob", origin="person"))
+    bob = memory.scoped(user="bob")
+    for path in addresses(bob, "main"):
+        page = team.ask("GET", f"/ui{path}", mine)
+        assert page.status in (200, 303, 403, 404), (path, page.words)
+        assert "figs" not in page.text
+        assert page.status == 303 or "Log out" in page.text, path
+    assert team.ask("GET", "/ui/main/", mine).status == 200
+    assert team.ask("GET", "/ui/main/audit", mine).status == 200
+
+
+def test_a_token_with_many_sessions_ends_its_own(team: Team) -> None:
+    alice = team.cookie(team.token("alice", space="main", origin="person"))
+    other = team.token("eve", space="main", verbs=("read",))
+    first = team.cookie(other)
+    for _ in range(12):
+        team.login(other)
+    assert team.ask("GET", "/ui/main/", alice).status == 200
+    assert team.ask("GET", "/ui/main/", first).status == 303
+
+
+def test_a_form_that_is_sent_at_once_creates_one_token(team: Team) -> None:
+    person = team.token("alice", space=None, verbs=("read", "write", "admin"), origin="person")
+    mine = team.cookie(person)
+    body = field(team.ask("GET", "/ui/-/tokens", mine), "/tokens/create", **MADE)
+    asked = [
+        threading.Thread(
+            target=team.ask, args=("POST", "/ui/-/tokens/create", {**FORM, **mine}, body)
+        )
+        for _ in range(3)
+    ]
+    for each in asked:
+        each.start()
+    for each in asked:
+        each.join()
+    assert [each.label for each in team.store.tokens.list()].count("the planner") == 1
+
+
+def test_a_form_after_the_session_ended_says_so(team: Team) -> None:
+    made = team.store.tokens.create("alice", space="main", origin="person")
+    mine = team.cookie(made.token)
+    id = team.store.space("main").get("tea").id
+    body = urlencode({"command": "abc", "expect": "1", "text": "Tea is at five."})
+    team.store.tokens.revoke(made.id)
+    for _ in range(2):  # once with a session whose token has ended, once without a session
+        said = team.ask("POST", f"/ui/main/r/{id}/revise", {**FORM, **mine}, body)
+        assert said.status == 401
+        assert "logged out" in said.words
+        assert "recollect ui" not in said.words
+
+
+@pytest.mark.parametrize("back", ["/ui/../v1/x", "/ui/./../../x", "//evil.example", "/ui//x", "/x"])
+def test_nobody_is_led_elsewhere_after_the_login(team: Team, back: str) -> None:
+    token = team.token("alice", space="main", origin="person")
+    came = team.ask("POST", "/ui/-/login", FORM, urlencode({"token": token, "back": back}))
+    assert came.headers["location"] == "/ui/"
+
+
+def test_pages_count_as_requests_of_their_token(store: Store) -> None:
+    counted: list[tuple[str, str]] = []
+
+    def take(token: str, kind: str) -> None:
+        counted.append((token, kind))
+        if len(counted) > 5:
+            raise Unavailable("this token asks too often", hint="wait 1 s")
+
+    with serving(store) as team:
+        team.app._ui._take = take  # type: ignore[union-attr]
+        token = team.token("alice", space="main", origin="person")
+        mine = team.cookie(token)
+        paths = ("/ui/main/", "/ui/main/search?q=tea", "/ui/main/context?q=tea", "/ui/-/jobs")
+        for path in paths:
+            assert team.ask("GET", path, mine).status == 200
+        assert [kind for _, kind in counted] == ["read", "recall", "recall", "admin"]
+        assert {each for each, _ in counted} == {token}
+        forget(team, mine)
+        assert counted[-1][1] == "write"
+        assert team.ask("GET", "/ui/main/", mine).status == 503
+
+
+def test_a_service_that_stops_shows_nothing_more(team: Team) -> None:
+    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    team.app.drain()
+    found = team.ask("GET", "/ui/main/", mine)
+    assert (found.status, found.headers["retry-after"]) == (503, "1")
+
+
+def test_a_stream_ends_with_its_session(team: Team) -> None:
+    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    connection = HTTPConnection("127.0.0.1", team.port, timeout=20)
+    connection.request("GET", "/ui/main/live?after=0", headers=mine)
+    answer = connection.getresponse()
+    assert answer.readline().startswith(b"data: ")
+    team.ask("POST", "/ui/-/logout", {**FORM, **mine}, "")
+    team.store.space("main").remember("Nobody hears of this.")
+    assert answer.read().strip() == b""
+    connection.close()
+
+
+def test_what_is_being_checked_is_not_checked_twice(team: Team) -> None:
+    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    assert "sound" in team.ask("GET", "/ui/main/ledger?verify=now", mine).words
+    with CHECKED._lock:
+        busy = team.ask("GET", "/ui/main/ledger?verify=now", mine)
+    assert busy.status == 503
+    assert "another check is running" in busy.words.lower()
+
+
+def test_texts_of_few_words_are_compared_in_bounded_time() -> None:
+    rng = random.Random(7)
+    old, new = (" ".join(str(rng.randrange(30)) for _ in range(2_400)) for _ in range(2))
+    began = time.process_time()
+    pieces = compared(old, new)
+    assert time.process_time() - began < 0.5
+    assert "".join(each.text for each in pieces if each.change != "added") == old
+    assert "".join(each.text for each in pieces if each.change != "removed") == new

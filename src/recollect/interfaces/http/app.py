@@ -113,11 +113,10 @@ class App:
             await send({"type": "websocket.close", "code": 1008})
             return
         seen = noted.of(scope)
-        if self._ui is not None and is_page(self._path(scope)):
+        path, root = self._path(scope), self._rules.root_path
+        if self._ui is not None and is_page(path) and not self._gate.is_draining:
             seen.route = "ui"
-            await self._ui(
-                with_root(scope, self._rules.root_path, self._path(scope)), receive, send
-            )
+            await self._ui(with_root(scope, root, path), receive, send)
             return
         try:
             reply = await self._reply(scope, receive, send, seen)
@@ -144,6 +143,8 @@ class App:
     async def _reply(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> Reply | None:
         headers = self._gate.headers(scope["headers"])
         path = self._path(scope)
+        if self._ui is not None and is_page(path):
+            self._gate.check_open()
         opened = await self._open(scope["method"], path, scope)
         if opened is not None:
             seen.route = _OPEN.get(path) or ("problems" if path[1:2] == "p" else "well_known")

@@ -67,10 +67,14 @@ class Gate:
             raise unauthorized("this is not a token")
         return token
 
-    def enter(self) -> None:
-        """Counts a request in; ``leave`` counts it out."""
+    def check_open(self) -> None:
+        """Refuses what comes while the service stops."""
         if self.is_draining:
             raise _later("draining", "the service is stopping")
+
+    def enter(self) -> None:
+        """Counts a request in; ``leave`` counts it out."""
+        self.check_open()
         if self.in_work >= self._most:
             raise _later("busy", f"{self._most} requests are in work already")
         self.in_work += 1

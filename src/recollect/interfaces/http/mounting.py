@@ -7,16 +7,23 @@ browser sees it, with the prefix of a proxy, and no request of the API.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from recollect.memory.store import Store
 from recollect.web.guard import Receive, Scope, Send
 
-PATH: Final = "/ui"
+# Over plain http its name has a part that is only told in the terminal.
+_PATH: Final = re.compile("/ui(?:-[0-9a-f]{12})?(?:/.*)?", re.DOTALL)
 
 
 class Pages(Protocol):
     """The inspector."""
+
+    @property
+    def path(self) -> str:
+        """Where it begins, with the prefix of a proxy."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -32,17 +39,18 @@ class MakesPages(Protocol):
     """Makes the inspector of a store."""
 
     def __call__(
-        self, store: Store, *, hosts: list[str], address: str, root: str, is_secure: bool
-    ) -> Pages:
-        """The inspector, as it is reached under these names."""
+        self, store: Store, *, hosts: list[str], address: str, root: str, is_secure: bool,
+        take: Callable[[str, str], None],
+    ) -> Pages:  # fmt: skip
+        """The inspector, as it is reached under these names; ``take`` counts its requests."""
 
 
 def is_page(path: str) -> bool:
     """True if a path belongs to the inspector."""
-    return path == PATH or path.startswith(f"{PATH}/")
+    return _PATH.fullmatch(path) is not None
 
 
 def with_root(scope: Scope, root: str, path: str) -> Scope:
     """A request as the browser sent it; the inspector itself ends in a slash."""
-    whole = f"{root}{path}/" if path == PATH else f"{root}{path}"
+    whole = f"{root}{path}" if "/" in path[1:] else f"{root}{path}/"
     return {**scope, "raw_path": whole.encode("latin-1")}

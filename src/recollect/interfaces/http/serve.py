@@ -18,11 +18,13 @@ from recollect.config import shown as named
 from recollect.errors import ConfigError, Forbidden, Unavailable
 from recollect.interfaces.http import asking
 from recollect.interfaces.http.options import Options, Setting, resolved
+from recollect.interfaces.http.problems import Refused
 from recollect.interfaces.http.rates import Rates, parsed
 from recollect.interfaces.http.telling import Telling, told_as
 from recollect.memory.store import Store
 from recollect.model.counts import counted
 from recollect.store.grants import VERBS
+from recollect.store.tokens import hash_of
 from recollect.web import guard, serving
 
 TYPE_CHECKING = False
@@ -90,9 +92,13 @@ def _run(
     per_token = min(allowed, options.streams_per_token or STREAMS.most_per_token)
     address, hosts = _names(listening, options)
     rates = Rates(parsed(options.rate, is_local=options.is_local))
-    pages = None if ui is None else _pages(ui, store, address, hosts, options)
+    pages = None if ui is None else _pages(ui, store, address, hosts, options, rates)
     _tell(
-        address, store.where, _first_token(store), has_mcp=mcp is not None, has_ui=pages is not None
+        address,
+        store.where,
+        _first_token(store),
+        has_mcp=mcp is not None,
+        ui=None if pages is None else pages.path,
     )
     app = App(
         store,
@@ -120,12 +126,20 @@ def _run(
 
 
 def _pages(
-    make: MakesPages, store: Store, address: str, hosts: list[str], options: Options
+    make: MakesPages, store: Store, address: str, hosts: list[str], options: Options, rates: Rates
 ) -> Pages:
-    """The inspector; beyond this machine it is reached over https, by a certificate or a proxy."""
-    is_secure = options.tls_cert is not None or not options.is_local
+    """The inspector; it is reached over https with a certificate, or if a proxy is named."""
+    is_secure = options.tls_cert is not None or not options.is_local or bool(options.hostname)
     root = options.root_path
-    return make(store, hosts=hosts, address=f"{address}{root}", root=root, is_secure=is_secure)
+
+    def take(token: str, kind: str) -> None:
+        try:
+            rates.take(hash_of(token), kind)
+        except Refused as error:
+            raise Unavailable(error.problem.detail, hint=error.problem.hint) from error
+
+    where = f"{address}{root}"
+    return make(store, hosts=hosts, address=where, root=root, is_secure=is_secure, take=take)
 
 
 def _listening(options: Options) -> AbstractContextManager[socket.socket]:
@@ -180,12 +194,12 @@ def _first_token(store: Store) -> str | None:
         return None
 
 
-def _tell(address: str, where: str, token: str | None, *, has_mcp: bool, has_ui: bool) -> None:
+def _tell(address: str, where: str, token: str | None, *, has_mcp: bool, ui: str | None) -> None:
     sys.stderr.write(f"Serving {where} on {address}\n")
     if has_mcp:
         sys.stderr.write(f"MCP for assistants: {address}/mcp\n")
-    if has_ui:
-        sys.stderr.write(f"The inspector, for people with a token: {address}/ui/\n")
+    if ui is not None:
+        sys.stderr.write(f"The inspector, for people with a token: {address}{ui}\n")
     if token is not None:
         sys.stderr.write(
             f"\nThe first token of this store; it is shown only now:\n\n  {token}\n\n"

@@ -66,5 +66,11 @@ class Reply:
 
 def to_own(root: str, address: str) -> str:
     """An address to go back to, if it is one of ours; else the beginning."""
-    is_own = address.startswith(f"{root}/") and _OWN.fullmatch(address) and "//" not in address
+    path = address.partition("?")[0]
+    is_own = (
+        address.startswith(f"{root}/")
+        and _OWN.fullmatch(address)
+        and "//" not in address
+        and not {".", ".."} & set(path.split("/"))
+    )
     return address if is_own else f"{root}/"

@@ -9,6 +9,7 @@ memory is kept by a cache.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -25,8 +26,9 @@ from recollect.interfaces.web.asked import AWAY, Asked, Place, parsed
 from recollect.interfaces.web.conflict import conflict
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
 from recollect.interfaces.web.guard import Guard, Turned
-from recollect.interfaces.web.memories import Memories, Reach
+from recollect.interfaces.web.memories import Memories, Reach, Takes
 from recollect.interfaces.web.problem import problem_of
+from recollect.interfaces.web.receiving import SETTINGS, body_of, rate_class
 from recollect.interfaces.web.session import (
     Session,
     Sessions,
@@ -42,7 +44,6 @@ from recollect.web.entries import NotLetIn
 from recollect.web.guard import Receive, Scope, Send
 
 _THREADS_COUNT: Final = 4
-_BODY_MAX_S: Final = 30.0
 LOGIN_MAX_BYTES: Final = 65_536  # nobody without a token makes the service hold a long body
 _TRIES: Final = 3
 _STATIC: Final = Path(__file__).parent / "static"
@@ -54,8 +55,13 @@ _NO_SESSION: Final = Turned(
     "this browser has not been let in",
     "run `recollect ui`, which opens a page of its own; its link works once, for a minute",
 )
+_LOGGED_OUT: Final = Turned(
+    401,
+    "you were logged out, and nothing was changed",
+    "go back to copy what you wrote, and log in again in another tab",
+)
+_IN_WORK_OF_ONE: Final = 3  # requests at a time, so that others find a thread
 _LIVE: Final = ("live",)  # behind a space
-_SETTINGS: Final = (("theme",), ("keys",))
 _LOGIN: Final = (AWAY, "login")
 _LOGOUT: Final = (AWAY, "logout")
 _WRONG: Final = "This token is not one of this service, or it has ended."
@@ -65,15 +71,23 @@ class App:
     """The application that a server runs, or that another one mounts."""
 
     def __init__(
-        self, memories: Memories, sessions: Sessions, guard: Guard, seam: Seam = REAL
+        self,
+        memories: Memories,
+        sessions: Sessions,
+        guard: Guard,
+        seam: Seam = REAL,
+        take: Takes | None = None,
     ) -> None:
         self._memories = memories
+        self._take = take  # counts a request of a token; refuses what is too often
+        self._in_work: Counter[str] = Counter()
         self._sessions = sessions
         self._guard = guard
         self._seam = seam
         self._waiting = around.Waiting()
         self._streams = Streams()
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="ui")
+        self._aside = ThreadPoolExecutor(2, thread_name_prefix="ui-aside")  # login and streams
         self._files = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir())}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,25 +115,35 @@ class App:
         if visit.path == "/open" and visit.method == "GET" and not has_login:
             return self._opened(visit)
         if not visit.path.startswith(f"{root}/"):
-            raise Turned(404, "this inspector has no page of that name")
+            hint = "the terminal where it runs shows its address"
+            raise Turned(404, "this inspector has no page of that name", hint)
         segments = tuple(visit.path[len(root) + 1 :].removesuffix("/").split("/"))
         if segments[0] == AWAY and visit.is_safe and segments[-1] in self._files:
             return self._file(segments)
         work = asyncio.get_running_loop().run_in_executor
         if has_login and segments == _LOGIN:
-            body = b"" if visit.is_safe else await _body(receive, LOGIN_MAX_BYTES)
-            return await work(self._threads, self._login, visit, body)
+            body = b"" if visit.is_safe else await body_of(receive, LOGIN_MAX_BYTES)
+            return await work(self._aside, self._login, visit, body)
+        is_live = segments[1:] == _LIVE and segments[0] != AWAY and visit.method == "GET"
         cookie = cookie_of(visit.headers.get("cookie", ""), cookie_name(self._sessions))
-        visit.session = self._sessions.find(cookie)
+        visit.session = self._sessions.find(cookie, is_visit=not is_live)
         if visit.session is None:
             if has_login and visit.is_safe:
                 return self._to_login(visit)
-            raise _NO_SESSION
-        if segments[1:] == _LIVE and segments[0] != AWAY and visit.method == "GET":
+            raise _LOGGED_OUT if has_login else _NO_SESSION
+        if is_live:
             await self._stream(visit, visit.session, segments[0], receive, send)
             return None
-        body = b"" if visit.is_safe else await _body(receive, FORM_MAX_BYTES)
-        return await work(self._threads, self._answer, visit, visit.session, segments, body)
+        body = b"" if visit.is_safe else await body_of(receive, FORM_MAX_BYTES)
+        owner = visit.session.owner
+        if self._in_work[owner] >= _IN_WORK_OF_ONE:
+            raise Turned(503, "several of your pages are still loading", "wait for them")
+        self._in_work[owner] += 1
+        try:
+            return await work(self._threads, self._answer, visit, visit.session, segments, body)
+        finally:
+            self._in_work[owner] -= 1
+            self._in_work += Counter()  # drops what is zero
 
     async def _stream(
         self, visit: Visit, session: Session, segment: str, receive: Receive, send: Send
@@ -131,6 +155,8 @@ class App:
         )
 
         def read() -> int | None:
+            if self._sessions.find(session.id, is_visit=False) is None:
+                return None
             try:
                 with self._memories.visit(session) as reach:
                     return reach.open(space).position
@@ -138,9 +164,9 @@ class App:
                 return None
 
         async def head() -> int | None:
-            return await loop.run_in_executor(self._threads, read)
+            return await loop.run_in_executor(self._aside, read)
 
-        await self._streams.stream(session.id, after, head, receive, send)
+        await self._streams.stream(session.owner, after, head, receive, send)
 
     def _to_login(self, visit: Visit) -> Reply:
         """To the page that asks for a token, and back from there."""
@@ -194,11 +220,13 @@ class App:
         try:
             if segments == _LOGOUT and not visit.is_safe:
                 return self._logout(session)
+            if self._take is not None and session.token:
+                self._take(session.token, rate_class(visit, segments))
             with self._memories.visit(session) as reach:
                 return self._answer_in(reach, visit, session, segments, body)
         except NotLetIn:  # its token has ended since
             self._sessions.end(session)
-            return self._to_login(visit)
+            return self._to_login(visit) if visit.is_safe else self._problem(visit, _LOGGED_OUT)
         except Exception as error:  # noqa: BLE001 - shown as a page, in this thread
             return self._problem(visit, error)
 
@@ -206,7 +234,7 @@ class App:
         self, reach: Reach, visit: Visit, session: Session, segments: tuple[str, ...], body: bytes
     ) -> Reply:
         if segments[0] == AWAY:
-            if segments[1:] in _SETTINGS and not visit.is_safe:
+            if segments[1:] in SETTINGS and not visit.is_safe:
                 return self._set(visit, session, segments[1:], body)
             return self._of_store(reach, visit, session, segments[1:], body)
         if segments == ("",):
@@ -248,12 +276,13 @@ class App:
         if asked.cannot_write:
             raise Turned(403, asked.cannot_write)
         form = Form(asked=replace(asked, names=names), fields=fields_of(visit.headers, body))
-        place = session.answered(form.command)  # a double click creates one token, not two
-        if place is None:
-            done = line.do(form, reach.store)
-            flash = Flash(said=done.said, undo=done.undo, secret=done.secret)
-            place = f"{done.to}?said={session.tell(flash, self._seam)}"
-            session.answer(form.command, place)
+        with session.acting:  # a double click creates one token, not two
+            place = session.answered(form.command)
+            if place is None:
+                done = line.do(form, reach.store)
+                flash = Flash(said=done.said, undo=done.undo, secret=done.secret)
+                place = f"{done.to}?said={session.tell(flash, self._seam)}"
+                session.answer(form.command, place)
         return Reply(303, headers={"Location": place})
 
     def _store_layout(self, session: Session, asked: Asked, name: str, view: View) -> around.Layout:
@@ -409,7 +438,11 @@ class App:
 
     def _problem(self, visit: Visit, error: Exception) -> Reply:
         found = problem_of(error, self._seam.random(4).hex())
-        layout = around.bare(self._sessions.root, visit.session)
+        root = self._sessions.root
+        if not visit.path.startswith(f"{root}/"):  # a page would tell where it begins
+            said = f"{found.said} {found.hint or ''}".strip()
+            return Reply(found.status, f"{said}\n".encode(), "text/plain; charset=utf-8")
+        layout = around.bare(root, visit.session)
         return Reply(found.status, render.page("problem.html", layout, None, main=found))
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -419,6 +452,11 @@ class App:
         self.close()
         await send({"type": "lifespan.shutdown.complete"})
 
+    @property
+    def path(self) -> str:
+        """Where it begins."""
+        return self._sessions.first
+
     def drain(self) -> None:
         """Ends streams, so that the process can end."""
         self._streams.end()
@@ -426,6 +464,7 @@ class App:
     def close(self) -> None:
         """Ends its threads and what it keeps for sessions."""
         self._threads.shutdown()
+        self._aside.shutdown()
         self._memories.close()
 
 
@@ -444,17 +483,3 @@ def _read(line: table.Page, asked: Asked, memory: Memory) -> tuple[View, Asked]:
             return view, asked
         asked = replace(asked, position=head, head=head)
     return line.read(asked, memory.at(asked.head)), asked
-
-
-async def _body(receive: Receive, most: int) -> bytes:
-    body = bytearray()
-    async with asyncio.timeout(_BODY_MAX_S):
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise Turned(400, "the connection ended before the form")
-            body += message.get("body", b"")
-            if len(body) > most:
-                raise Turned(413, "the form is too long")
-            if not message.get("more_body", False):
-                return bytes(body)

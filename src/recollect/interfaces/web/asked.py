@@ -19,6 +19,7 @@ from recollect.interfaces.web.view import Call
 from recollect.model.wire import to_segment
 
 Query = Mapping[str, tuple[str, ...]]
+_NOT_KEPT: Final = ("said", "as", "verify")  # what is told or done once
 AWAY: Final = "-"  # in place of a space: what is not about one; no space can have this name
 
 
@@ -86,7 +87,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def here(self, **changed: object) -> str:
         """The address of this page, with some of its query changed."""
         kept: dict[str, object] = {
-            name: values for name, values in self.query.items() if name not in ("said", "as")
+            name: values for name, values in self.query.items() if name not in _NOT_KEPT
         }
         return self.url(*self.path, **{**kept, **changed})
 

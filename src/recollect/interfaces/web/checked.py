@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from recollect.errors import RecollectError, Unsupported
+from recollect.errors import RecollectError, Unavailable, Unsupported
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.values import Verification
@@ -40,8 +40,12 @@ class Checked:
 
     def run(self, memory: Memory, now: str, *, deep: bool = False) -> Check:
         """Checks a ledger now."""
-        with self._lock:
+        if not self._lock.acquire(blocking=False):  # a thread that waited would serve no page
+            raise Unavailable("another check is running", hint="wait until it has ended")
+        try:
             check = Check(at=now, found=memory.verify(deep=deep), is_deep=deep)
+        finally:
+            self._lock.release()
         self._checks[_name(memory)] = check
         _bound(self._checks)
         return check

@@ -133,4 +133,10 @@ def bare(root: str, session: Session | None) -> Layout:
     """For a page without a memory: a problem, or the list of spaces."""
     if session is None:
         return Layout(root=root)
-    return Layout(root=root, theme=session.theme, has_keys=session.has_keys, back=f"{root}/")
+    return Layout(
+        root=root,
+        theme=session.theme,
+        has_keys=session.has_keys,
+        has_login=bool(session.token),
+        back=f"{root}/",
+    )

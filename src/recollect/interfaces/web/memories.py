@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, Protocol
 
-from recollect.errors import NotFound
+from recollect.errors import NotFound, Unsupported
 from recollect.interfaces.web.asked import Place
 from recollect.interfaces.web.session import Session
 from recollect.memory import Memory, Store
+from recollect.memory.handle import handle_of
 from recollect.places import known
 from recollect.web.entries import Entries, Entry
 
@@ -24,6 +25,13 @@ UNKNOWN: Final = (
     "run `recollect init` to adopt it, if you trust its author."
 )
 NO_WRITES: Final = "Your token may read but not write, so nothing can be changed here."
+
+
+class Takes(Protocol):
+    """Counts requests of tokens."""
+
+    def __call__(self, token: str, kind: str) -> None:
+        """Counts one; an error with a sentence if there are too many."""
 
 
 class Reach(Protocol):
@@ -80,7 +88,7 @@ class Own:
     def open(self, space: str) -> Memory:
         """A memory that exists; opened once."""
         found = self._opened.get(space)
-        if found is None:
+        if found is None or _is_gone(found):
             if space not in self.store.spaces():
                 raise NotFound(f"there is no space {space!r} here", hint="choose one of the list")
             found = self._opened[space] = self.store.space(space, create=False)
@@ -108,6 +116,15 @@ class Own:
 
     def close(self) -> None:
         """Nothing: the store belongs to the process."""
+
+
+def _is_gone(memory: Memory) -> bool:
+    """True if a memory was dropped or closed since, so that another one may have its name."""
+    try:
+        space = handle_of(memory).space
+    except Unsupported:  # a memory of a service
+        return False
+    return space.is_dropped or space.is_closed
 
 
 class Team:

@@ -20,11 +20,13 @@ from recollect.interfaces.web.guard import Guard
 from recollect.interfaces.web.memories import Own
 from recollect.interfaces.web.session import LAUNCH_S, Launched
 from recollect.memory import Store
+from recollect.store.seam import REAL
 from recollect.web import guard, serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.interfaces.web.app import App
+    from recollect.interfaces.web.memories import Takes
 
 _OPEN_AFTER_S: Final = 0.3  # the server is listening already; it answers when it has loaded
 
@@ -104,16 +106,25 @@ def _say(url: str, where: str) -> None:
     sys.stderr.flush()
 
 
-def mounted(store: Store, *, hosts: Iterable[str], address: str, root: str, is_secure: bool) -> App:
-    """The inspector as a part of a service: a token lets in, and allows what it allows there."""
+def mounted(
+    store: Store, *, hosts: Iterable[str], address: str, root: str, is_secure: bool,
+    take: Takes | None = None,
+) -> App:  # fmt: skip
+    """The inspector as a part of a service: a token lets in, and allows what it allows there.
+
+    Over plain http its path has a part that is only told in the terminal: cookies know no ports,
+    so another program of this machine would be sent one whose path it can guess.
+    """
     _check_installed()
     from recollect.interfaces.web.app import App
     from recollect.interfaces.web.memories import Team
     from recollect.interfaces.web.session import LoggedIn
 
     team = Team(store, address)
-    sessions = LoggedIn(team.check, root=f"{root}/ui", is_secure=is_secure)
-    return App(team, sessions, Guard(hosts, ("https",) if is_secure else ("http",)))
+    name = "ui" if is_secure else f"ui-{REAL.random(6).hex()}"
+    sessions = LoggedIn(team.check, root=f"{root}/{name}", is_secure=is_secure)
+    guard = Guard(hosts, ("https",) if is_secure else ("http",))
+    return App(team, sessions, guard, take=take)
 
 
 def _check_installed() -> None:

@@ -28,6 +28,7 @@ LOGIN_MAX_S: Final = 12 * 3_600.0
 IDLE_MAX_S: Final = 3_600.0
 _FLASHES_MAX_COUNT: Final = 20
 _SESSIONS_MAX_COUNT: Final = 1_000
+_SESSIONS_OF_ONE: Final = 10  # of one token
 _KEYS_MAX_COUNT: Final = 100
 
 
@@ -41,6 +42,12 @@ class Session:
         self.has_keys = True  # single keys act; a person can switch that off
         self._flashes: OrderedDict[str, Flash] = OrderedDict()
         self._commands: OrderedDict[str, str] = OrderedDict()
+        self.acting = threading.Lock()  # held from looking for a command until it is done
+
+    @property
+    def owner(self) -> str:
+        """Whose it is: sessions of one token share what is bounded for each."""
+        return self.token or self.id
 
     def tell(self, flash: Flash, seam: Seam = REAL) -> str:
         """Keeps a sentence for the next page; returns its name for the address."""
@@ -76,8 +83,8 @@ class Sessions(Protocol):
     has_login: bool  # a page asks for a token; else a launch key opens
     is_secure: bool  # reached over https
 
-    def find(self, cookie: str) -> Session | None:
-        """The session of a cookie; None if it is not one."""
+    def find(self, cookie: str, *, is_visit: bool = True) -> Session | None:
+        """The session of a cookie; None if it is not one. Only a visit keeps it alive."""
 
     def enter(self, key: str) -> Session | None:
         """A new session for a launch key or a token; None if it does not let anyone in."""
@@ -97,7 +104,7 @@ class _Kept:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
-    def find(self, cookie: str) -> Session | None:
+    def find(self, cookie: str, *, is_visit: bool = True) -> Session | None:
         """The session whose cookie this is."""
         with self._lock:
             for id, session in self._sessions.items():
@@ -179,12 +186,15 @@ class LoggedIn(_Kept):
         except NotLetIn:
             return None
         with self._lock:
+            mine = [each for each in self._sessions.values() if each.token == key]
+            for oldest in mine[: len(mine) + 1 - _SESSIONS_OF_ONE]:  # not those of others
+                del self._sessions[oldest.id]
             session = self._begin(key)
             self._times[session.id] = (self._clock(), self._clock())
             self._times = {id: self._times[id] for id in self._sessions}
             return session
 
-    def find(self, cookie: str) -> Session | None:
+    def find(self, cookie: str, *, is_visit: bool = True) -> Session | None:
         """The session whose cookie this is, unless it is too old."""
         session = super().find(cookie)
         if session is None:
@@ -194,7 +204,8 @@ class LoggedIn(_Kept):
         if now - began > LOGIN_MAX_S or now - used > IDLE_MAX_S:
             self.end(session)
             return None
-        self._times[session.id] = (began, now)
+        if is_visit:
+            self._times[session.id] = (began, now)
         return session
 
 

@@ -9,6 +9,7 @@ are compared line by line, and in the rest words that come again and again do no
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
@@ -22,6 +23,7 @@ _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _WORDS_MAX_COUNT: Final = 5_000
 _LINES_MAX_COUNT: Final = 10_000
 _PAIRS_MAX_COUNT: Final = 250_000
+_MATCHES_MAX_COUNT: Final = 100_000
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -44,6 +46,9 @@ def compared(old: str, new: str) -> tuple[Piece, ...]:
     head, tail = "".join(before[:same]), "".join(before[len(before) - alike :])
     before, after = before[same : len(before) - alike], after[same : len(after) - alike]
     found: list[tuple[Change, str]] = [("same", head)]
+    if _matches(before, after) > _MATCHES_MAX_COUNT:  # few different words, again and again
+        found += [("removed", "".join(before)), ("added", "".join(after)), ("same", tail)]
+        return _pieces(found)
     is_long = len(before) * len(after) > _PAIRS_MAX_COUNT
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=is_long).get_opcodes():
         if kind == "equal":
@@ -51,6 +56,12 @@ def compared(old: str, new: str) -> tuple[Piece, ...]:
         else:
             found += [("removed", "".join(before[i:j])), ("added", "".join(after[k:m]))]
     return _pieces(_joined([*found, ("same", tail)]))
+
+
+def _matches(before: list[str], after: list[str]) -> int:
+    """How many pairs of equal words there are: comparing takes as many steps at least."""
+    counts = Counter(after)
+    return sum(count * counts[word] for word, count in Counter(before).items())
 
 
 def _alike(before: list[str], after: list[str]) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from recollect.errors import NotFound
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.checked import CHECKED, Check
 from recollect.interfaces.web.draw import times
@@ -53,13 +54,21 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     is_now: bool  # the check was of this very head
 
 
+def _head(memory: Memory, position: int) -> EventView | None:
+    """The event that it ends with, unless it is another user's."""
+    try:
+        return memory.event(position) if position else None
+    except NotFound:
+        return None
+
+
 def page(asked: Asked, memory: Memory) -> View:
     """Reads the entries of a range."""
     since, until, who = asked.text("from"), asked.text("to"), asked.text("who")
     after = asked.number("after", 0)
     found = memory.audit(since=since or None, until=until or None, after=after, limit=_LIMIT)
     entries = [each for each in found if _is_by(each, who)]
-    head = memory.event(asked.position) if asked.position else None
+    head = _head(memory, asked.position)
     keys, check = signatures(memory), CHECKED.last(memory)
     main = Main(
         since=since,

@@ -22,6 +22,7 @@ from recollect.model.values import INCLUDES, Change, Record
 
 _EVENTS_MAX_COUNT: Final = 2_000
 _BACK_COUNT: Final = 20  # events that are compared if nothing is asked for
+_COMPARED_MAX_CHARS: Final = 200_000  # on one page
 _RECORDS: Final = tuple(kind for kind in KINDS if kind.startswith("record."))
 
 
@@ -30,7 +31,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
     before: Record
     after: Record
-    pieces: tuple[Piece, ...]  # empty if only something besides the text changed
+    pieces: tuple[Piece, ...]  # empty if only something besides the text changed, or it is too long
     others: tuple[str, ...]  # what else changed
 
 
@@ -86,10 +87,11 @@ def differences(
     pairs = [(id, _listed(then, id), _listed(now, id)) for id in ids]
     added = [after for _, before, after in pairs if before is None and after is not None]
     gone = [before for _, before, after in pairs if before is not None and after is None]
-    changed = [_changed(before, after) for _, before, after in pairs if before and after]
+    budget = [_COMPARED_MAX_CHARS]
+    changed = [_changed(before, after, budget) for _, before, after in pairs if before and after]
     holders = {(each.key, each.scope.user): each for each in added if each.key}
     moved = [(each, holders.get((each.key, each.scope.user))) for each in gone if each.key]
-    taken = [_changed(old, new) for old, new in moved if new is not None]
+    taken = [_changed(old, new, budget) for old, new in moved if new is not None]
     old = {each.before.id for each in taken if each}
     new = {each.after.id for each in taken if each}
     return (
@@ -111,14 +113,17 @@ def _listed(memory: Memory, id: str) -> Record | None:
 _FIELDS: Final = ("kind", "key", "about", "tags", "confidence", "trust", "valid_from", "valid_to")
 
 
-def _changed(before: Record, after: Record) -> Changed | None:
-    """None if nothing that a reader sees is different."""
+def _changed(before: Record, after: Record, budget: list[int]) -> Changed | None:
+    """None if nothing that a reader sees is different; words are compared while there is budget."""
     others = tuple(
         name.replace("_", " ") for name in _FIELDS if getattr(before, name) != getattr(after, name)
     )
     if before.text == after.text and before.id == after.id and not others:
         return None
-    pieces = compared(before.text, after.text) if before.text != after.text else ()
+    size = len(before.text) + len(after.text)
+    is_compared = before.text != after.text and size <= budget[0]
+    budget[0] -= size if is_compared else 0
+    pieces = compared(before.text, after.text) if is_compared else ()
     return Changed(before=before, after=after, pieces=pieces, others=others)
 
 

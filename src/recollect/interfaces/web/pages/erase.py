@@ -88,7 +88,8 @@ def planned(
     reason: str = "",
 ) -> Main:  # fmt: skip
     """The dry run, and why a form about it was refused."""
-    memory.flush()  # receipts that wait would move the position
+    if asked.cannot_write is None:  # receipts that wait would move the position
+        memory.flush()
     position = memory.position  # read first: what is written after it is noticed
     found = memory.get(id, include=INCLUDES)
     plan = memory.erase(found.id, dry_run=True, sources=sources)

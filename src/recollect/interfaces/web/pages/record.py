@@ -20,6 +20,7 @@ from recollect.model.reasons import SENTENCES
 from recollect.model.values import INCLUDES, Change, Episode, EventView, Record, Version, Why
 
 _EVENTS_MAX_COUNT: Final = 20
+_LIFE_MAX_COUNT: Final = 30
 _RECEIPTS_COUNT: Final = 100
 _LINKS_MAX_COUNT: Final = 50
 HAPPENED: Final = {
@@ -74,6 +75,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     receipts: int  # how many of the last contexts were looked at
     can_forget: bool
     can_restore: bool
+    earlier: int  # versions before those that are shown
 
 
 def page(asked: Asked, memory: Memory) -> View:
@@ -89,7 +91,8 @@ def page(asked: Asked, memory: Memory) -> View:
     main = Main(
         record=found,
         reason=SENTENCES.get(found.reason) if found.reason else None,
-        life=_life(history),
+        life=_life(history[-_LIFE_MAX_COUNT:]),
+        earlier=max(0, len(history) - _LIFE_MAX_COUNT),
         why=why,
         links=_links(memory, why),
         events=tuple(memory.event(change.seq) for change in reversed(changes)),

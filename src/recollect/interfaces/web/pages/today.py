@@ -10,6 +10,7 @@ from datetime import date
 
 import msgspec
 
+from recollect.errors import Forbidden
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw import strip, times
 from recollect.interfaces.web.draw.rows import DayRows, Row, by_day, rows
@@ -37,6 +38,14 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool
 
 
+def _status(memory: Memory) -> SpaceStatus | None:
+    """The counts of the space; one user of it has none."""
+    try:
+        return memory.status()
+    except Forbidden:
+        return None
+
+
 def page(asked: Asked, memory: Memory) -> View:
     """Reads the day."""
     last = density.last_of(memory, asked.position)
@@ -46,7 +55,7 @@ def page(asked: Asked, memory: Memory) -> View:
     changed = memory.events(after=began, before=asked.position + 1, limit=_TODAY_MAX_COUNT)
     earlier = memory.events(before=began + 1, limit=_BEFORE_COUNT) if len(changed) < 6 else []
     waiting = () if asked.is_past else tuple(memory.review.list(limit=_WAITING_MAX_COUNT))
-    status = memory.status() if last else None
+    status = _status(memory) if last else None
     main = Main(
         at=now,
         today=rows(reversed(changed)),
