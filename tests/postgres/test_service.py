@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from recollect import Store
 from recollect.client import Memory
 from tests.http.conftest import agent, key, owner, person, port  # noqa: F401 - fixtures
-from tests.http.serving import served
+from tests.http.serving import Client, served
 from tests.http.test_feed import Reader
 from tests.http.test_if_match import (  # noqa: F401 - the same tests
     test_exactly_one_writer_wins_each_round,
@@ -29,6 +32,15 @@ from tests.http.test_ledger import (  # noqa: F401 - the same tests, and what th
 from tests.http.test_probes import (  # noqa: F401 - the same tests
     test_a_token_with_too_many_rights_is_caught,
     test_strangers_get_nothing_and_one_404,
+)
+from tests.http.test_protocol import (  # noqa: F401 - the same tests
+    test_a_key_is_recognized_after_a_token_was_rotated,
+    test_a_late_write_is_told_the_current_version,
+    test_a_repeated_call_says_that_it_is_one,
+    test_a_repeated_create_gets_its_first_answer,
+    test_of_many_who_create_one_does,
+    test_the_key_of_one_user_tells_another_nothing,
+    test_what_must_be_new_is_refused_if_it_is_there,
 )
 from tests.http.test_service import (  # noqa: F401 - the same tests, and what they need
     test_a_key_makes_a_retry_safe,
@@ -65,3 +77,21 @@ def test_a_stream_finds_what_another_process_wrote(url: str, store: Store) -> No
         with Store.open(url, embedder="none") as other:
             other.space("main").observe("elsewhere")
         assert reader.texts() == ["elsewhere"]
+
+
+def test_ready_means_that_the_server_answers(url: str, store: Store) -> None:
+    with served(store) as number:
+        anybody = Client(number, None)
+        assert anybody.get("/readyz").json == {"status": "ready"}
+        with psycopg.connect(url, autocommit=True) as owner:
+            (name,) = owner.execute("SELECT current_database()").fetchone() or ("",)
+        with psycopg.connect(make_conninfo(url, dbname="postgres"), autocommit=True) as owner:
+            owner.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+            owner.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
+            )
+            time.sleep(1.1)  # an answer counts for a second
+            gone = [anybody.get("/readyz").status, anybody.get("/livez").status]
+            owner.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+        time.sleep(1.1)
+        assert (gone, anybody.get("/readyz").status) == ([503, 200], 200)
