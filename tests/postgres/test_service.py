@@ -34,12 +34,12 @@ from tests.http.test_probes import (  # noqa: F401 - the same tests
     test_strangers_get_nothing_and_one_404,
 )
 from tests.http.test_protocol import (  # noqa: F401 - the same tests
+    test_a_key_is_one_command_of_its_user,
     test_a_key_is_recognized_after_a_token_was_rotated,
     test_a_late_write_is_told_the_current_version,
     test_a_repeated_call_says_that_it_is_one,
     test_a_repeated_create_gets_its_first_answer,
     test_of_many_who_create_one_does,
-    test_the_key_of_one_user_tells_another_nothing,
     test_what_must_be_new_is_refused_if_it_is_there,
 )
 from tests.http.test_service import (  # noqa: F401 - the same tests, and what they need

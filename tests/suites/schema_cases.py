@@ -67,7 +67,7 @@ class Found:
     not_http: int = 0
 
     def note(self, what: str) -> None:
-        if len(self.wrong) < WRONG_MAX_COUNT:
+        if len(self.wrong) < WRONG_MAX_COUNT and what not in self.wrong:
             self.wrong.append(what)
 
     @property

@@ -8727,6 +8727,15 @@ export interface operations {
         };
         readonly responses: {
             /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SpaceStatus"];
+                };
+            };
+            /** @description Done. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;

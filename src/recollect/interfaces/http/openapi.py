@@ -105,12 +105,13 @@ def _operation(route: Route, schemas: dict[Any, Any]) -> dict[str, Any]:
         "description": "Refused: a problem says why.",
         "content": {"application/problem+json": {"schema": schemas[Problem]}},
     }
+    statuses = [str(each) for each in (route.status, route.also) if each is not None]
     found: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
         "description": f"Needs the verb `{route.verb}`.",
         "parameters": [*_names(route), *_query(route), *_headers(route)],
-        "responses": {str(route.status): answer, "default": refusal},
+        "responses": {**dict.fromkeys(statuses, answer), "default": refusal},
     }
     if route.takes is not None:
         found["requestBody"] = {

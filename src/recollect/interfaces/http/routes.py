@@ -95,6 +95,7 @@ class Route(NamedTuple):
     verb: str = "read"
     body_max_bytes: int = _BODY_MAX_BYTES
     media: str = "application/json"  # of the answer
+    also: int | None = None  # another status of the same answer
 
     @property
     def is_write(self) -> bool:
@@ -291,7 +292,7 @@ TABLE: Final = (
           status=204, verb="write"),
     Route("GET", "/v1/spaces", "list_spaces", spaces.list_, spaces.Spaces),
     Route("POST", "/v1/spaces", "create_space", spaces.create, SpaceStatus, s.NewSpace,
-          status=201, verb="create"),
+          status=201, verb="create", also=200),  # 200: it was there
     Route("GET", "/v1/me", "me", tokens.me, Token),
     Route("GET", "/v1/tokens", "list_tokens", tokens.list_, tokens.Tokens, verb="admin"),
     Route("POST", "/v1/tokens", "create_token", tokens.create, MadeToken, s.NewToken,
