@@ -86,6 +86,7 @@ def serving(store: Store, root: str = "", *, is_secure: bool = True) -> Iterator
         config = uvicorn.Config(
             app,
             http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
+            timeout_graceful_shutdown=5,
         )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -95,6 +96,7 @@ def serving(store: Store, root: str = "", *, is_secure: bool = True) -> Iterator
                 time.sleep(0.01)
             yield Team(port, store, app, pages.path)
         finally:
+            app.drain()
             server.should_exit = True
             thread.join()
 

@@ -117,6 +117,7 @@ def served(
         config = uvicorn.Config(
             app,
             http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
+            timeout_graceful_shutdown=5,
         )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -126,6 +127,7 @@ def served(
                 time.sleep(0.01)
             yield Served(port, sessions)
         finally:
+            app.drain()  # a page that is still open would hold its stream
             server.should_exit = True
             thread.join()
 

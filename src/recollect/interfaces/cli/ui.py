@@ -29,7 +29,7 @@ def ui(
     read_only: ReadOnly = False,
     demo: Demo = False,
 ) -> None:
-    """Look at a memory in the browser: what it holds, why, and what it knew before."""
+    """Look at a memory in the browser."""
     start = (call.start or {}).get("web")
     if start is None:
         raise Unsupported(
