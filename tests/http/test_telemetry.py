@@ -57,7 +57,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
                 client.post(f"{S}/records", {"text": text})
             said = client.ask("POST", f"{S}/recall", {"query": "one"}, {"traceparent": CALLER})
             client.post(f"{S}/context", {"query": "two"})
-            client.ask("MADEUP", f"{S}/records")
+            client.ask("PROPFIND", f"{S}/records")  # not a method of ours
             client.get("/nowhere")
             for wrong in (None, "wrong", "rct_" + "A" * 43):
                 Client(port, wrong).get(f"{S}/records")
@@ -91,8 +91,8 @@ def test_a_line_has_these_fields_and_no_others(run: Run) -> None:
     assert "main" not in refs
     refused = [line["code"] for line in run.lines if line["status"] == 401]
     assert refused[:3] == ["unauthorized"] * 3
-    made_up = next(line for line in run.lines if line["method"] == "other")
-    assert made_up["status"] in (405, 501)
+    unused = next(line for line in run.lines if line["method"] == "other")
+    assert unused["status"] in (405, 501)
 
 
 def test_a_trace_of_the_caller_goes_on(run: Run) -> None:

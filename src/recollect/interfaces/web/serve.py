@@ -112,8 +112,8 @@ def mounted(
 ) -> App:  # fmt: skip
     """The inspector as a part of a service: a token lets in, and allows what it allows there.
 
-    Over plain http its path has a part that is only told in the terminal: cookies know no ports,
-    so another program of this machine would be sent one whose path it can guess.
+    Over plain http its path has a part that is only told in the terminal: a cookie is sent to every
+    port of a machine, so another program would get one whose path it can guess.
     """
     _check_installed()
     from recollect.interfaces.web.app import App
