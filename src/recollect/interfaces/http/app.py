@@ -134,7 +134,7 @@ class App:
         seen.code = reply.code
         try:
             await send_reply(send, reply, with_body=scope["method"] != "HEAD")
-        except TimeoutError:  # a reader that does not read; the length tells it that bytes lack
+        except TimeoutError:  # the client stopped reading; the length shows what is missing
             pass
         finally:
             if reply.file is not None:

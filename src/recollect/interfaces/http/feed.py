@@ -118,7 +118,7 @@ class Feed:
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
             await _write(send, b"retry: %d\n\n" % _RETRY_MS)
             await self._run(Asked(owner, call.space, asked), after, woken, gone, send)
-        except TimeoutError:  # a reader that does not read
+        except TimeoutError:  # the client stopped reading
             pass
         finally:
             gone.cancel()
@@ -142,7 +142,7 @@ class Feed:
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
             await _write(send, b"retry: %d\n\n" % _RETRY_MS)
             await self._looking(look, first, woken, send)
-        except TimeoutError:  # a reader that does not read
+        except TimeoutError:  # the client stopped reading
             pass
         finally:
             gone.cancel()

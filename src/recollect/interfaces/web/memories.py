@@ -2,7 +2,7 @@
 
 Responsible for opening them and for whether they may be changed. Leaves what is shown to ``pages``.
 Invariants: a memory that was found on this machine and is not known is shown, and never changed;
-with a token, a session opens and changes what the token allows, asked anew with every call.
+with a token, a session opens and changes what the token allows, checked with every call.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ class Own:
         found = self._opened.get(space)
         if found is None or _is_gone(found):
             if space not in self.store.spaces():
-                raise NotFound(f"there is no space {space!r} here", hint="choose one of the list")
+                raise NotFound(
+                    f"the space {space!r} does not exist", hint="choose one from the list"
+                )
             found = self._opened[space] = self.store.space(space, create=False)
         return found
 

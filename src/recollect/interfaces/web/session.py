@@ -215,7 +215,7 @@ def cookie_name(sessions: Sessions) -> str:
 
 
 def set_cookie(sessions: Sessions, value: str) -> str:
-    """The header that gives a browser its cookie, or takes it away if there is no value."""
+    """The header that sets the cookie of a browser, or deletes it if the value is empty."""
     rest = "; Secure" if sessions.is_secure else ""
     rest += "" if value else "; Max-Age=0"
     path = f"{sessions.root}/"

@@ -134,7 +134,7 @@ def _named(asked: Asked, frames: dict[str, Frame]) -> list[str]:
     found = list(dict.fromkeys(name for name in names if name))
     for name in found:
         if name not in frames:
-            raise NotFound(f"there is no frame {name!r}", hint="choose one of the list")
+            raise NotFound(f"the frame {name!r} does not exist", hint="choose one from the list")
     return found
 
 

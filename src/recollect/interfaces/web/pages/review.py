@@ -36,7 +36,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     proposal: Proposal
     asks: str
-    pieces: tuple[Piece, ...]  # before and after; empty if there is no before
+    pieces: tuple[Piece, ...]  # before and after; empty for a new record
     consequences: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     others: tuple[str, ...]  # evidence that is not an episode here
