@@ -85,7 +85,7 @@ def test_a_job_is_asked_for_followed_and_found(store: Store, remote: Remote) -> 
     with pytest.raises(e.Conflict):
         remote.jobs.cancel(waits.id, space="alice")
     for missing in (999, waits.id):
-        with pytest.raises(e.NotFound, match=f"no job {missing}"):
+        with pytest.raises(e.NotFound, match=f"job {missing} does not exist"):
             remote.jobs.get(missing, space="main")
     with pytest.raises(e.NotFound):
         next(remote.jobs.follow(999))

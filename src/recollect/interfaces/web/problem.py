@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from recollect.errors import RecollectError
+from recollect.interfaces.web.draw.errors import sentence
 from recollect.interfaces.web.guard import Turned
 from recollect.web.failures import frames, status_of
 
@@ -39,12 +40,6 @@ _TITLES: Final = {
 }
 
 
-def _sentence(words: str) -> str:
-    """Words of an error as a sentence of a page."""
-    end = "" if words.endswith((".", "?", "!")) else "."
-    return f"{words[:1].upper()}{words[1:]}{end}"
-
-
 def problem_of(error: Exception, request: str) -> Problem:
     """The page of an error; what was not expected goes to the log, without its words."""
     if isinstance(error, Turned):
@@ -55,6 +50,6 @@ def problem_of(error: Exception, request: str) -> Problem:
         _log.error("request %s failed: %s", request, frames(error))
         status, said = 500, "something went wrong in the inspector"
         hint = "the terminal where it runs says where"
-    said, hint = _sentence(said), None if hint is None else _sentence(hint)
+    said, hint = sentence(said), None if hint is None else sentence(hint)
     title = _TITLES.get(status, "Something went wrong")
     return Problem(status=status, title=title, said=said, hint=hint, request=request)

@@ -16,6 +16,7 @@ import msgspec
 from recollect.errors import InvalidInput, LimitExceeded, NotFound
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw import packed
+from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.draw.shares import Bar, bars
 from recollect.interfaces.web.view import Call, View
 from recollect.memory import Memory
@@ -114,7 +115,7 @@ def page(asked: Asked, memory: Memory) -> View:
             held = memory.recall(q, k=1).held
             why = _why(asked, memory, q, names[0], tokens)
         except (LimitExceeded, InvalidInput) as error:
-            problem = _sentence(error)
+            problem = told(error, with_hint=True)
     main = Main(
         q=q, frame=names[0], other=names[1] if len(names) > 1 else "", tokens=tokens,
         id=asked.text("id"), frames=tuple(frames), sides=sides, held=held, why=why,
@@ -199,11 +200,6 @@ def _why(asked: Asked, memory: Memory, q: str, frame: str, tokens: int | None) -
         return memory.why_not(id, q, frame=frame, tokens=tokens)
     except NotFound as error:
         raise InvalidInput(error.message, hint=error.hint) from error
-
-
-def _sentence(error: LimitExceeded | InvalidInput) -> str:
-    said = error.message[:1].upper() + error.message[1:]
-    return f"{said}. {error.hint[:1].upper()}{error.hint[1:]}." if error.hint else f"{said}."
 
 
 def _calls(asked: Asked, q: str, names: list[str], tokens: int | None) -> tuple[Call, ...]:

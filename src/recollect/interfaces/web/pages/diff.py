@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import NotFound
+from recollect.interfaces.web import stops
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw.words import Piece, compared
 from recollect.interfaces.web.pages import density
@@ -59,8 +60,8 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(asked: Asked, memory: Memory) -> View:
     """Compares two positions."""
-    end = _position(memory, asked.text("to"), asked.position)
-    start = _position(memory, asked.text("from"), max(0, end - _BACK_COUNT))
+    end = _position(asked, memory, "to", asked.position)
+    start = _position(asked, memory, "from", max(0, end - _BACK_COUNT))
     start, end = min(start, end), max(start, end)
     then, now = memory.at(start), memory.at(end)
     events = now.events(kinds=_RECORDS, after=start, limit=_EVENTS_MAX_COUNT + 1)
@@ -142,15 +143,12 @@ def _instant(memory: Memory, position: int) -> str | None:
     return None if last is None else last.at
 
 
-def _position(memory: Memory, given: str, default: int) -> int:
-    """A position or an instant, as it stands in the address."""
+def _position(asked: Asked, memory: Memory, name: str, default: int) -> int:
+    """A position, a day or an instant, as the time bar reads it."""
+    given = asked.text(name)
     if not given:
         return memory.at(default).position
-    if given.isascii() and given.isdigit():
-        if len(given) > 16:
-            raise InvalidInput("a position is a number of at most 16 digits")
-        return memory.at(int(given)).position
-    return memory.at(given).position
+    return stops.position_of(memory, given, asked.tz_minutes)
 
 
 def _calls(asked: Asked, start: int, end: int) -> tuple[Call, ...]:

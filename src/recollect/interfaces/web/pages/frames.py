@@ -10,6 +10,7 @@ import msgspec
 
 from recollect.errors import LimitExceeded
 from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.draw.shares import SIGNALS as WORDS
 from recollect.interfaces.web.draw.shares import look
 from recollect.interfaces.web.pages import context
@@ -90,7 +91,7 @@ def _tried(memory: Memory, frame: Frame, q: str) -> tuple[context.Side | None, s
     try:
         return context.read(memory, q, None, [frame])[0], None
     except LimitExceeded as error:
-        return None, f"{error.message[:1].upper()}{error.message[1:]}."
+        return None, told(error)
 
 
 def _shown(frame: Frame, since: str | None = None) -> Shown:

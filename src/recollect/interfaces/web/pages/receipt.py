@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.errors import IntegrityError, InvalidInput, NotFound, RecollectError
+from recollect.errors import IntegrityError, InvalidInput, NotFound
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw import packed
+from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.draw.shares import Bar, bars
 from recollect.interfaces.web.pages.receipts import name_of
 from recollect.interfaces.web.view import Call, View
@@ -64,9 +65,9 @@ def _replay(memory: Memory, id: str, q: str) -> tuple[Replay | None, str | None]
     try:
         return memory.replay(id, query=q or None), None
     except InvalidInput as error:
-        return memory.replay(id), _sentence(error)
+        return memory.replay(id), told(error)
     except (NotFound, IntegrityError) as error:
-        return None, _sentence(error)
+        return None, told(error)
 
 
 def _items(memory: Memory, receipt: Receipt, slices: tuple[packed.Slice, ...]) -> tuple[Item, ...]:
@@ -82,10 +83,6 @@ def _items(memory: Memory, receipt: Receipt, slices: tuple[packed.Slice, ...]) -
         )
         for place, (item, bar) in enumerate(zip(receipt.items, drawn, strict=True), 1)
     )  # fmt: skip
-
-
-def _sentence(error: RecollectError) -> str:
-    return f"{error.message[:1].upper()}{error.message[1:]}."
 
 
 def _calls(asked: Asked, receipt: Receipt, q: str) -> tuple[Call, ...]:

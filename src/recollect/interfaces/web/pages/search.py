@@ -10,8 +10,9 @@ from typing import Final, cast, get_args
 
 import msgspec
 
-from recollect.errors import NotFound, RecollectError
+from recollect.errors import NotFound
 from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.draw.shares import Bar, bars
 from recollect.interfaces.web.view import Call, View
 from recollect.memory import Memory
@@ -153,13 +154,9 @@ def _missing(asked: Asked, memory: Memory, question: Question) -> tuple[Missing 
         )
         text = memory.get(why.id, include=INCLUDES).text
     except NotFound as error:
-        return None, _sentence(error)
+        return None, told(error)
     (bar,) = bars([why.shares], [why.score or 0.0])
     return Missing(why=why, text=text, bar=bar if why.shares else None), None
-
-
-def _sentence(error: RecollectError) -> str:
-    return error.message[:1].upper() + error.message[1:]
 
 
 def _calls(asked: Asked, question: Question) -> tuple[Call, ...]:
