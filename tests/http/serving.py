@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import uvicorn
 
 from recollect import Store
 from recollect.interfaces.http.app import App
@@ -19,8 +16,8 @@ from recollect.interfaces.http.feed import STREAMS, Streams
 from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.http.work import Rules
-from recollect.web.connections import bounded
 from recollect.web.serving import listen
+from tests.running import running
 
 INSTANCE: Final = re.compile(rb'"instance":"req_[A-Za-z0-9_-]{12}",?')
 
@@ -98,18 +95,5 @@ def served(
         port = listening.getsockname()[1]
         gate = Gate([f"127.0.0.1:{port}"], in_work_max_count=in_work_max_count)
         app = App(store, gate, body_max_s=body_max_s, streams=streams, mcp=mcp, rules=rules)
-        config = uvicorn.Config(
-            around(app),
-            http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
-        )  # fmt: skip
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.01)
+        with running(around(app), listening, drain=app.drain):
             yield port
-        finally:
-            app.drain()
-            server.should_exit = True
-            thread.join()

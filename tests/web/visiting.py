@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html import unescape
@@ -12,15 +10,13 @@ from http.client import HTTPConnection
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-import uvicorn
-
 from recollect import Store
 from recollect.interfaces.web.app import App
 from recollect.interfaces.web.guard import Guard
 from recollect.interfaces.web.memories import Memories, Own
 from recollect.interfaces.web.session import Launched, Session
-from recollect.web.connections import bounded
 from recollect.web.serving import listen
+from tests.running import running
 
 
 class Page(NamedTuple):
@@ -34,6 +30,24 @@ class Page(NamedTuple):
     def words(self) -> str:
         """What a reader sees, without tags."""
         return unescape(re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", self.text)))
+
+
+def ask(
+    port: int,
+    method: str,
+    path: str,
+    headers: Mapping[str, str] | None = None,
+    body: str | None = None,
+) -> Page:
+    """One request, with exactly these headers."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request(method, path, body, dict(headers or {}))
+        answer = connection.getresponse()
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        return Page(answer.status, found, answer.read().decode())
+    finally:
+        connection.close()
 
 
 class Served(NamedTuple):
@@ -54,14 +68,7 @@ class Served(NamedTuple):
         body: str | None = None,
     ) -> Page:
         """One request, with exactly these headers."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            connection.request(method, path, body, dict(headers or {}))
-            answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return Page(answer.status, found, answer.read().decode())
-        finally:
-            connection.close()
+        return ask(self.port, method, path, headers, body)
 
     def enter(self) -> Visitor:
         """A browser that was let in."""
@@ -114,22 +121,8 @@ def served(
         app = App(
             memories or Own(store, read_only=read_only), sessions, guard([f"127.0.0.1:{port}"])
         )
-        config = uvicorn.Config(
-            app,
-            http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
-            timeout_graceful_shutdown=5,
-        )  # fmt: skip
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.01)
+        with running(app, listening, drain=app.drain):
             yield Served(port, sessions)
-        finally:
-            app.drain()  # a page that is still open would hold its stream
-            server.should_exit = True
-            thread.join()
 
 
 def hidden_fields(page: Page, action: str) -> dict[str, str]:
