@@ -7,24 +7,18 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 
 from recollect import Store
 from recollect.errors import Forbidden, Unavailable
 from recollect.interfaces.http.app import App
 from recollect.interfaces.http.gate import Gate
-from recollect.interfaces.http.rates import Rates
-from recollect.interfaces.http.work import Rules
 from recollect.interfaces.web.checked import CHECKED
 from recollect.interfaces.web.draw.words import compared
-from recollect.interfaces.web.serve import mounted
 from recollect.interfaces.web.session import (
     IDLE_MAX_S,
     LOGIN_MAX_S,
@@ -33,72 +27,11 @@ from recollect.interfaces.web.session import (
     cookie_name,
     set_cookie,
 )
-from recollect.web.connections import bounded
 from recollect.web.entries import NotLetIn
 from recollect.web.serving import listen
 from tests.web.addresses import addresses
+from tests.web.teams import FORM, Team, serving
 from tests.web.visiting import Page, hidden_fields
-
-FORM = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
-
-
-class Team(NamedTuple):
-    """A service with its inspector."""
-
-    port: int
-    store: Store
-    app: App
-    path: str
-
-    def ask(
-        self, method: str, path: str, headers: dict[str, str] | None = None, body: str | None = None
-    ) -> Page:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return Page(answer.status, found, answer.read().decode())
-        finally:
-            connection.close()
-
-    def login(self, token: str, **headers: str) -> Page:
-        body = urlencode({"token": token, "back": ""})
-        return self.ask("POST", "/ui/-/login", {**FORM, **headers}, body)
-
-    def cookie(self, token: str) -> dict[str, str]:
-        came = self.login(token)
-        assert came.status == 303, came.words
-        return {"Cookie": came.headers["set-cookie"].partition(";")[0]}
-
-    def token(self, label: str, **options: object) -> str:
-        return self.store.tokens.create(label, **options).token  # type: ignore[arg-type]
-
-
-@contextmanager
-def serving(store: Store, root: str = "", *, is_secure: bool = True) -> Iterator[Team]:
-    with listen(0) as listening:
-        port = listening.getsockname()[1]
-        hosts = [f"127.0.0.1:{port}"]
-        address = f"http://{hosts[0]}"
-        pages = mounted(store, hosts=hosts, address=address, root=root, is_secure=is_secure)
-        app = App(store, Gate(hosts), ui=pages, rules=Rules(Rates(), root_path=root))
-        config = uvicorn.Config(
-            app,
-            http=bounded(64, 5), log_config=None, lifespan="on", ws="none", access_log=False,
-            timeout_graceful_shutdown=5,
-        )  # fmt: skip
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.01)
-            yield Team(port, store, app, pages.path)
-        finally:
-            app.drain()
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture
@@ -296,7 +229,10 @@ def test_a_token_is_created_rotated_and_revoked_and_told_once(team: Team) -> Non
 
 def test_a_token_gives_no_more_than_it_has(team: Team) -> None:
     plain = team.cookie(team.token("bob", space="main", origin="agent"))
-    assert team.ask("GET", "/ui/-/tokens", plain).status == 403
+    team.token("dora", space="main")
+    seen = team.ask("GET", "/ui/-/tokens", plain)
+    assert "Your token may not look after tokens" in seen.words
+    assert "dora" not in seen.text
     body = urlencode({**MADE, "command": "abc"})
     before = len(team.store.tokens.list())
     assert team.ask("POST", "/ui/-/tokens/create", {**FORM, **plain}, body).status == 403

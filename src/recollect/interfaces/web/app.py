@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -24,11 +25,14 @@ from recollect.interfaces.web import render, stops, table
 from recollect.interfaces.web.answering import Reply, Visit, to_own
 from recollect.interfaces.web.asked import AWAY, Asked, Place, parsed
 from recollect.interfaces.web.conflict import conflict
+from recollect.interfaces.web.draw.browsers import browser
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
 from recollect.interfaces.web.guard import Guard, Turned
 from recollect.interfaces.web.memories import Memories, Reach, Takes
+from recollect.interfaces.web.of_store import OfStore
 from recollect.interfaces.web.problem import problem_of
 from recollect.interfaces.web.receiving import SETTINGS, body_of, rate_class
+from recollect.interfaces.web.rights import rights
 from recollect.interfaces.web.session import (
     Session,
     Sessions,
@@ -84,6 +88,7 @@ class App:
         self._sessions = sessions
         self._guard = guard
         self._seam = seam
+        self._store = OfStore(memories, sessions, seam)
         self._waiting = around.Waiting()
         self._streams = Streams()
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="ui")
@@ -183,7 +188,7 @@ class App:
             else:
                 fields = fields_of(visit.headers, body)
                 back, said = fields.get("back", ""), _WRONG
-                session = self._sessions.enter(fields.get("token", "").strip())
+                session = self._sessions.enter(fields.get("token", "").strip(), _browser(visit))
                 if session is not None:
                     place = to_own(self._sessions.root, back)
                     cookie = set_cookie(self._sessions, session.id)
@@ -200,7 +205,7 @@ class App:
         if "sec-purpose" in visit.headers or "purpose" in visit.headers:
             raise Turned(403, "this link is not loaded ahead")
         given = parsed(visit.query).get("key", ("",))
-        session = self._sessions.enter(given[0])
+        session = self._sessions.enter(given[0], _browser(visit))
         if session is None:
             raise _NO_SESSION
         cookie = set_cookie(self._sessions, session.id)
@@ -236,68 +241,15 @@ class App:
         if segments[0] == AWAY:
             if segments[1:] in SETTINGS and not visit.is_safe:
                 return self._set(visit, session, segments[1:], body)
-            return self._of_store(reach, visit, session, segments[1:], body)
+            return self._store.answer(reach, visit, session, segments[1:], body)
         if segments == ("",):
-            return self._spaces(reach, session)
+            return self._store.spaces(reach, session)
         space = table.decoded(segments[0])
         memory = reach.open(space)
         asked = self._asked(visit, reach, space, segments[1:], memory)
         if visit.is_safe:
             return self._page(reach, session, asked, segments[1:], memory)
         return self._act(visit, reach, session, asked, segments[1:], memory, body)
-
-    def _of_store(
-        self, reach: Reach, visit: Visit, session: Session, path: tuple[str, ...], body: bytes
-    ) -> Reply:
-        """A page or an act about the whole store."""
-        asked = Asked(
-            place=self._memories.place(self._sessions.root, AWAY),
-            path=tuple(table.decoded(each) for each in path),
-            query=parsed(visit.query),
-            now=self._seam.now(),
-            tz_minutes=self._seam.tz_minutes(),
-            cannot_write=reach.cannot_manage(),
-        )
-        if not visit.is_safe:
-            return self._store_act(reach, visit, session, asked, path, body)
-        line, names = table.find(table.STORE_PAGES, path)
-        view = line.read(replace(asked, names=names), reach.store)
-        if asked.text("as") == "json":
-            return Reply(view.status, json.encode(view.answer), "application/json")
-        layout = self._store_layout(session, asked, line.name, view)
-        page = render.page(line.template, layout, asked, main=view.main, url=asked.url)
-        return Reply(view.status, page)
-
-    def _store_act(
-        self, reach: Reach, visit: Visit, session: Session, asked: Asked, path: tuple[str, ...],
-        body: bytes,
-    ) -> Reply:  # fmt: skip
-        line, names = table.find(table.STORE_ACTS, path)
-        if asked.cannot_write:
-            raise Turned(403, asked.cannot_write)
-        form = Form(asked=replace(asked, names=names), fields=fields_of(visit.headers, body))
-        with session.acting:  # a double click creates one token, not two
-            place = session.answered(form.command)
-            if place is None:
-                done = line.do(form, reach.store)
-                flash = Flash(said=done.said, undo=done.undo, secret=done.secret)
-                place = f"{done.to}?said={session.tell(flash, self._seam)}"
-                session.answer(form.command, place)
-        return Reply(303, headers={"Location": place})
-
-    def _store_layout(self, session: Session, asked: Asked, name: str, view: View) -> around.Layout:
-        nav = tuple(
-            around.Entry(
-                name=each.name.lower(), href=asked.url(each.path), is_here=each.name == name
-            )
-            for each in table.STORE_PAGES
-        )
-        return around.Layout(
-            root=self._sessions.root, theme=session.theme, has_keys=session.has_keys,
-            has_login=self._sessions.has_login, title=view.title, back=asked.here(), nav=nav,
-            flash=session.told(asked.text("said")), warning=asked.cannot_write,
-            cannot_write=asked.cannot_write, calls=view.calls, json=asked.here(**{"as": "json"}),
-        )  # fmt: skip
 
     def _logout(self, session: Session) -> Reply:
         """Ends the session; the token goes on."""
@@ -317,23 +269,6 @@ class App:
             raise Turned(404, "this inspector has no setting of that name")
         root = self._sessions.root
         return Reply(303, headers={"Location": to_own(root, fields.get("back", ""))})
-
-    def _spaces(self, reach: Reach, session: Session) -> Reply:
-        """The list of memories; a single one is shown at once."""
-        root = self._sessions.root
-        found = reach.spaces()
-        entries = tuple(
-            around.Entry(name=name, href=Asked(place=self._memories.place(root, name)).url())
-            for name in found
-        )
-        if len(entries) == 1:
-            return Reply(303, headers={"Location": entries[0].href})
-        nav = tuple(
-            around.Entry(name=each.name.lower(), href=f"{root}/{AWAY}/{each.path}")
-            for each in table.STORE_PAGES
-        )
-        layout = replace(around.bare(root, session), nav=nav, has_login=self._sessions.has_login)
-        return Reply(200, render.page("spaces.html", layout, None, entries=entries))
 
     def _asked(
         self, visit: Visit, reach: Reach, space: str, path: tuple[str, ...], memory: Memory
@@ -401,7 +336,7 @@ class App:
             back=asked.here(), space=space, spaces=spaces, nav=nav, query=asked.text("q"),
             flash=session.told(asked.text("said")), time=around.time_bar(asked, memory),
             is_past=asked.is_past, warning=asked.cannot_write,
-            cannot_write=around.PAST if asked.is_past else asked.cannot_write,
+            off=_off(reach, asked, memory),
             calls=view.calls, json=asked.here(**{"as": "json"}),
             live=asked.url(*_LIVE, after=asked.head)
             if line is not None and line.live and not asked.is_past
@@ -413,8 +348,8 @@ class App:
         memory: Memory, body: bytes,
     ) -> Reply:  # fmt: skip
         line, names = table.find(table.ACTS, path)
-        if asked.is_past or asked.cannot_write:
-            raise Turned(403, asked.cannot_write or around.PAST)
+        if off := _off(reach, asked, memory)[line.path]:
+            raise Turned(403, off)
         form = Form(asked=replace(asked, names=names), fields=fields_of(visit.headers, body))
         try:
             done = line.do(form, memory)
@@ -466,6 +401,16 @@ class App:
         self._threads.shutdown()
         self._aside.shutdown()
         self._memories.close()
+
+
+def _browser(visit: Visit) -> str:
+    return browser(visit.headers.get("user-agent", ""))
+
+
+def _off(reach: Reach, asked: Asked, memory: Memory) -> Mapping[str, str | None]:
+    """Why each act on a memory is off, by its path."""
+    off = asked.cannot_write or (around.PAST if asked.is_past else None)
+    return table.reasons(table.ACTS, rights(reach.token(), memory), off)
 
 
 def _read(line: table.Page, asked: Asked, memory: Memory) -> tuple[View, Asked]:

@@ -15,6 +15,8 @@ from urllib.parse import parse_qsl, urlencode
 import msgspec
 
 from recollect.errors import InvalidInput
+from recollect.interfaces.web import digits
+from recollect.interfaces.web.logins import Logins
 from recollect.interfaces.web.view import Call
 from recollect.model.wire import to_segment
 
@@ -50,6 +52,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     now: str = ""
     tz_minutes: int = 0
     cannot_write: str | None = None  # why nothing can be changed here
+    logins: Logins | None = None  # the sessions around this one, on pages about the store
 
     @property
     def is_past(self) -> bool:
@@ -70,9 +73,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         given = self.text(name)
         if not given:
             return default
-        if not (given.isascii() and given.isdigit()) or len(given) > 16:
+        found = digits.number(given)
+        if found is None:
             raise InvalidInput(f"{name} must be a number", hint="change it in the address")
-        return max(least, min(int(given), most))
+        return max(least, min(found, most))
 
     def maybe(self, name: str) -> int | None:
         """A number of the query, or None."""

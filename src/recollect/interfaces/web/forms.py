@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from recollect.errors import InvalidInput
+from recollect.interfaces.web import digits
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.guard import Headers
 
@@ -48,10 +49,17 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 
     def number(self, name: str) -> int:
         """A number that the form carries."""
-        given = self.fields.get(name, "")
-        if not (given.isascii() and given.isdigit() and len(given) <= 16):
+        found = digits.number(self.fields.get(name, ""))
+        if found is None:
             raise InvalidInput("this form is incomplete", hint="load the page again")
-        return int(given)
+        return found
+
+    def id(self, what: str) -> int:
+        """The number in the path, of a token or a job."""
+        found = digits.number(self.names["id"])
+        if found is None:
+            raise InvalidInput(f"no {what} has this id", hint="load the page again")
+        return found
 
     @property
     def seq(self) -> int:

@@ -1,12 +1,13 @@
 """What every page has around it.
 
-Responsible for the header, the time bar, the flash and the reason why a button is off. Leaves the
+Responsible for the header, the time bar, the flash and why each button is off. Leaves the
 middle to ``pages``. Invariant: a count in the header is that of the head it was read at.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 
 import msgspec
 
@@ -64,7 +65,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     flash: Flash | None = None
     time: TimeBar | None = None
     is_past: bool = False
-    cannot_write: str | None = None
+    off: Mapping[str, str | None] = {}  # why each act is off, by its path in the table
     warning: str | None = None  # why the whole memory is read-only
     calls: tuple[Call, ...] = ()
     json: str | None = None

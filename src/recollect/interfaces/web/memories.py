@@ -16,6 +16,7 @@ from recollect.interfaces.web.asked import Place
 from recollect.interfaces.web.session import Session
 from recollect.memory import Memory, Store
 from recollect.memory.handle import handle_of
+from recollect.model.values import Token
 from recollect.places import known
 from recollect.web.entries import Entries, Entry
 
@@ -53,6 +54,9 @@ class Reach(Protocol):
     def cannot_manage(self) -> str | None:
         """Why tokens and jobs cannot be changed, or None."""
 
+    def token(self) -> Token | None:
+        """The token that it was opened with; None for the person at this machine."""
+
 
 class Memories(Protocol):
     """What sessions reach; ``recollect ui`` and a service answer differently."""
@@ -76,6 +80,7 @@ class Own:
         self._named = named  # what --store said
         self._opened: dict[str, Memory] = {}
         self._known: set[str] = set()
+        self._token: list[Token | None] = []  # what it allows does not change
 
     def visit(self, session: Session) -> AbstractContextManager[Own]:
         """Every session is the same person."""
@@ -109,6 +114,12 @@ class Own:
     def cannot_manage(self) -> str | None:
         """The same for the whole store: every memory of it must be known."""
         return next(filter(None, map(self.cannot_write, self.spaces())), None)
+
+    def token(self) -> Token | None:
+        """The token that the store was opened with."""
+        if not self._token:
+            self._token.append(self.store.token())
+        return self._token[0]
 
     def place(self, root: str, space: str) -> Place:
         """Where it is, for the calls that a page lists."""
@@ -146,9 +157,10 @@ class Team:
         """Where it is: the service is how others name it."""
         return Place(root=root, space=space, store=self._address, service=self._address)
 
-    def check(self, token: str) -> None:
-        """NotLetIn if a token is not valid now."""
-        self._entries.check(token)
+    def check(self, token: str) -> int | None:
+        """The id of a token; NotLetIn if it is not valid now."""
+        with self._entries.using(token) as entry:
+            return entry.token_id
 
     def close(self) -> None:
         """Closes what sessions had entered."""
@@ -160,6 +172,7 @@ class _Entered:
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
+        self._token = entry.store.token()
 
     @property
     def store(self) -> Store:
@@ -172,8 +185,10 @@ class _Entered:
         return self._entry.memory(space)
 
     def cannot_write(self, space: str) -> str | None:
-        held = self.store.token()
-        return None if held is not None and "write" in held.verbs else NO_WRITES
+        return None if self._token is not None and "write" in self._token.verbs else NO_WRITES
 
     def cannot_manage(self) -> str | None:
-        return None  # the store asks what the token allows
+        return None  # each act says what it needs
+
+    def token(self) -> Token | None:
+        return self._token

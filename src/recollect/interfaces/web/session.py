@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Literal, Protocol
 
+from recollect.interfaces.web.draw.browsers import UNKNOWN
 from recollect.interfaces.web.view import Flash
 from recollect.model.wire import to_segment
 from recollect.store.seam import REAL, Seam
@@ -35,9 +36,16 @@ _KEYS_MAX_COUNT: Final = 100
 class Session:
     """One browser: its theme, its keys, and what the next page tells it."""
 
-    def __init__(self, id: str, token: str = "") -> None:
+    def __init__(
+        self, id: str, token: str = "", *, name: str = "", at: str = "", browser: str = "",
+        token_id: int | None = None,
+    ) -> None:  # fmt: skip
         self.id = id
+        self.name = name  # for others to see; its id lets in
         self.token = token  # of a service; the person at this machine needs none
+        self.token_id = token_id
+        self.browser = browser
+        self.began_at = self.used_at = at
         self.theme: Theme = "auto"
         self.has_keys = True  # single keys act; a person can switch that off
         self._flashes: OrderedDict[str, Flash] = OrderedDict()
@@ -86,8 +94,11 @@ class Sessions(Protocol):
     def find(self, cookie: str, *, is_visit: bool = True) -> Session | None:
         """The session of a cookie; None if it is not one. Only a visit keeps it alive."""
 
-    def enter(self, key: str) -> Session | None:
+    def enter(self, key: str, browser: str = UNKNOWN) -> Session | None:
         """A new session for a launch key or a token; None if it does not let anyone in."""
+
+    def all(self) -> list[Session]:
+        """Every session that still lets in."""
 
     def end(self, session: Session) -> None:
         """Ends a session."""
@@ -109,17 +120,27 @@ class _Kept:
         with self._lock:
             for id, session in self._sessions.items():
                 if _is_same(id, cookie):
+                    if is_visit:
+                        session.used_at = self._seam.now()
                     return session
         return None
+
+    def all(self) -> list[Session]:
+        """Every session that still lets in."""
+        with self._lock:
+            return list(self._sessions.values())
 
     def end(self, session: Session) -> None:
         """Ends a session; its cookie means nothing any more."""
         with self._lock:
             self._sessions.pop(session.id, None)
 
-    def _begin(self, token: str = "") -> Session:
+    def _begin(self, browser: str, token: str = "", token_id: int | None = None) -> Session:
         """A new session; the caller holds the lock."""
-        session = Session(self._seam.random(24).hex(), token)
+        session = Session(
+            self._seam.random(24).hex(), token, name=self._seam.random(6).hex(),
+            at=self._seam.now(), browser=browser, token_id=token_id,
+        )  # fmt: skip
         self._sessions[session.id] = session
         while len(self._sessions) > _SESSIONS_MAX_COUNT:
             self._sessions.popitem(last=False)
@@ -152,12 +173,12 @@ class Launched(_Kept):
                 self._keys[key] = now + LAUNCH_S
         return key
 
-    def enter(self, key: str) -> Session | None:
+    def enter(self, key: str, browser: str = UNKNOWN) -> Session | None:
         """A session for a key, which stops working."""
         with self._lock:
             found = next((each for each in self._keys if _is_same(each, key)), None)
             end = 0.0 if found is None else self._keys.pop(found)
-            return None if end <= self._clock() else self._begin()
+            return None if end <= self._clock() else self._begin(browser)
 
 
 class LoggedIn(_Kept):
@@ -167,7 +188,7 @@ class LoggedIn(_Kept):
 
     def __init__(
         self,
-        check: Callable[[str], None],
+        check: Callable[[str], int | None],
         *,
         root: str = "/ui",
         is_secure: bool = False,
@@ -176,37 +197,45 @@ class LoggedIn(_Kept):
     ) -> None:
         super().__init__(seam, clock)
         self.root, self.first, self.is_secure = root, f"{root}/", is_secure
-        self._check = check  # NotLetIn if a token is not valid
+        self._check = check  # the id of a token; NotLetIn if it is not valid
         self._times: dict[str, tuple[float, float]] = {}  # began, and last used
 
-    def enter(self, key: str) -> Session | None:
+    def enter(self, key: str, browser: str = UNKNOWN) -> Session | None:
         """A session for a token that is valid."""
         try:
-            self._check(key)
+            token_id = self._check(key)
         except NotLetIn:
             return None
         with self._lock:
             mine = [each for each in self._sessions.values() if each.token == key]
             for oldest in mine[: len(mine) + 1 - _SESSIONS_OF_ONE]:  # not those of others
                 del self._sessions[oldest.id]
-            session = self._begin(key)
+            session = self._begin(browser, key, token_id)
             self._times[session.id] = (self._clock(), self._clock())
             self._times = {id: self._times[id] for id in self._sessions}
             return session
 
     def find(self, cookie: str, *, is_visit: bool = True) -> Session | None:
         """The session whose cookie this is, unless it is too old."""
-        session = super().find(cookie)
+        session = super().find(cookie, is_visit=is_visit)
         if session is None:
             return None
-        now = self._clock()
-        began, used = self._times.get(session.id, (0.0, 0.0))
-        if now - began > LOGIN_MAX_S or now - used > IDLE_MAX_S:
+        if self._is_over(session):
             self.end(session)
             return None
         if is_visit:
-            self._times[session.id] = (began, now)
+            now = self._clock()
+            self._times[session.id] = (self._times.get(session.id, (now, now))[0], now)
         return session
+
+    def all(self) -> list[Session]:
+        """Every session that is not too old."""
+        return [each for each in super().all() if not self._is_over(each)]
+
+    def _is_over(self, session: Session) -> bool:
+        began, used = self._times.get(session.id, (-LOGIN_MAX_S, -IDLE_MAX_S))
+        now = self._clock()
+        return now - began > LOGIN_MAX_S or now - used > IDLE_MAX_S
 
 
 def cookie_name(sessions: Sessions) -> str:

@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Final
 
 from recollect.errors import InvalidInput
+from recollect.interfaces.web.digits import number
 from recollect.memory import Memory
 from recollect.model.instants import instant
 
@@ -57,8 +58,8 @@ def a_day(memory: Memory, at: str | None, days: int) -> int | None:
 
 def position_of(memory: Memory, given: str, tz_minutes: int) -> int:
     """The position that an address names: its number, a day (at its end) or an instant."""
-    if given.isascii() and given.isdigit() and len(given) <= 16:
-        return memory.at(int(given)).position
+    if (found := number(given)) is not None:
+        return memory.at(found).position
     if _DAY.fullmatch(given):
         try:
             day = date.fromisoformat(given) + timedelta(days=1)

@@ -16,6 +16,7 @@ from recollect.interfaces.web.acts import jobs as job_acts
 from recollect.interfaces.web.acts import ledger as ledger_acts
 from recollect.interfaces.web.acts import records as record_acts
 from recollect.interfaces.web.acts import reviewing as review_acts
+from recollect.interfaces.web.acts import sessions as session_acts
 from recollect.interfaces.web.acts import tokens as token_acts
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.forms import Form
@@ -46,6 +47,18 @@ from recollect.interfaces.web.pages import (
     today,
     tokens,
 )
+from recollect.interfaces.web.rights import (
+    ADMIN,
+    ERASE,
+    LOOK,
+    REVIEW,
+    SCHEDULE,
+    SIGN,
+    WORK,
+    WRITE,
+    Needs,
+    Rights,
+)
 from recollect.interfaces.web.view import Done, Shown, View
 from recollect.memory import Memory, Store
 from recollect.model.wire import from_segment
@@ -71,6 +84,7 @@ class Act(NamedTuple):
     path: str
     name: str
     do: Callable[[Form, Memory], Done | Shown]
+    needs: Needs = WRITE
 
 
 class StorePage(NamedTuple):
@@ -89,6 +103,7 @@ class StoreAct(NamedTuple):
     path: str
     name: str
     do: Callable[[Form, Store], Done]
+    needs: Needs
 
 
 PAGES: Final = (
@@ -161,28 +176,30 @@ ACTS: Final = (
     Act("r/{id}/link", "Link", record_acts.link),
     Act("r/{id}/unlink", "Unlink", record_acts.unlink),
     Act("r/{id}/undo", "Undo", record_acts.undo),
-    Act("review/{id}/approve", "Approve", review_acts.approve),
-    Act("review/{id}/reject", "Reject", review_acts.reject),
-    Act("review/{id}/undo", "Undo", review_acts.undo),
-    Act("erase/{id}", "Erase", erase_acts.erase),
-    Act("ledger/checkpoint", "Sign a checkpoint", ledger_acts.checkpoint),
+    Act("review/{id}/approve", "Approve", review_acts.approve, REVIEW),
+    Act("review/{id}/reject", "Reject", review_acts.reject, REVIEW),
+    Act("review/{id}/undo", "Undo", review_acts.undo, REVIEW),
+    Act("erase/{id}", "Erase", erase_acts.erase, ERASE),
+    Act("ledger/checkpoint", "Sign a checkpoint", ledger_acts.checkpoint, SIGN),
 )
 
 STORE_PAGES: Final = (
     StorePage("tokens", "Tokens", tokens.page, "tokens.html",
-              "Who may open which memories; creating, rotating and ending tokens."),
+              "Who may open which memories, and which browsers are logged in; ending both."),
     StorePage("jobs", "Jobs", jobs.page, "jobs.html",
               "Background work: what waits, runs and has ended, and schedules."),
 )  # fmt: skip
 
 STORE_ACTS: Final = (
-    StoreAct("tokens/create", "Create", token_acts.create),
-    StoreAct("tokens/{id}/rotate", "Rotate", token_acts.rotate),
-    StoreAct("tokens/{id}/revoke", "Revoke", token_acts.revoke),
-    StoreAct("jobs/ask", "Ask", job_acts.ask),
-    StoreAct("jobs/schedule", "Set", job_acts.schedule),
-    StoreAct("jobs/unschedule", "Remove", job_acts.drop_schedule),
-    StoreAct("jobs/{id}/cancel", "Cancel", job_acts.cancel),
+    StoreAct("tokens/create", "Create", token_acts.create, ADMIN),
+    StoreAct("tokens/{id}/rotate", "Rotate", token_acts.rotate, ADMIN),
+    StoreAct("tokens/{id}/revoke", "Revoke", token_acts.revoke, ADMIN),
+    StoreAct("sessions/{name}/end", "End", session_acts.end, LOOK),
+    StoreAct("sessions/end", "End all others", session_acts.end_others, LOOK),
+    StoreAct("jobs/ask", "Ask", job_acts.ask, WORK),
+    StoreAct("jobs/schedule", "Set", job_acts.schedule, SCHEDULE),
+    StoreAct("jobs/unschedule", "Remove", job_acts.drop_schedule, SCHEDULE),
+    StoreAct("jobs/{id}/cancel", "Cancel", job_acts.cancel, WORK),
 )
 
 Line = TypeVar("Line", Page, Act, StorePage, StoreAct)
@@ -191,6 +208,14 @@ Line = TypeVar("Line", Page, Act, StorePage, StoreAct)
 def names() -> dict[str, str]:
     """The names of pages by their paths."""
     return {each.path: each.name for each in PAGES}
+
+
+def reasons(
+    acts: tuple[Act, ...] | tuple[StoreAct, ...], rights: Rights, off: str | None
+) -> dict[str, str | None]:
+    """Why each act is off, by its path; None if it is not. ``off`` is why all changes are."""
+    return {each.path: off if off and each.needs.verb else rights.lacks(each.needs)
+            for each in acts}  # fmt: skip
 
 
 def find(lines: tuple[Line, ...], segments: tuple[str, ...]) -> tuple[Line, dict[str, str]]:

@@ -15,6 +15,7 @@ from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.pages.erase import TYPED_CHARS, planned
 from recollect.interfaces.web.view import Done, Shown
 from recollect.memory import Memory
+from recollect.model.events import KINDS
 
 _TYPE: Final = "Type the last six characters of the id to go on. Nothing was erased."
 _REPEATS: Final = (
@@ -42,7 +43,7 @@ def erase(form: Form, memory: Memory) -> Done | Shown:
             id,
             sources=sources,
             reason=reason or None,
-            expect=form.number("position"),
+            expect=_expected(form.number("position"), memory),
             idempotency_key=form.command,
         )
     except Changed:
@@ -51,6 +52,14 @@ def erase(form: Form, memory: Memory) -> Done | Shown:
     if CHECKED.places(hash) is None:  # else the form was sent twice
         CHECKED.erased(hash, done.places, CHECKED.run(memory, form.asked.now))
     return Done(to=form.url("erasures", done.seq), said="Erased for good.")
+
+
+def _expected(shown: int, memory: Memory) -> int:
+    """The position that was shown, or a later one if only receipts were written since."""
+    memory.flush()  # those that wait are not a change of what was shown
+    now = memory.position
+    others = [kind for kind in KINDS if kind != "context.handed"]
+    return shown if memory.events(kinds=others, after=shown, limit=1) else now
 
 
 def _refused(form: Form, memory: Memory, why: str, reason: str, status: int = 422) -> Shown:

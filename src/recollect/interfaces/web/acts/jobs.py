@@ -26,10 +26,7 @@ def ask(form: Form, store: Store) -> Done:
 
 def cancel(form: Form, store: Store) -> Done:
     """Ends a job that waits or runs."""
-    text = form.names["id"]
-    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
-        raise InvalidInput("no job has this id", hint="load the page again")
-    job = store.jobs.cancel(int(text))
+    job = store.jobs.cancel(form.id("job"))
     return Done(to=form.url("jobs"), said=f"Cancelled: {job.kind} in {job.space} (job {job.id}).")
 
 

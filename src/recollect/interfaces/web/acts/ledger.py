@@ -6,6 +6,7 @@ witness did not do is told.
 
 from __future__ import annotations
 
+from recollect.interfaces.web.digits import number
 from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.view import Done
 from recollect.memory import Memory
@@ -18,6 +19,6 @@ def checkpoint(form: Form, memory: Memory) -> Done:
     said = f"Signed {made.size:,} events."
     if silent:
         said += f" {silent} of {len(made.witnesses)} witnesses did not cosign."
-    back = form.text("erasure")
-    to = form.url("erasures", back) if back.isascii() and back.isdigit() else form.url("ledger")
+    back = number(form.text("erasure"))
+    to = form.url("ledger") if back is None else form.url("erasures", back)
     return Done(to=to, said=said)

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from recollect.errors import Changed, InvalidInput
+from recollect.interfaces.web.digits import number
 from recollect.interfaces.web.draw.words import Piece
 from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.pages.review import Case, case, diff
@@ -106,8 +107,7 @@ def _differs(form: Form, memory: Memory, error: Changed) -> Shown:
 
 def _next(form: Form) -> str:
     """The queue, behind what was put off."""
-    after = form.text("after")
-    return form.url("review", after=after if after.isascii() and after.isdigit() else None)
+    return form.url("review", after=number(form.text("after")))
 
 
 def _digest(form: Form) -> str:

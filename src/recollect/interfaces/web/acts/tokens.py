@@ -45,7 +45,7 @@ def rotate(form: Form, store: Store) -> Done:
     if form.text("overlap") not in OVERLAPS_S:
         raise InvalidInput("this form is incomplete", hint="load the page again")
     seconds = int(form.text("overlap"))
-    made = store.tokens.rotate(_id(form), overlap=timedelta(seconds=seconds))
+    made = store.tokens.rotate(form.id("token"), overlap=timedelta(seconds=seconds))
     until = OVERLAPS_S[form.text("overlap")]
     said = f"Rotated. The old token of {made.label} works for {until} more. Copy the new one now."
     return Done(to=form.url("tokens"), said=said, secret=made.token)
@@ -53,14 +53,7 @@ def rotate(form: Form, store: Store) -> Done:
 
 def revoke(form: Form, store: Store) -> Done:
     """Ends a token at once."""
-    found = store.tokens.get(_id(form))
+    found = store.tokens.get(form.id("token"))
     store.tokens.revoke(found.id)
     said = f"Revoked. What uses {found.label} is refused from now on."
     return Done(to=form.url("tokens"), said=said)
-
-
-def _id(form: Form) -> int:
-    text = form.names["id"]
-    if not (text.isascii() and text.isdecimal() and len(text) <= 15):
-        raise InvalidInput("no token has this id", hint="load the page again")
-    return int(text)

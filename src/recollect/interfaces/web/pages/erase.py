@@ -15,7 +15,6 @@ import msgspec
 from recollect.errors import NotFound
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw.rows import Row, rows
-from recollect.interfaces.web.rights import needs_person
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
 from recollect.model.values import INCLUDES, Episode, Erasure, Record
@@ -57,7 +56,6 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     sources: bool
     other: str  # the address of the dry run with or without its sources
     position: int
-    needs_person: str | None
     refused: str | None = None  # why the form was not accepted
     reason: str = ""
     places: tuple[tuple[str, str], ...] = PLACES
@@ -88,13 +86,12 @@ def planned(
     reason: str = "",
 ) -> Main:  # fmt: skip
     """The dry run, and why a form about it was refused."""
-    if asked.cannot_write is None:  # receipts that wait would move the position
-        memory.flush()
     position = memory.position  # read first: what is written after it is noticed
     found = memory.get(id, include=INCLUDES)
     plan = memory.erase(found.id, dry_run=True, sources=sources)
     events = _events(memory, found.id, plan)
-    handed, receipts = _handed(memory, {found.id, *plan.episodes})
+    # A handle on the present would write the receipts that wait, and looking writes nothing.
+    handed, receipts = _handed(memory.at(position), {found.id, *plan.episodes})
     other = asked.url("erase", found.id, sources="keep" if sources else None)
     return Main(
         subject=found,
@@ -108,7 +105,6 @@ def planned(
         sources=sources,
         other=other,
         position=position,
-        needs_person=needs_person(memory),
         refused=refused,
         reason=reason,
     )

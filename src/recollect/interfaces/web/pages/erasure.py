@@ -14,6 +14,7 @@ import msgspec
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.checked import CHECKED, Check
+from recollect.interfaces.web.digits import number
 from recollect.interfaces.web.draw.verdicts import Verdict, verdict
 from recollect.interfaces.web.signed import Signed, signatures
 from recollect.interfaces.web.view import View
@@ -56,10 +57,10 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 def seq_of(asked: Asked) -> int:
     """The event that an address names."""
-    given = asked.names["seq"]
-    if not (given.isascii() and given.isdigit() and len(given) <= 16):
+    found = number(asked.names["seq"])
+    if found is None:
         raise InvalidInput("an event is named by its number", hint="change it in the address")
-    return int(given)
+    return found
 
 
 def page(asked: Asked, memory: Memory) -> View:

@@ -14,7 +14,6 @@ from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw.line_parts import Parts, parts
 from recollect.interfaces.web.draw.rows import Row, rows
 from recollect.interfaces.web.pages.erasure import seq_of
-from recollect.interfaces.web.rights import needs_person
 from recollect.interfaces.web.signed import Signatures, Signed, signatures
 from recollect.interfaces.web.view import Download, View
 from recollect.memory import Memory
@@ -33,7 +32,6 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     after: int | None
     keys: Signatures
     covered: Signed | None
-    needs_person: str | None
 
 
 def page(asked: Asked, memory: Memory) -> View:
@@ -50,7 +48,6 @@ def page(asked: Asked, memory: Memory) -> View:
         after=near[1].seq if len(near) > 1 and near[1].seq <= asked.position else None,
         keys=keys,
         covered=keys.covering(max(event.seq, event.erased_by or 0)),
-        needs_person=needs_person(memory),
     )
     line = asked.cli("log", "--after", event.seq - 1, "--limit", 1, "--json", past=False)
     call = asked.call(asked.python("event", event.seq), line)

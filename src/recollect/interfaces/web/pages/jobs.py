@@ -9,9 +9,11 @@ from __future__ import annotations
 import msgspec
 
 from recollect.interfaces.web.asked import Asked
+from recollect.interfaces.web.rights import Needs, Rights
 from recollect.interfaces.web.view import View
 from recollect.memory import Store
 from recollect.model.values import JOB_KINDS, Job, Schedule
+from recollect.store.jobs import verb_for
 
 _JOBS_MAX_COUNT = 100
 
@@ -30,17 +32,18 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[Row, ...]
     schedules: tuple[tuple[Schedule, str], ...]  # with when, in words
     spaces: tuple[str, ...]
-    kinds: tuple[str, ...]
+    kinds: tuple[tuple[str, bool], ...]  # with whether this session may ask for it
 
 
 def page(asked: Asked, store: Store) -> View:
     """Reads the jobs that this session sees."""
     jobs, schedules = store.jobs.list(limit=_JOBS_MAX_COUNT), store.jobs.schedules()
+    held = Rights(store.token())
     main = Main(
         jobs=tuple(_row(each) for each in jobs),
         schedules=tuple((each, _when(each)) for each in schedules),
         spaces=tuple(store.spaces()),
-        kinds=JOB_KINDS,
+        kinds=tuple((kind, not held.lacks(Needs(verb_for(kind)))) for kind in JOB_KINDS),
     )
     calls = (
         asked.call(

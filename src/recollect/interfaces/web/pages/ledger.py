@@ -15,7 +15,6 @@ from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.checked import CHECKED, Check
 from recollect.interfaces.web.draw.rows import Row, rows
 from recollect.interfaces.web.draw.verdicts import Verdict, verdict
-from recollect.interfaces.web.rights import needs_person
 from recollect.interfaces.web.signed import Signatures, signatures
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
@@ -48,7 +47,6 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     since: int  # events that were written after the check
     keys: Signatures
     unsigned: int
-    needs_person: str | None
     erasures: tuple[Change, ...]
 
 
@@ -73,7 +71,6 @@ def page(asked: Asked, memory: Memory) -> View:
         since=0 if check is None else max(0, asked.position - check.found.events),
         keys=msgspec.structs.replace(keys, checkpoints=keys.checkpoints[:_CHECKPOINTS_MAX_COUNT]),
         unsigned=max(0, asked.position - signed),
-        needs_person=needs_person(memory),
         erasures=tuple(reversed(memory.events(kinds=("events.erased",), limit=50))),
     )  # fmt: skip
     return View(

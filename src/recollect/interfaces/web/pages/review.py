@@ -15,7 +15,6 @@ from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw.consequences import consequences, heading
 from recollect.interfaces.web.draw.spans import Span, span
 from recollect.interfaces.web.draw.words import Piece, compared
-from recollect.interfaces.web.rights import needs_person
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
 from recollect.model.values import INCLUDES, Proposal, Quoted, Record
@@ -53,7 +52,6 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     after: int | None  # what was put off before
     later: str | None  # the address of the next one
     is_again: bool  # all were put off: this is the first one again
-    needs_person: str | None
 
 
 def page(asked: Asked, memory: Memory) -> View:
@@ -68,7 +66,6 @@ def page(asked: Asked, memory: Memory) -> View:
         after=after,
         later=asked.url("review", after=chosen.seq) if chosen and len(waiting) > 1 else None,
         is_again=is_again,
-        needs_person=needs_person(memory),
     )
     listed = asked.call(
         asked.python("review.list", limit=_LISTED_MAX_COUNT + 1),

@@ -31,17 +31,6 @@ def store() -> Iterator[Store]:
         yield store
 
 
-@pytest.fixture
-def memory(store: Store) -> Memory:
-    return store.space("demo")
-
-
-@pytest.fixture
-def visitor(store: Store) -> Iterator[Visitor]:
-    with served(store) as inspector:
-        yield inspector.enter()
-
-
 def followed(visitor: Visitor, done: Page) -> Page:
     assert done.status == 303, done.words[:300]
     return visitor.get(done.headers["location"].removeprefix(visitor.served.root))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from recollect import Memory, Store
-from tests.web.visiting import Page, Visitor, hidden_fields, served
+from tests.web.visiting import Page, Visitor, hidden_fields
 
 
 @pytest.fixture
@@ -15,17 +15,6 @@ def store() -> Iterator[Store]:
     with Store.open(":memory:") as store:
         store.space("demo").remember("Alice sits in 12A.", key="alice.seat")
         yield store
-
-
-@pytest.fixture
-def memory(store: Store) -> Memory:
-    return store.space("demo")
-
-
-@pytest.fixture
-def visitor(store: Store) -> Iterator[Visitor]:
-    with served(store) as inspector:
-        yield inspector.enter()
 
 
 def test_a_revision_is_one_however_often_its_form_is_sent(visitor: Visitor, memory: Memory) -> None:

@@ -1,0 +1,1 @@
+"""Acts: what a form changes, and who may send it."""
