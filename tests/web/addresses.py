@@ -37,7 +37,6 @@ ASKED: dict[str, list[str]] = {
         "kinds=ledger",
     ],
     "review": ["after=1", "after=9999"],
-    "ledger": ["verify=now", "verify=deep"],
     "audit": ["from=2026-01-01&to=2026-12-31&who=person", "who=planner", "after=5"],
 }
 

@@ -199,6 +199,10 @@ def test_a_certificate_of_another_process_is_verified_when_asked(visitor: Opened
     page = browser.get(f"/main/erasures/{done.seq}")
     assert "Another process erased this" in page.words
     assert "Not by this process." in page.words
-    assert "Self-consistent." in browser.get(f"/main/erasures/{done.seq}?verify=now").words
+    fields = hidden_fields(page, "/ledger/verify")
+    assert browser.post("/main/ledger/verify", fields).headers["location"].partition("?")[0] == (
+        f"{browser.served.root}/main/erasures/{done.seq}"
+    )
+    assert "Self-consistent." in browser.get(f"/main/erasures/{done.seq}").words
     assert browser.get("/main/erasures/1").status == 404
     assert browser.get("/main/erasures/x").status == 422

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -11,13 +14,16 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory, Store
+from recollect.errors import Forbidden
+from recollect.interfaces.web.checked import CHECKED, Checked
 from recollect.interfaces.web.draw.line_parts import parts
 from recollect.interfaces.web.draw.verdicts import verdict
 from recollect.interfaces.web.pages.ledger import segments
 from recollect.ledger.line import encode
 from recollect.memory.keys import Keys
 from recollect.model.values import Verification
-from tests.web.visiting import Visitor, hidden_fields, served
+from recollect.store.port import Progress
+from tests.web.visiting import Page, Visitor, hidden_fields, served
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +39,14 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Vi
         memory.remember("Alice sits in 14C.", key="alice.seat")
         with served(store) as inspector:
             yield inspector.enter(), memory
+
+
+def verified(visitor: Visitor, how: str = "now") -> Page:
+    """The page after a check."""
+    fields = hidden_fields(visitor.get("/main/ledger"), "/ledger/verify")
+    done = visitor.post("/main/ledger/verify", {**fields, "how": how})
+    assert done.status == 303, done.words
+    return visitor.get(done.headers["location"].removeprefix(visitor.served.root))
 
 
 @pytest.mark.parametrize(
@@ -59,12 +73,12 @@ def test_the_ledger_is_verified_on_the_page(opened: tuple[Visitor, Memory]) -> N
     page = visitor.get("/main/ledger")
     assert memory.status().head in page.text
     assert "Not checked since the inspector was started." in page.words
-    checked = visitor.get("/main/ledger?verify=now")
+    checked = verified(visitor)
     assert "Self-consistent" in checked.words
     assert memory.verify().anchor in checked.text
     memory.remember("one more")
     assert "1 event was written since." in visitor.get("/main/ledger").words
-    assert "with every row of the index" in visitor.get("/main/ledger?verify=deep").words
+    assert "with every row of the index" in verified(visitor, "deep").words
 
 
 def test_a_broken_ledger_is_said_with_its_event(
@@ -75,10 +89,63 @@ def test_a_broken_ledger_is_said_with_its_event(
     file.write_bytes(file.read_bytes().replace(b"14C", b"99Z"))
     noticed = visitor.get("/main/ledger")  # the store notices that its file was changed
     assert "damaged at event" in noticed.words
-    page = visitor.get("/main/ledger?verify=now")
+    page = verified(visitor)
     assert page.status == 200
     assert "The chain is broken at event" in page.words
     assert f"at event {memory.verify().broken_at}" in page.words
+
+
+def test_a_long_check_runs_beside_the_pages_and_says_how_far_it_is(
+    opened: tuple[Visitor, Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor, real, goes_on = opened[0], Memory.verify, threading.Event()
+
+    def slow(self: Memory, progress: Progress, *, deep: bool = False) -> Verification:
+        progress(3, 10)
+        assert goes_on.wait(30)
+        return real(self, progress, deep=deep)
+
+    monkeypatch.setattr(Memory, "verify", slow)
+    monkeypatch.setattr(Checked.begin, "__kwdefaults__", {"deep": False, "wait_s": 0.05})
+    page = verified(visitor)
+    assert "The check has begun." in page.words
+    assert "30 % checked." in page.words
+    again = re.findall('http-equiv="refresh" content="2;url=([^"]*)"', page.text)
+    assert again == [f"{visitor.served.root}/main/ledger"]  # without what was told once
+    assert visitor.get("/main/timeline").status == 200
+    goes_on.set()
+    for _ in range(100):
+        page = visitor.get("/main/ledger")
+        if "checked." not in page.words:
+            break
+        time.sleep(0.05)
+    assert "Self-consistent" in page.words
+    assert "refresh" not in page.text
+
+
+def test_a_check_that_cannot_be_made_says_why(
+    opened: tuple[Visitor, Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Memory, progress: Progress, *, deep: bool = False) -> Verification:
+        raise Forbidden("this token may not verify")
+
+    monkeypatch.setattr(Memory, "verify", refused)
+    assert "This token may not verify." in verified(opened[0]).words
+
+
+def test_a_check_ends_with_the_process(
+    opened: tuple[Visitor, Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(self: Memory, progress: Progress, *, deep: bool = False) -> Verification:
+        while True:
+            progress(1, 2)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(Memory, "verify", endless)
+    CHECKED.begin(opened[1], "now", wait_s=0.05)
+    assert CHECKED.running(opened[1]) is not None
+    CHECKED.stop()
+    assert CHECKED.running(opened[1]) is None
 
 
 def test_segments_end_where_the_next_begins(opened: tuple[Visitor, Memory]) -> None:
@@ -137,7 +204,7 @@ def test_a_proof_is_handed_out_only_under_a_checkpoint(
     proof = visitor.get("/main/ledger/2/proof")
     assert proof.headers["content-disposition"] == 'attachment; filename="event-2.proof"'
     assert proof.text == memory.prove(event=2).document
-    assert "Anchored" in visitor.get("/main/ledger?verify=now").words
+    assert "Anchored" in verified(visitor).words
     assert "signed by" in visitor.get("/main/audit").words
     file, keys = tmp_path / "event.proof", tmp_path / "key"
     file.write_text(proof.text)

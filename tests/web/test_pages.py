@@ -58,7 +58,6 @@ def test_every_page_is_shown_of_an_empty_memory() -> None:
                     "/demo/help",
                     "/demo/review",
                     "/demo/ledger",
-                    "/demo/ledger?verify=now",
                     "/demo/audit",
                     "/demo/records",
                     "/demo/keys",

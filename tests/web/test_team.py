@@ -384,9 +384,11 @@ def test_a_stream_ends_with_its_session(team: Team) -> None:
 
 def test_what_is_being_checked_is_not_checked_twice(team: Team) -> None:
     mine = team.cookie(team.token("alice", space="main", origin="person"))
-    assert "sound" in team.ask("GET", "/ui/main/ledger?verify=now", mine).words
+    asked = "POST", "/ui/main/ledger/verify", {**FORM, **mine}
+    assert team.ask(*asked, "command=a").status == 303
+    assert "sound" in team.ask("GET", "/ui/main/ledger", mine).words
     with CHECKED._lock:
-        busy = team.ask("GET", "/ui/main/ledger?verify=now", mine)
+        busy = team.ask(*asked, "command=b")
     assert busy.status == 503
     assert "another check is running" in busy.words.lower()
 

@@ -24,6 +24,7 @@ from recollect.interfaces.web import layout as around
 from recollect.interfaces.web import render, stops, table
 from recollect.interfaces.web.answering import Reply, Visit, to_own
 from recollect.interfaces.web.asked import AWAY, Asked, Place, parsed
+from recollect.interfaces.web.checked import CHECKED
 from recollect.interfaces.web.conflict import conflict
 from recollect.interfaces.web.draw.browsers import browser
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
@@ -337,7 +338,7 @@ class App:
             flash=session.told(asked.text("said")), time=around.time_bar(asked, memory),
             is_past=asked.is_past, warning=asked.cannot_write,
             off=_off(reach, asked, memory),
-            calls=view.calls, json=asked.here(**{"as": "json"}),
+            calls=view.calls, json=asked.here(**{"as": "json"}), refresh_s=view.refresh_s,
             live=asked.url(*_LIVE, after=asked.head)
             if line is not None and line.live and not asked.is_past
             else None,
@@ -400,6 +401,7 @@ class App:
         """Ends its threads and what it keeps for sessions."""
         self._threads.shutdown()
         self._aside.shutdown()
+        CHECKED.stop()
         self._memories.close()
 
 

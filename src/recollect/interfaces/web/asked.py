@@ -21,7 +21,7 @@ from recollect.interfaces.web.view import Call
 from recollect.model.wire import to_segment
 
 Query = Mapping[str, tuple[str, ...]]
-_NOT_KEPT: Final = ("said", "as", "verify")  # what is told or done once
+_NOT_KEPT: Final = ("said", "as")  # what is told once
 AWAY: Final = "-"  # in place of a space: what is not about one; no space can have this name
 
 

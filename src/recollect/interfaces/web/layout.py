@@ -69,6 +69,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     warning: str | None = None  # why the whole memory is read-only
     calls: tuple[Call, ...] = ()
     json: str | None = None
+    refresh_s: int = 0
     live: str | None = None  # the stream that says how much is new
 
 

@@ -40,6 +40,7 @@ REVIEW: Final = Needs("review", by_person=True)
 ERASE: Final = Needs("erase", by_person=True)
 SIGN: Final = Needs(by_person=True, not_for=("user", "agent"))
 LOOK: Final = Needs("")  # for everyone who sees the page
+VERIFY: Final = Needs("", not_for=("user",))
 ADMIN: Final = Needs("admin")
 WORK: Final = Needs(not_for=("user", "agent"))
 SCHEDULE: Final = Needs(by_person=True, not_for=("user", "agent"))

@@ -54,6 +54,7 @@ from recollect.interfaces.web.rights import (
     REVIEW,
     SCHEDULE,
     SIGN,
+    VERIFY,
     WORK,
     WRITE,
     Needs,
@@ -180,6 +181,7 @@ ACTS: Final = (
     Act("review/{id}/reject", "Reject", review_acts.reject, REVIEW),
     Act("review/{id}/undo", "Undo", review_acts.undo, REVIEW),
     Act("erase/{id}", "Erase", erase_acts.erase, ERASE),
+    Act("ledger/verify", "Verify", ledger_acts.verify, VERIFY),
     Act("ledger/checkpoint", "Sign a checkpoint", ledger_acts.checkpoint, SIGN),
 )
 

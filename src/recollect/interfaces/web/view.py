@@ -39,6 +39,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
     to: str | None = None  # another page that shows it
     download: Download | None = None
+    refresh_s: int = 0  # a browser loads it again after so many seconds
 
 
 class UndoForm(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.web.asked import Asked
-from recollect.interfaces.web.checked import CHECKED, Check
+from recollect.interfaces.web.checked import CHECKED, REFRESH_S, Check
 from recollect.interfaces.web.digits import number
 from recollect.interfaces.web.draw.verdicts import Verdict, verdict
 from recollect.interfaces.web.signed import Signed, signatures
@@ -52,7 +52,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict | None
     ledger: str | None
     can_sign: bool
-    verify: str
+    percent: int | None  # how far a check is that has not ended
 
 
 def seq_of(asked: Asked) -> int:
@@ -71,8 +71,7 @@ def page(asked: Asked, memory: Memory) -> View:
             f"event {event.seq} is not an erasure",
             hint="the timeline shows erasures under `show`",
         )
-    is_asked = asked.text("verify") == "now"
-    check = CHECKED.run(memory, asked.now) if is_asked else CHECKED.after(event.hash)
+    check, running = CHECKED.after(memory, event.seq), CHECKED.running(memory)
     keys = signatures(memory)
     made = _certificate(memory, event, check, keys.covering(event.seq))
     main = Main(
@@ -80,13 +79,16 @@ def page(asked: Asked, memory: Memory) -> View:
         verdict=None if made.check is None else verdict(made.check.found),
         ledger=keys.ledger,
         can_sign=keys.can_sign,
-        verify=asked.here(verify="now"),
+        percent=None if running is None else running.percent,
     )
     calls = (
         asked.call(asked.python("event", event.seq), asked.cli("erasures", past=False)),
         asked.call(asked.python("verify"), asked.cli("admin", "verify", past=False)),
     )
-    return View(title=f"Erasure {event.seq}", main=main, answer=made, calls=calls)
+    refresh_s = 0 if running is None else REFRESH_S
+    return View(
+        title=f"Erasure {event.seq}", main=main, answer=made, calls=calls, refresh_s=refresh_s
+    )
 
 
 def _certificate(

@@ -22,7 +22,7 @@ KEYS: Final = (
     ("g s", "go to search"),
     ("g r", "go to what waits for you"),
     ("g l", "go to the ledger"),
-    ("a r l", "in a review: approve, reject, later"),
+    ("a r l", "in a review: approve, reject, later; Enter does the first two"),
     ("g c", "go to the context"),
     ("j k", "the next row, the one before"),
     ("Enter", "open the row"),

@@ -12,7 +12,7 @@ import msgspec
 
 from recollect.errors import IntegrityError
 from recollect.interfaces.web.asked import Asked
-from recollect.interfaces.web.checked import CHECKED, Check
+from recollect.interfaces.web.checked import CHECKED, REFRESH_S, Check
 from recollect.interfaces.web.draw.rows import Row, rows
 from recollect.interfaces.web.draw.verdicts import Verdict, verdict
 from recollect.interfaces.web.signed import Signatures, signatures
@@ -43,7 +43,8 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     last: tuple[Row, ...]
     check: Check | None
     verdict: Verdict | None
-    is_new: bool  # the check was made for this page
+    running: int | None  # how far a check is that has not ended, in percent
+    failed: str | None  # why the last check could not be made
     since: int  # events that were written after the check
     keys: Signatures
     unsigned: int
@@ -51,10 +52,8 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page(asked: Asked, memory: Memory) -> View:
-    """Reads the ledger; ``verify`` in the address also checks it."""
-    how = asked.text("verify")
-    is_new = how in ("now", "deep") and not asked.is_past
-    check = CHECKED.run(memory, asked.now, deep=how == "deep") if is_new else CHECKED.last(memory)
+    """Reads the ledger, what the last check found, and how far the one is that runs."""
+    check, running = CHECKED.last(memory), CHECKED.running(memory)
     last = list(reversed(memory.events(before=asked.position + 1, limit=_LAST_COUNT)))
     head = _head(memory, last[0].seq) if last else None
     keys = signatures(memory)
@@ -67,7 +66,8 @@ def page(asked: Asked, memory: Memory) -> View:
         last=tuple(row for each in last for row in rows([each])),
         check=check,
         verdict=None if check is None else verdict(check.found),
-        is_new=is_new,
+        running=None if running is None else running.percent,
+        failed=CHECKED.failed(memory),
         since=0 if check is None else max(0, asked.position - check.found.events),
         keys=msgspec.structs.replace(keys, checkpoints=keys.checkpoints[:_CHECKPOINTS_MAX_COUNT]),
         unsigned=max(0, asked.position - signed),
@@ -78,12 +78,10 @@ def page(asked: Asked, memory: Memory) -> View:
         main=main,
         answer={"head": head, "check": check, "signed": keys},
         calls=(
-            asked.call(
-                asked.python("verify", deep=True if how == "deep" else None),
-                asked.cli("admin", "verify", "--deep" if how == "deep" else None, past=False),
-            ),
+            asked.call(asked.python("verify"), asked.cli("admin", "verify", past=False)),
             asked.call(asked.python("status"), asked.cli("status", past=False)),
         ),
+        refresh_s=0 if running is None else REFRESH_S,
     )
 
 

@@ -42,12 +42,13 @@ function opened(inNew) {
   else link.click();
 }
 
-// What a page itself gives a key to: a button or a link is pressed, a field is entered.
+// What a page itself gives a key to: a link is followed. A field or a button is only entered, so
+// that a stray key changes nothing: Enter does.
 function press(key) {
   const found = /^[a-z]$/.test(key) && document.querySelector(`[data-press="${key}"]`);
   if (!found || found.disabled) return false;
-  if (found.matches("input")) found.focus();
-  else found.click();
+  if (found.matches("a")) found.click();
+  else found.focus();
   return true;
 }
 
