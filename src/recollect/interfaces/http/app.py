@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -48,6 +46,7 @@ from recollect.interfaces.http.work import Rules, Work
 from recollect.memory.store import Store
 from recollect.web.failures import frames
 from recollect.web.guard import Receive, Scope, Send
+from recollect.web.threads import Threads
 
 T = TypeVar("T")
 
@@ -86,7 +85,7 @@ class App:
         self._rules = rules or Rules(Rates())
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
-        self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="http")
+        self._threads = Threads(_THREADS_COUNT, "http")
         self.feed = Feed(self._threads, gate, streams=streams)
         self._metrics = metrics
         if metrics is not None:  # computed when they are read
@@ -211,8 +210,7 @@ class App:
         return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
-        run = copy_context().run  # a span of the engine finds its request there
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run, work, *given)
+        return await self._threads.run(work, *given)
 
     def _figures(self, metrics: Metrics, token: str) -> Reply:
         """The figures about the whole service, for an admin of all of it."""

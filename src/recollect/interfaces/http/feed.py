@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +22,7 @@ from recollect.interfaces.http.pages import Asked, Pages
 from recollect.interfaces.http.problems import Refused
 from recollect.memory.store import Store
 from recollect.web.guard import Receive, Send
+from recollect.web.threads import Threads
 
 KIND: Final = "text/event-stream"
 _POLL_S: Final = 0.25
@@ -63,7 +63,7 @@ class Feed:
 
     def __init__(
         self,
-        threads: Executor,
+        threads: Threads,
         gate: Gate,
         *,
         streams: Streams = STREAMS,
@@ -133,7 +133,7 @@ class Feed:
     async def follow(self, owner: bytes, look: Look, receive: Receive, send: Send) -> None:
         """Sends what a look shows, then again whenever it differs, until it says it is the last."""
         loop = asyncio.get_running_loop()
-        first = await loop.run_in_executor(self._threads, look)  # refused now, not in the stream
+        first = await self._threads.run(look)  # refused now, not in the stream
         self._check_number(owner)
         self._owners[owner] += 1
         woken = asyncio.Event()
@@ -159,7 +159,7 @@ class Feed:
             await _is_woken(woken, _POLL_S)
             before = seen
             try:
-                seen = await loop.run_in_executor(self._threads, look)
+                seen = await self._threads.run(look)
             except RecollectError as error:
                 await _bye(send, {"why": error.code})
                 return
@@ -209,10 +209,9 @@ class Feed:
 
     async def _head(self, space: str) -> int | None:
         """The position of a space, asked with the first token that still opens it."""
-        loop = asyncio.get_running_loop()
         for woken, store in list(self._waiting.get(space, {}).items()):
             try:
-                heads = await loop.run_in_executor(self._threads, store.heads, [space])
+                heads = await self._threads.run(store.heads, [space])
             except RecollectError:
                 woken.set()  # its stream finds out why, and ends
             else:

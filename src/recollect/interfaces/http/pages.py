@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -19,6 +18,7 @@ from recollect.lifecycle.commands import Actor
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.values import Change
+from recollect.web.threads import Threads
 
 _EVENTS_MAX_COUNT: Final = 100
 _SHARED_S: Final = 0.25
@@ -54,7 +54,7 @@ class _Shared(NamedTuple):
 class Pages:
     """The pages that are being read or were read a moment ago."""
 
-    def __init__(self, threads: Executor) -> None:
+    def __init__(self, threads: Threads) -> None:
         self._threads = threads
         self._found: dict[tuple[object, ...], _Shared] = {}  # oldest first
 
@@ -65,7 +65,7 @@ class Pages:
         found = self._found.get(key)
         if found is None or loop.time() >= found.until:
             self._found.pop(key, None)
-            page = loop.run_in_executor(self._threads, _read, asked, after)
+            page = self._threads.run(_read, asked, after)
             found = self._found[key] = _Shared(asked.space, loop.time() + _SHARED_S, page)
             while len(self._found) > _MAX_COUNT:
                 self._found.pop(next(iter(self._found)))

@@ -47,6 +47,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
     days: tuple[rows.DayRows, ...]
     older: int | None  # where the next page begins
+    newer: int | None  # where the page before begins; None if that is the first one
     looked: int  # how many events were looked at for it
     is_first: bool
     kinds: tuple[str, ...]
@@ -77,6 +78,7 @@ def page(asked: Asked, memory: Memory) -> View:
     main = Main(
         days=rows.by_day(found.changes, asked.tz_minutes),
         older=found.older,
+        newer=_newer(asked, memory, kinds, before, limit),
         looked=found.looked,
         is_first=before > asked.position,
         kinds=asked.many("kinds"),
@@ -139,6 +141,29 @@ def _found(asked: Asked, memory: Memory, kinds: tuple[str, ...], before: int, li
         before = read[0].seq
         if looked >= _LOOKED_MAX_COUNT:
             return Found(tuple(kept), before, looked)
+
+
+def _newer(
+    asked: Asked, memory: Memory, kinds: tuple[str, ...], before: int, limit: int
+) -> int | None:
+    """Where the page before this one begins; None if it is the first."""
+    who, session = asked.text("who"), asked.text("session")
+    about = asked.text("about") or None
+    step = _READ_COUNT if who or session else limit
+    after, kept, looked = before - 1, 0, 0
+    while after < asked.position:
+        read = memory.events(kinds=kinds, id=about, after=after, limit=step)
+        looked += len(read)
+        for change in read:
+            kept += _is_wanted(change, who, session)
+            if kept == limit:
+                return change.seq + 1 if change.seq < asked.position else None
+        if len(read) < step:
+            return None
+        after = read[-1].seq
+        if looked >= _LOOKED_MAX_COUNT:
+            return after + 1
+    return None
 
 
 def _older(read: list[Change], last: int, step: int) -> int | None:

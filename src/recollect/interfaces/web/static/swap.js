@@ -37,7 +37,10 @@ function entered(found, address, name, push) {
     if (push) scrollTo(0, 0);
     document.dispatchEvent(new CustomEvent("swapped", { detail: { id: name } }));
   };
-  if (!document.startViewTransition || document.hidden) return change();
+  // A fade takes several frames, so only another page gets one; a list that is paged through,
+  // filtered or moved in time changes at once.
+  const isSame = !push || new URL(address, location.href).pathname === location.pathname;
+  if (isSame || !document.startViewTransition || document.hidden) return change();
   document.startViewTransition(change);
 }
 

@@ -1,0 +1,59 @@
+"""The threads of the service: answers, errors, context, and what nobody waits for any more."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from threading import Event, current_thread
+
+import pytest
+
+from recollect.web.threads import Threads
+
+NAME: ContextVar[str] = ContextVar("NAME", default="none")
+
+
+def test_work_is_done_in_a_thread_with_the_context_of_its_caller() -> None:
+    async def asked() -> None:
+        threads = Threads(2, "try")
+        NAME.set("ada")
+        assert await threads.run(NAME.get) == "ada"
+        assert (await threads.run(lambda: current_thread().name)).startswith("try_")
+        with pytest.raises(KeyError, match="lost"):
+            await threads.run({}.__getitem__, "lost")
+        assert await asyncio.gather(*(threads.run(pow, 2, each) for each in range(50))) == [
+            2**each for each in range(50)
+        ]
+        threads.shutdown()
+        with pytest.raises(RuntimeError, match="have ended"):
+            threads.run(NAME.get)
+
+    asyncio.run(asked())
+
+
+def test_work_that_nobody_waits_for_is_finished() -> None:
+    begun, go_on, done = Event(), Event(), Event()
+
+    def slow() -> None:
+        begun.set()
+        go_on.wait(10)
+        done.set()
+
+    async def given_up() -> Threads:
+        threads = Threads(1, "try")
+        waiting = threads.run(slow)
+        waits_too = threads.run(done.is_set)
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        waiting.cancel()
+        waits_too.cancel()
+        go_on.set()
+        await asyncio.sleep(0.01)
+        return threads
+
+    asyncio.run(given_up()).shutdown()  # after its loop has ended
+    assert done.is_set()
+
+
+def test_threads_that_never_worked_end() -> None:
+    Threads(3, "try").shutdown()
