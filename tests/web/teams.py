@@ -10,9 +10,13 @@ from urllib.parse import urlencode
 from recollect import Store
 from recollect.interfaces.http.app import App
 from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.mounting import CONSENT
+from recollect.interfaces.http.oauth import OAuth
 from recollect.interfaces.http.rates import Rates
 from recollect.interfaces.http.work import Rules
+from recollect.interfaces.mcp.over_http import OverHttp
 from recollect.interfaces.web.serve import mounted
+from recollect.web.oauth.desk import Desk
 from recollect.web.serving import listen
 from tests.running import running
 from tests.web.visiting import Page, ask
@@ -47,12 +51,19 @@ class Team(NamedTuple):
 
 
 @contextmanager
-def serving(store: Store, root: str = "", *, is_secure: bool = True) -> Iterator[Team]:
+def serving(
+    store: Store, root: str = "", *, is_secure: bool = True, desk: Desk | None = None
+) -> Iterator[Team]:
     with listen(0) as listening:
         port = listening.getsockname()[1]
         hosts = [f"127.0.0.1:{port}"]
         address = f"http://{hosts[0]}"
-        pages = mounted(store, hosts=hosts, address=address, root=root, is_secure=is_secure)
-        app = App(store, Gate(hosts), ui=pages, rules=Rules(Rates(), root_path=root))
+        pages = mounted(
+            store, hosts=hosts, address=address, root=root, is_secure=is_secure, desk=desk
+        )
+        oauth = None if desk is None else OAuth(desk, f"{pages.path}{CONSENT}", root)
+        mcp = None if desk is None else OverHttp()
+        rules = Rules(Rates(), root_path=root)
+        app = App(store, Gate(hosts), mcp=mcp, ui=pages, oauth=oauth, rules=rules)
         with running(app, listening, drain=app.drain):
             yield Team(port, store, app, pages.path)

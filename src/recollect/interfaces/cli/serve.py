@@ -105,6 +105,13 @@ Work = Annotated[
 Ui = Annotated[
     bool, Option("--ui", help="Show the memories in a browser too, under /ui/, to token holders.")
 ]
+Oauth = Annotated[
+    bool,
+    Option(
+        "--oauth",
+        help="Let assistants ask for a token: a person approves on a page of --ui. Needs https.",
+    ),
+]
 
 
 @verb
@@ -129,6 +136,7 @@ def serve(
     traces: Traces = None,
     work: Work = False,
     ui: Ui = False,
+    oauth: Oauth = False,
     strict: Strict = False,
     check: Check = False,
     print_config: PrintConfig = False,
@@ -146,7 +154,7 @@ def serve(
         root_path=root_path, unix=unix, grace=grace, drain_delay=drain_delay, rate=rate,
         streams=streams, streams_per_token=streams_per_token, strict=strict, mcp=not no_mcp,
         metrics=metrics, metrics_port=metrics_port, log_requests=log_requests, traces=traces,
-        work=work, ui=ui,
+        work=work, ui=ui, oauth=oauth,
     )  # fmt: skip
     if print_config:
         call.answer(found, _shown)

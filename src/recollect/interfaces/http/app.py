@@ -27,6 +27,8 @@ from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.http.metrics import KIND as METRICS_KIND
 from recollect.interfaces.http.metrics import Metrics
 from recollect.interfaces.http.mounting import Pages, is_page, with_root
+from recollect.interfaces.http.oauth import BODY_MAX_BYTES as OAUTH_MAX_BYTES
+from recollect.interfaces.http.oauth import OAuth
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import Refused, known_codes, refusal
 from recollect.interfaces.http.rates import Rates
@@ -71,6 +73,7 @@ class App:
         *,
         mcp: Speaks | None = None,
         ui: Pages | None = None,
+        oauth: OAuth | None = None,
         metrics: Metrics | None = None,
         body_max_s: float = _BODY_MAX_S,
         streams: Streams = STREAMS,
@@ -82,6 +85,7 @@ class App:
         self._gate = gate
         self._mcp = mcp
         self._ui = ui
+        self._oauth = oauth
         self._rules = rules or Rules(Rates())
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
@@ -128,7 +132,7 @@ class App:
             ours = Refused(500, "internal", "the service failed; its log says why")
             reply = refused(ours, seen, self._rules.root_path)
         if reply.status == 401 and self._mcp is not None:
-            told = mcp_port.challenge(self._path(scope), scope)
+            told = mcp_port.challenge(self._path(scope), scope, self._rules.root_path)
             reply = reply._replace(headers={**reply.headers, "WWW-Authenticate": told})
         seen.code = reply.code
         try:
@@ -149,6 +153,9 @@ class App:
             seen.route = _OPEN.get(path) or ("problems" if path[1:2] == "p" else "well_known")
             is_wanted = is_asked(headers.get("accept-encoding", ""))
             return packed(opened) if is_wanted else opened
+        if self._oauth is not None and self._oauth.is_asked(scope["method"], path):
+            seen.route = "oauth"
+            return await self._let_in(self._oauth, path, headers, scope, receive)
         token = self._gate.token(headers)
         seen.has_token = True
         if self._mcp is not None:
@@ -186,6 +193,18 @@ class App:
             return asked
         await self._stream(route, *asked, headers, receive, send)
         return None
+
+    async def _let_in(
+        self, oauth: OAuth, path: str, headers: Headers, scope: Scope, receive: Receive
+    ) -> Reply:
+        """Answers an assistant that has no token yet."""
+        body = await self._body(receive, headers, OAUTH_MAX_BYTES)
+        query = scope["query_string"]
+        self._gate.enter()
+        try:
+            return await self._in_thread(oauth.answer, path, query, headers, body, self._entries)
+        finally:
+            self._gate.leave()
 
     async def _stream(
         self, route: Route, call: Call, entry: Entry, headers: Headers, receive: Receive, send: Send
@@ -272,13 +291,21 @@ class App:
             return json_reply(200, {"name": "recollect", "version": __version__, "api": "v1"})
         if path == "/openapi.json":
             return Reply(200, document())
-        found = mcp_port.document(path, scope) if self._mcp is not None else None
+        found = self._described(path, scope)
         if found is not None:
             return json_reply(200, found)
         code = path.removeprefix("/problems/")
         if code != path and code in known_codes():
             return Reply(200, f"{known_codes()[code]}\n".encode(), b"text/plain; charset=utf-8")
         return None
+
+    def _described(self, path: str, scope: Scope) -> dict[str, object] | None:
+        """What assistants read before they come in."""
+        found = self._oauth.document(path, scope) if self._oauth is not None else None
+        if found is not None or self._mcp is None:
+            return found
+        is_open = self._oauth is not None
+        return mcp_port.document(path, scope, self._rules.root_path, has_oauth=is_open)
 
     async def _body(self, receive: Receive, headers: Headers, most: int) -> bytes:
         too_long = Refused(413, "body_too_long", f"the body is longer than {most:,} bytes")

@@ -22,8 +22,8 @@ from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.gate import Headers
 from recollect.interfaces.http.problems import Refused, refusal
 from recollect.memory import Memory
-from recollect.web import guard
 from recollect.web.guard import Message, Receive, Scope, Send
+from recollect.web.oauth.addresses import base
 
 BODY_MAX_BYTES: Final = 4_194_304
 _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
@@ -98,34 +98,26 @@ def enter(entries: Entries, token: str, asked: Asked, headers: Headers) -> Calle
     return Caller(entry, memory)
 
 
-def document(path: str, scope: Scope) -> dict[str, object] | None:
+def document(
+    path: str, scope: Scope, root: str = "", *, has_oauth: bool = False
+) -> dict[str, object] | None:
     """What a client must bring for a resource of this service (RFC 9728)."""
     resource = path.removeprefix(_WELL_KNOWN)
     if resource == path or not (resource == "" or _PATH.fullmatch(resource)):
         return None
-    return {
-        "resource": _base(scope) + resource,
+    service = base(scope, root)
+    told: dict[str, object] = {
+        "resource": service + resource,
         "resource_name": "Recollect",
         "bearer_methods_supported": ["header"],
     }
+    return {**told, "authorization_servers": [service]} if has_oauth else told
 
 
-def challenge(path: str, scope: Scope) -> str:
+def challenge(path: str, scope: Scope, root: str = "") -> str:
     """The header that sends a client without a valid token to ``document``."""
     resource = path if _PATH.fullmatch(path) else ""
-    return f'Bearer resource_metadata="{_base(scope)}{_WELL_KNOWN}{resource}"'
-
-
-def _base(scope: Scope) -> str:
-    """The address of the service, as the caller sees it.
-
-    Its name was checked before. Under another name than this machine's it is behind a proxy that
-    speaks TLS: nobody should send a token there in the clear.
-    """
-    host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
-    is_here = host.rpartition(":")[0] in guard.NAMES
-    scheme = scope["scheme"] if is_here else "https"
-    return f"{scheme}://{host}{scope.get('root_path', '')}"
+    return f'Bearer resource_metadata="{base(scope, root)}{_WELL_KNOWN}{resource}"'
 
 
 def given_again(body: bytes, receive: Receive) -> Receive:

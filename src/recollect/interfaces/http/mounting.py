@@ -13,8 +13,12 @@ from typing import Final, Protocol
 
 from recollect.memory.store import Store
 from recollect.web.guard import Receive, Scope, Send
+from recollect.web.oauth.desk import Desk
 
 # Over plain http its name has a part that is only told in the terminal.
+CONSENT: Final = (
+    "-/assistants"  # where a person approves one, behind the beginning of the inspector
+)
 _PATH: Final = re.compile("/ui(?:-[0-9a-f]{12})?(?:/.*)?", re.DOTALL)
 
 
@@ -40,9 +44,12 @@ class MakesPages(Protocol):
 
     def __call__(
         self, store: Store, *, hosts: list[str], address: str, root: str, is_secure: bool,
-        take: Callable[[str, str], None],
+        take: Callable[[str, str], None], desk: Desk | None,
     ) -> Pages:  # fmt: skip
-        """The inspector, as it is reached under these names; ``take`` counts its requests."""
+        """The inspector, as it is reached under these names.
+
+        ``take`` counts its requests; with a desk, people approve assistants there.
+        """
 
 
 def is_page(path: str) -> bool:

@@ -48,11 +48,17 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     traces: str | None = None
     work: bool = False
     ui: bool = False
+    oauth: bool = False
 
     @property
     def is_local(self) -> bool:
         """True if nothing but this machine reaches it."""
         return self.unix is not None or _is_loopback(self.host)
+
+    @property
+    def is_secure(self) -> bool:
+        """True if it is reached over https: it has a certificate, or a proxy is named."""
+        return self.tls_cert is not None or not self.is_local or bool(self.hostname)
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +131,15 @@ def _check(options: Options) -> None:
     if path and not (path.startswith("/") and not path.endswith("/") and "//" not in path):
         raise ConfigError(f"--root-path: {path!r} is not a path", hint="such as /memory")
     rates.parsed(options.rate, is_local=options.is_local)
+    if options.oauth and not options.ui:
+        raise ConfigError(
+            "--oauth needs a page on which people approve assistants", hint="add --ui"
+        )
+    if options.oauth and not options.is_secure:
+        raise ConfigError(
+            "--oauth would send tokens over plain http",
+            hint="add --tls-cert and --tls-key, or --hostname with the name that a proxy serves",
+        )
 
 
 def _secrets(found: Mapping[str, str]) -> list[Setting]:

@@ -31,7 +31,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.interfaces.http.mcp_port import Speaks
     from recollect.interfaces.http.mounting import MakesPages, Pages
+    from recollect.interfaces.http.oauth import OAuth
     from recollect.interfaces.http.telemetry import Told
+    from recollect.web.oauth.desk import Desk
 
 
 def serve(
@@ -56,6 +58,11 @@ def serve(
     if mode == "check":
         asking.check(options)
         return None
+    if options.oauth and mcp is None:
+        raise ConfigError(
+            "--oauth is for assistants, and they are not served",
+            hint="leave --no-mcp out, and install recollect[mcp]",
+        )
     serving.check_installed("the service", "serve")
     asked = Telling(options.metrics, options.metrics_port, options.log_requests, options.traces)
     with (
@@ -87,17 +94,20 @@ def _run(
     from recollect.interfaces.http.gate import Gate
     from recollect.interfaces.http.work import Rules
     from recollect.interfaces.http.working import working
+    from recollect.web.oauth.desk import Desk
 
     allowed, connections = _room(options.streams, STREAMS.most)
     per_token = min(allowed, options.streams_per_token or STREAMS.most_per_token)
     address, hosts = _names(listening, options)
     rates = Rates(parsed(options.rate, is_local=options.is_local))
-    pages = None if ui is None else _pages(ui, store, address, hosts, options, rates)
+    desk = Desk() if options.oauth else None
+    pages = None if ui is None else _pages(ui, store, address, hosts, options, rates, desk)
     _tell(
         address,
         store.where,
         _first_token(store),
         has_mcp=mcp is not None,
+        has_oauth=options.oauth,
         ui=None if pages is None else pages.path,
     )
     app = App(
@@ -105,6 +115,7 @@ def _run(
         Gate(hosts),
         mcp=mcp,
         ui=pages,
+        oauth=_oauth(desk, pages, options),
         metrics=told.metrics if told else None,
         streams=Streams(allowed, per_token),
         rules=Rules(rates, options.strict, options.root_path),
@@ -126,10 +137,10 @@ def _run(
 
 
 def _pages(
-    make: MakesPages, store: Store, address: str, hosts: list[str], options: Options, rates: Rates
-) -> Pages:
-    """The inspector; it is reached over https with a certificate, or if a proxy is named."""
-    is_secure = options.tls_cert is not None or not options.is_local or bool(options.hostname)
+    make: MakesPages, store: Store, address: str, hosts: list[str], options: Options, rates: Rates,
+    desk: Desk | None,
+) -> Pages:  # fmt: skip
+    """The inspector."""
     root = options.root_path
 
     def take(token: str, kind: str) -> None:
@@ -139,7 +150,20 @@ def _pages(
             raise Unavailable(error.problem.detail, hint=error.problem.hint) from error
 
     where = f"{address}{root}"
-    return make(store, hosts=hosts, address=where, root=root, is_secure=is_secure, take=take)
+    return make(
+        store, hosts=hosts, address=where, root=root, is_secure=options.is_secure, take=take,
+        desk=desk,
+    )  # fmt: skip
+
+
+def _oauth(desk: Desk | None, pages: Pages | None, options: Options) -> OAuth | None:
+    """What lets assistants in that have no token, if that is asked for."""
+    if desk is None or pages is None:
+        return None
+    from recollect.interfaces.http.mounting import CONSENT
+    from recollect.interfaces.http.oauth import OAuth
+
+    return OAuth(desk, f"{pages.path}{CONSENT}", options.root_path)
 
 
 def _listening(options: Options) -> AbstractContextManager[socket.socket]:
@@ -194,10 +218,13 @@ def _first_token(store: Store) -> str | None:
         return None
 
 
-def _tell(address: str, where: str, token: str | None, *, has_mcp: bool, ui: str | None) -> None:
+def _tell(
+    address: str, where: str, token: str | None, *, has_mcp: bool, has_oauth: bool, ui: str | None
+) -> None:
     sys.stderr.write(f"Serving {where} on {address}\n")
     if has_mcp:
-        sys.stderr.write(f"MCP for assistants: {address}/mcp\n")
+        how = "; they ask a person for access" if has_oauth else ""
+        sys.stderr.write(f"MCP for assistants: {address}/mcp{how}\n")
     if ui is not None:
         sys.stderr.write(f"The inspector, for people with a token: {address}{ui}\n")
     if token is not None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from recollect.interfaces.web.guard import HEADERS, SAFE, Headers
 from recollect.interfaces.web.session import Session
-from recollect.web.guard import Send
+from recollect.web.guard import Scope, Send
 
 HTML: Final = "text/html; charset=utf-8"
 _OWN: Final = re.compile(r"(?:/[A-Za-z0-9_.~-]*)+(?:\?[A-Za-z0-9_.~%&=+-]*)?")
@@ -22,10 +22,11 @@ _OWN: Final = re.compile(r"(?:/[A-Za-z0-9_.~-]*)+(?:\?[A-Za-z0-9_.~%&=+-]*)?")
 class Visit:
     """One request: what it asks for, and who it turned out to be."""
 
-    def __init__(self, method: str, path: str, query: bytes) -> None:
-        self.method = method
-        self.path = path
-        self.query = query
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.method: str = scope["method"]
+        self.path: str = scope["raw_path"].decode("latin-1")
+        self.query: bytes = scope["query_string"]
         self.headers: Headers = {}
         self.session: Session | None = None
 

@@ -26,6 +26,7 @@ from recollect.interfaces.web.answering import Reply, Visit, to_own
 from recollect.interfaces.web.asked import AWAY, Asked, Place, parsed
 from recollect.interfaces.web.checked import CHECKED
 from recollect.interfaces.web.conflict import conflict
+from recollect.interfaces.web.consent import PLACE, Consent
 from recollect.interfaces.web.draw.browsers import browser
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
 from recollect.interfaces.web.guard import Guard, Turned
@@ -82,8 +83,10 @@ class App:
         guard: Guard,
         seam: Seam = REAL,
         take: Takes | None = None,
+        consent: Consent | None = None,
     ) -> None:
         self._memories = memories
+        self._consent = consent  # asked about assistants that want to be let in
         self._take = take  # counts a request of a token; refuses what is too often
         self._in_work: Counter[str] = Counter()
         self._sessions = sessions
@@ -104,7 +107,7 @@ class App:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        visit = Visit(scope["method"], scope["raw_path"].decode("latin-1"), scope["query_string"])
+        visit = Visit(scope)
         try:
             reply = await self._reply(visit, scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the last place that can answer it readably
@@ -242,6 +245,8 @@ class App:
         if segments[0] == AWAY:
             if segments[1:] in SETTINGS and not visit.is_safe:
                 return self._set(visit, session, segments[1:], body)
+            if self._consent is not None and segments[1:2] == (PLACE,):
+                return self._consent.answer(reach.store, visit, session, segments[2:], body)
             return self._store.answer(reach, visit, session, segments[1:], body)
         if segments == ("",):
             return self._store.spaces(reach, session)
@@ -403,6 +408,8 @@ class App:
         self._aside.shutdown()
         CHECKED.stop()
         self._memories.close()
+        if self._consent is not None:
+            self._consent.close()
 
 
 def _browser(visit: Visit) -> str:

@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.interfaces.web.app import App
     from recollect.interfaces.web.memories import Takes
+    from recollect.web.oauth.desk import Desk
 
 _OPEN_AFTER_S: Final = 0.3  # the server is listening already; it answers when it has loaded
 
@@ -108,15 +109,17 @@ def _say(url: str, where: str) -> None:
 
 def mounted(
     store: Store, *, hosts: Iterable[str], address: str, root: str, is_secure: bool,
-    take: Takes | None = None,
+    take: Takes | None = None, desk: Desk | None = None,
 ) -> App:  # fmt: skip
     """The inspector as a part of a service: a token lets in, and allows what it allows there.
 
     Over plain http its path has a part that is only told in the terminal: a cookie is sent to every
-    port of a machine, so another program would get one whose path it can guess.
+    port of a machine, so another program would get one whose path it can guess. With a desk, people
+    approve assistants here.
     """
     _check_installed()
     from recollect.interfaces.web.app import App
+    from recollect.interfaces.web.consent import Consent
     from recollect.interfaces.web.memories import Team
     from recollect.interfaces.web.session import LoggedIn
 
@@ -124,7 +127,8 @@ def mounted(
     name = "ui" if is_secure else f"ui-{REAL.random(6).hex()}"
     sessions = LoggedIn(team.check, root=f"{root}/{name}", is_secure=is_secure)
     guard = Guard(hosts, ("https",) if is_secure else ("http",))
-    return App(team, sessions, guard, take=take)
+    consent = None if desk is None else Consent(desk, sessions.root, root)
+    return App(team, sessions, guard, take=take, consent=consent)
 
 
 def _check_installed() -> None:

@@ -208,7 +208,7 @@ class LoggedIn(_Kept):
             return None
         with self._lock:
             mine = [each for each in self._sessions.values() if each.token == key]
-            for oldest in mine[: len(mine) + 1 - _SESSIONS_OF_ONE]:  # not those of others
+            for oldest in mine[: max(0, len(mine) + 1 - _SESSIONS_OF_ONE)]:  # not those of others
                 del self._sessions[oldest.id]
             session = self._begin(browser, key, token_id)
             self._times[session.id] = (self._clock(), self._clock())

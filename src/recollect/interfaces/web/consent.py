@@ -1,0 +1,189 @@
+"""An assistant asks to be let in, and a person decides.
+
+Responsible for that page and its two forms. Leaves the rules of OAuth to ``web.oauth``, and
+sessions, origins and rates to ``app``. Invariants: nothing is given that the person's own token
+does not hold, and never a person's trust; what an assistant says about itself is shown as its own
+word; the browser leaves for the assistant only after a person decided, and only to the address
+that was checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from recollect.errors import Forbidden, InvalidInput
+from recollect.interfaces.web import layout as around
+from recollect.interfaces.web import render
+from recollect.interfaces.web.answering import Reply, Visit
+from recollect.interfaces.web.asked import AWAY, parsed
+from recollect.interfaces.web.forms import fields_of
+from recollect.interfaces.web.guard import Turned
+from recollect.interfaces.web.session import Session
+from recollect.memory import Store
+from recollect.model.values import Token
+from recollect.web.oauth import addresses, asking, clients
+from recollect.web.oauth.desk import Ask, Desk, Wish
+from recollect.web.oauth.documents import Documents
+
+PLACE: Final = "assistants"
+ENDS_DAYS: Final = {"1": "a day", "7": "a week", "30": "30 days", "90": "90 days"}
+_USUAL: Final = "30"
+_VERBS: Final = ("read", "write")  # the others need a person, which an assistant is not
+_ORIGINS: Final[dict[str, Literal["agent", "unverified"]]] = {
+    "agent": "agent", "unverified": "unverified",
+}  # fmt: skip
+_INCOMPLETE: Final = "this form is incomplete"
+_AGAIN: Final = "load the page again"
+NEEDS_ADMIN: Final = (
+    "Your token may not look after tokens, so you cannot let an assistant in. "
+    "Ask a person whose token has the verb admin, and origin person."
+)
+
+
+class Main(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    ask: str
+    name: str
+    host: str | None  # where the answer goes; None: a program on the person's computer
+    described_at: str | None
+    wants: str  # the memory it names
+    spaces: tuple[str, ...]
+    every_space: bool
+    may_write: bool
+    asks_to_write: bool
+    ends: dict[str, str]
+    usual: str
+    cannot: str | None
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows when a person has decided."""
+
+    name: str
+    host: str | None
+    place: str
+    is_approved: bool
+
+
+class Consent:
+    """The pages about assistants that ask."""
+
+    def __init__(
+        self, desk: Desk, root: str, prefix: str, documents: Documents | None = None
+    ) -> None:
+        self._desk = desk
+        self._root = root  # of the inspector
+        self._prefix = prefix  # of a proxy
+        self._documents = documents or Documents()
+
+    def close(self) -> None:
+        """Ends what fetches descriptions."""
+        self._documents.close()
+
+    def answer(
+        self, store: Store, visit: Visit, session: Session, path: tuple[str, ...], body: bytes
+    ) -> Reply:
+        """One of its pages, or one of its forms."""
+        if visit.is_safe and path == ():
+            return self._page(store, visit, session)
+        if visit.is_safe and path == ("answered",):
+            id = (parsed(visit.query).get("ask") or ("",))[-1]
+            return self._answered(self._desk.asked(session.id, id), session)
+        if not visit.is_safe and path in (("approve",), ("deny",)):
+            return self._decided(store, visit, session, path[0], body)
+        raise Turned(404, "this inspector has no page of that name", "start at the top of the page")
+
+    def _page(self, store: Store, visit: Visit, session: Session) -> Reply:
+        request = asking.parsed(parsed(visit.query), addresses.base(visit.scope, self._prefix))
+        client = clients.found(request.client_id, self._documents)
+        clients.check_redirect(client, request.redirect_uri)
+        ask = self._desk.ask(session.id, request, client)
+        main = _main(ask, store)
+        layout = self._layout(session, "An assistant asks")
+        return Reply(200, render.page("consent.html", layout, None, main=main))
+
+    def _decided(
+        self, store: Store, visit: Visit, session: Session, what: str, body: bytes
+    ) -> Reply:
+        fields = fields_of(visit.headers, body)
+        with session.acting:  # a double click makes one code, not two
+            ask = self._desk.asked(session.id, fields.get("ask", ""))
+            if ask.answer is None and what == "deny":
+                self._desk.deny(ask)
+            elif ask.answer is None:
+                self._desk.approve(ask, session.token, wish(ask, fields, store))
+        place = f"{self._root}/{AWAY}/{PLACE}/answered?ask={ask.id}"
+        return Reply(303, headers={"Location": place})
+
+    def _answered(self, ask: Ask, session: Session) -> Reply:
+        """The way back to the assistant.
+
+        A page and not a redirect: browsers refuse to be led to another website by a form of ours
+        (``form-action``), and a person sees where they go.
+        """
+        if ask.answer is None:
+            raise Turned(404, "nothing was decided about this assistant yet", "go back and decide")
+        main = Answered(
+            name=ask.client.name, host=addresses.host_of(ask.request.redirect_uri),
+            place=ask.answer, is_approved=ask.is_approved,
+        )  # fmt: skip
+        layout = self._layout(session, "Back to the assistant")
+        page = render.page("answered.html", layout, None, main=main)
+        return Reply(200, page, headers={"Refresh": f"1; url={ask.answer}"})
+
+    def _layout(self, session: Session, title: str) -> around.Layout:
+        return replace(around.bare(self._root, session), title=title, has_login=True)
+
+
+def wish(ask: Ask, fields: Mapping[str, str], store: Store) -> Wish:
+    """What a form approves, if the person may give it."""
+    held = store.token()
+    cannot = cannot_approve(held)
+    if held is None or cannot is not None:
+        raise Forbidden(cannot or NEEDS_ADMIN)
+    space = fields.get("space") or None
+    verbs = tuple(verb for verb in _VERBS if fields.get(f"verb-{verb}") == "on")
+    if fields.get("ends") not in ENDS_DAYS or fields.get("origin") not in _ORIGINS or not verbs:
+        raise InvalidInput(_INCOMPLETE, hint=_AGAIN)
+    if not set(verbs) <= set(held.verbs):
+        raise Forbidden("you cannot give what your own token does not allow", hint="untick it")
+    if space not in _spaces(ask, held, store):
+        raise Forbidden("you cannot give this memory to this assistant", hint="choose another")
+    return Wish(
+        space=space, verbs=verbs, origin=_ORIGINS[fields["origin"]], days=int(fields["ends"]),
+        user=fields.get("user", "").strip() or None,
+    )  # fmt: skip
+
+
+def cannot_approve(held: Token | None) -> str | None:
+    """Why the holder of a token lets no assistant in, or None."""
+    is_admin = (
+        held is not None and "admin" in held.verbs and held.origin == "person"
+        and held.user is None and held.agent is None
+    )  # fmt: skip
+    return None if is_admin else NEEDS_ADMIN
+
+
+def _spaces(ask: Ask, held: Token, store: Store) -> list[str | None]:
+    """The memories that can be given; None is every one."""
+    named = ask.request.space
+    found = [each for each in store.spaces() if named is None or each == named]
+    return [*found, *([None] if named is None and held.space is None else [])]
+
+
+def _main(ask: Ask, store: Store) -> Main:
+    held, request = store.token(), ask.request
+    spaces = [] if held is None else _spaces(ask, held, store)
+    return Main(
+        ask=ask.id, name=ask.client.name, host=addresses.host_of(request.redirect_uri),
+        described_at=ask.client.described_at, wants=request.space or "",
+        spaces=tuple(each for each in spaces if each is not None), every_space=None in spaces,
+        may_write=held is not None and "write" in held.verbs,
+        asks_to_write="write" in request.scope, ends=ENDS_DAYS, usual=_USUAL,
+        cannot=cannot_approve(held),
+    )  # fmt: skip

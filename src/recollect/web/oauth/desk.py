@@ -1,0 +1,233 @@
+"""What waits for a person, and the codes that an approval is exchanged for.
+
+Responsible for both, in the memory of this process. Leaves the page to ``interfaces.web`` and the
+exchange's form to ``interfaces.http``. Invariants: a request waits ten minutes, for the session
+that opened it; a code works once, for a minute, for the client, the address, the verifier and the
+resource that it was made for; the token is created by the rights of the person who approved, as
+they are when the code is exchanged; a code that comes twice ends the token it was exchanged for.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from hashlib import sha256
+from typing import Final, Literal, Protocol, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.memory.store import Store
+from recollect.model import instants
+from recollect.model.values import MadeToken
+from recollect.model.wire import encoded
+from recollect.store.seam import REAL, Seam
+from recollect.web.entries import NotLetIn
+from recollect.web.oauth import addresses, asking
+from recollect.web.oauth.asking import Request
+from recollect.web.oauth.clients import Client
+
+ASK_MAX_S: Final = 600.0
+CODE_MAX_S: Final = 60.0
+_OF_ONE: Final = 10  # of one session, or of one person
+_MOST: Final = 1_000
+NOT_ANY_MORE: Final = "the person who approved may not give this any more"
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person approved."""
+
+    space: str | None
+    verbs: tuple[str, ...]
+    origin: Literal["agent", "unverified"]
+    days: int
+    user: str | None = None
+
+
+class Ask:
+    """A request that waits for a person."""
+
+    def __init__(self, id: str, owner: str, request: Request, client: Client, until: float) -> None:
+        self.id = id
+        self.owner = owner
+        self.request = request
+        self.client = client
+        self.until = until
+        self.answer: str | None = None  # where the browser goes, once a person decided
+        self.is_approved = False
+
+
+class Grant:
+    """What a code stands for."""
+
+    def __init__(self, owner: str, ask: Ask, wish: Wish, until: float) -> None:
+        self.owner = owner  # the token of the person
+        self.request = ask.request
+        self.client = ask.client
+        self.wish = wish
+        self.until = until
+        self.lock = threading.Lock()
+        self.is_used = False
+        self.token_id: int | None = None
+
+
+class Refusal(Exception):
+    """Why a code is not exchanged, as OAuth names it."""
+
+    def __init__(self, error: str, said: str) -> None:
+        super().__init__(said)
+        self.error = error
+        self.said = said
+
+
+class Entered(Protocol):
+    """The store of someone who was let in."""
+
+    @property
+    def store(self) -> Store:
+        """The store, with their rights."""
+
+
+Enters = Callable[[str], AbstractContextManager[Entered]]
+Kept = TypeVar("Kept", Ask, Grant)
+
+
+class Desk:
+    """Requests and codes of one process."""
+
+    def __init__(self, seam: Seam = REAL, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seam = seam
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asks: OrderedDict[str, Ask] = OrderedDict()
+        self._grants: OrderedDict[str, Grant] = OrderedDict()
+
+    def ask(self, owner: str, request: Request, client: Client) -> Ask:
+        """Keeps a request for the session that opened it."""
+        id = self._seam.random(16).hex()
+        ask = Ask(id, owner, request, client, self._clock() + ASK_MAX_S)
+        self._keep(self._asks, id, ask)
+        return ask
+
+    def asked(self, owner: str, id: str) -> Ask:
+        """A request that waits; NotFound if it waits no more, or for another session."""
+        with self._lock:
+            ask = self._asks.get(id)
+        if ask is None or ask.owner != owner or ask.until <= self._clock():
+            raise NotFound(
+                "this request of an assistant has ended", hint="begin again in the assistant"
+            )
+        return ask
+
+    def approve(self, ask: Ask, by: str, wish: Wish) -> str:
+        """Where the browser takes a new code; ``by`` is the token of the person."""
+        code = encoded(self._seam.random(32))
+        grant = Grant(by, ask, wish, self._clock() + CODE_MAX_S)
+        self._keep(self._grants, _name(code), grant)
+        ask.is_approved, ask.answer = True, _answered(ask.request, {"code": code})
+        return ask.answer
+
+    def deny(self, ask: Ask) -> str:
+        """Where the browser takes a refusal."""
+        ask.answer = _answered(ask.request, {"error": "access_denied"})
+        return ask.answer
+
+    def redeem(self, given: Mapping[str, str], enters: Enters) -> MadeToken:
+        """The token that a code is exchanged for; Refusal if it is not."""
+        with self._lock:
+            grant = self._grants.get(_name(given.get("code", "")))
+        if grant is None or grant.until <= self._clock():
+            raise _unknown()
+        with grant.lock:
+            if grant.is_used:
+                _end(grant, enters)
+                raise _unknown()
+            grant.is_used = True  # whatever is wrong below: it is tried once
+            check(grant, given)
+            made = self._made(grant, enters)
+            grant.token_id = made.id
+            return made
+
+    def _made(self, grant: Grant, enters: Enters) -> MadeToken:
+        wish = grant.wish
+        try:
+            with enters(grant.owner) as entered:
+                held = entered.store.token()
+                ends = instants.later(self._seam.now(), timedelta(days=wish.days))
+                if held is not None and held.expires is not None:
+                    ends = min(ends, held.expires)
+                return entered.store.tokens.create(
+                    label(grant.client, grant.request), space=wish.space, verbs=wish.verbs,
+                    origin=wish.origin, user=wish.user, expires=ends,
+                )  # fmt: skip
+        except Unavailable as error:
+            raise Refusal("temporarily_unavailable", error.message) from error
+        except (NotLetIn, RecollectError) as error:
+            raise Refusal("invalid_grant", NOT_ANY_MORE) from error
+
+    def _keep(self, kept: OrderedDict[str, Kept], name: str, one: Kept) -> None:
+        """Keeps one more; of one owner a few, and of all a bounded number."""
+        now = self._clock()
+        with self._lock:
+            for old in [key for key, each in kept.items() if each.until <= now]:
+                del kept[old]
+            mine = [key for key, each in kept.items() if each.owner == one.owner]
+            for old in mine[: max(0, len(mine) + 1 - _OF_ONE)]:
+                del kept[old]
+            if len(kept) >= _MOST:
+                raise Unavailable("too many assistants ask at a time", hint="try again in a minute")
+            kept[name] = one
+
+
+def check(grant: Grant, given: Mapping[str, str]) -> None:
+    """Refuses a code that someone else shows, or shows for something else."""
+    request = grant.request
+    if given.get("client_id") != request.client_id:
+        raise _unknown()
+    if given.get("redirect_uri") != request.redirect_uri:
+        raise Refusal("invalid_grant", "redirect_uri is not the one that the code was sent to")
+    if not asking.is_answer(given.get("code_verifier", ""), request.challenge):
+        raise Refusal("invalid_grant", "code_verifier is not the one of this code")
+    if given.get("resource", request.resource) != request.resource:
+        raise Refusal("invalid_target", "resource is not the one that was approved")
+
+
+def label(client: Client, request: Request) -> str:
+    """The name of a token, as the page of tokens lists it: who asked, and where it was sent."""
+    place = addresses.host_of(request.redirect_uri) or "a program on a person's computer"
+    return f"assistant {client.name} ({place})"
+
+
+def _end(grant: Grant, enters: Enters) -> None:
+    """Ends the token of a code that was shown twice: one of the two was not the client."""
+    if grant.token_id is None:
+        return
+    try:
+        with enters(grant.owner) as entered:
+            entered.store.tokens.revoke(grant.token_id)
+        grant.token_id = None
+    except (NotLetIn, RecollectError):  # the person has ended it, or may not any more
+        return
+
+
+def _answered(request: Request, answer: Mapping[str, str]) -> str:
+    """The client's address with an answer; ``iss`` says whose it is (RFC 9207)."""
+    told = {**answer, "iss": request.issuer}
+    if request.state is not None:
+        told["state"] = request.state
+    joint = "&" if "?" in request.redirect_uri else "?"
+    return f"{request.redirect_uri}{joint}{urlencode(told)}"
+
+
+def _name(code: str) -> str:
+    """A code is kept as its hash, as tokens are."""
+    return sha256(code.encode("utf-8", "replace")).hexdigest()
+
+
+def _unknown() -> Refusal:
+    return Refusal("invalid_grant", "this code was not given to this client, or has ended")

@@ -1,0 +1,155 @@
+"""Descriptions that clients publish about themselves (client id metadata documents).
+
+Responsible for fetching one without being led anywhere else. Leaves what it says to ``clients``.
+Invariants: only https, on its usual port, at an address of the public internet that was checked and
+is the one that is used; no redirect is followed; the answer is short and comes soon; few are
+fetched at a time, and only for a person who is logged in.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException, HTTPSConnection
+from typing import Final
+
+from recollect.errors import InvalidInput, Unavailable
+from recollect.web.oauth import addresses
+
+_PORT: Final = 443
+_MAX_BYTES: Final = 5_120  # as the specification of these documents advises
+_MAX_S: Final = 5.0
+_KEPT_S: Final = 300.0
+_KEPT_MAX_COUNT: Final = 100
+_AT_A_TIME: Final = 2
+# Public in form, but they lead through a gateway to an IPv4 address that was not checked.
+_GATEWAYS: Final = tuple(
+    ipaddress.ip_network(each)
+    for each in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96")
+)
+
+
+def is_public(address: str) -> bool:
+    """True if an address is one of the public internet, and only that."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:  # with a zone: of this link alone
+        return False
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return is_public(str(found.ipv4_mapped))
+        if found.is_site_local or any(found in network for network in _GATEWAYS):
+            return False
+    return found.is_global and not found.is_multicast and not found.is_reserved
+
+
+class Documents:
+    """Fetches descriptions, and keeps them for some minutes."""
+
+    def __init__(
+        self,
+        *,
+        is_allowed: Callable[[str], bool] = is_public,
+        trusted: ssl.SSLContext | None = None,
+        port: int = _PORT,
+        max_s: float = _MAX_S,
+    ) -> None:
+        self._is_allowed = is_allowed
+        self._trusted = trusted
+        self._port = port
+        self._max_s = max_s
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+        self._free = threading.Semaphore(_AT_A_TIME)
+        # Names are looked up without a time limit of ours, so this happens in threads of its own.
+        self._threads = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="oauth-documents")
+
+    def get(self, url: str) -> bytes:
+        """The document at an address; an error with a sentence for a person."""
+        with self._lock:
+            until, body = self._kept.get(url, (0.0, b""))
+        if time.monotonic() < until:
+            return body
+        if not self._free.acquire(blocking=False):
+            raise Unavailable("descriptions of other assistants are being fetched", hint="wait")
+        work = self._threads.submit(self._fetch, url)
+        work.add_done_callback(lambda _: self._free.release())
+        try:
+            body = work.result(self._max_s)
+        except (OSError, ValueError, HTTPException) as error:  # too slow is one of the first
+            raise InvalidInput(
+                "the description of this assistant could not be fetched",
+                hint="this service must reach it over https; try again later",
+            ) from error
+        with self._lock:
+            self._kept[url] = (time.monotonic() + _KEPT_S, body)
+            while len(self._kept) > _KEPT_MAX_COUNT:
+                self._kept.popitem(last=False)
+        return body
+
+    def close(self) -> None:
+        """Ends its threads without waiting for what is fetched."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _fetch(self, url: str) -> bytes:
+        place = addresses.document(url)
+        if place is None:
+            raise OSError("not the address of a description")
+        end = time.monotonic() + self._max_s
+        connection = _Pinned(
+            *place, self._address(place[0]), self._port, self._max_s, self._trusted
+        )
+        try:
+            return connection.body(end)
+        finally:
+            connection.close()
+
+    def _address(self, host: str) -> str:
+        """The address that is used; refused if any of those of a name is not allowed."""
+        found = socket.getaddrinfo(host, self._port, type=socket.SOCK_STREAM)
+        given = [str(each[4][0]) for each in found]
+        if not given or not all(map(self._is_allowed, given)):
+            raise OSError("not an address of the public internet")
+        return given[0]
+
+
+class _Pinned(HTTPSConnection):
+    """A connection to one address, whose certificate is for the name."""
+
+    def __init__(
+        self, host: str, path: str, address: str, port: int, max_s: float,
+        trusted: ssl.SSLContext | None,
+    ) -> None:  # fmt: skip
+        self._tls = trusted or ssl.create_default_context()
+        super().__init__(host, port, timeout=max_s, context=self._tls)
+        self._path = path
+        self._address = address
+
+    def connect(self) -> None:
+        """Connects to the address that was checked, whatever the name leads to by now."""
+        plain = socket.create_connection((self._address, self.port), self.timeout)
+        try:
+            self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
+        except BaseException:
+            plain.close()
+            raise
+
+    def body(self, end: float) -> bytes:
+        """The answer, if it is short JSON and comes before the end."""
+        self.request("GET", self._path, headers={"Accept": "application/json"})
+        answer = self.getresponse()
+        kind = answer.headers.get_content_type()
+        if answer.status != 200 or not (kind == "application/json" or kind.endswith("+json")):
+            raise OSError("not a description")
+        body = b""
+        while piece := answer.read1(_MAX_BYTES + 1):
+            body += piece
+            if len(body) > _MAX_BYTES or time.monotonic() > end:
+                raise OSError("too long")
+        return body

@@ -1,0 +1,1 @@
+"""Tests of how assistants get a token: OAuth."""
