@@ -31,7 +31,7 @@ def base(scope: Scope, root: str) -> str:
     """The address of the service, as the caller sees it.
 
     Its name was checked before. Under another name than this machine's it is behind a proxy that
-    speaks TLS: nobody should send a token there in the clear.
+    speaks TLS: a token is never sent there in the clear.
     """
     host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
     is_here = host.rpartition(":")[0] in guard.NAMES
