@@ -99,7 +99,7 @@ class Person:
 
     async def told(self) -> AuthorizationCodeResult:
         found = {name: each[0] for name, each in parse_qs(urlsplit(self._answer).query).items()}
-        return AuthorizationCodeResult(**found)  # type: ignore[arg-type]
+        return AuthorizationCodeResult(**found)
 
 
 def _hidden(page: str) -> dict[str, str]:
