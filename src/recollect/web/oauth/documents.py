@@ -16,6 +16,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPException, HTTPSConnection
 from typing import Final
 
@@ -49,6 +50,12 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast and not found.is_reserved
 
 
+def _look_up(host: str, port: int) -> list[str]:
+    """Every address of a name."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(each[4][0]) for each in found]
+
+
 class Documents:
     """Fetches descriptions, and keeps them for some minutes."""
 
@@ -56,11 +63,13 @@ class Documents:
         self,
         *,
         is_allowed: Callable[[str], bool] = is_public,
+        look_up: Callable[[str, int], list[str]] = _look_up,
         trusted: ssl.SSLContext | None = None,
         port: int = _PORT,
         max_s: float = _MAX_S,
     ) -> None:
         self._is_allowed = is_allowed
+        self._look_up = look_up
         self._trusted = trusted
         self._port = port
         self._max_s = max_s
@@ -78,7 +87,8 @@ class Documents:
             return body
         if not self._free.acquire(blocking=False):
             raise Unavailable("descriptions of other assistants are being fetched", hint="wait")
-        work = self._threads.submit(self._fetch, url)
+        opened: list[_Pinned] = []
+        work = self._threads.submit(self._fetch, url, opened)
         work.add_done_callback(lambda _: self._free.release())
         try:
             body = work.result(self._max_s)
@@ -87,6 +97,9 @@ class Documents:
                 "the description of this assistant could not be fetched",
                 hint="this service must reach it over https; try again later",
             ) from error
+        finally:
+            for each in opened:
+                each.end()  # a server that sends a byte now and then would hold the thread
         with self._lock:
             self._kept[url] = (time.monotonic() + _KEPT_S, body)
             while len(self._kept) > _KEPT_MAX_COUNT:
@@ -97,14 +110,14 @@ class Documents:
         """Ends its threads without waiting for what is fetched."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _fetch(self, url: str) -> bytes:
+    def _fetch(self, url: str, opened: list[_Pinned]) -> bytes:
         place = addresses.document(url)
         if place is None:
             raise OSError("not the address of a description")
         end = time.monotonic() + self._max_s
-        connection = _Pinned(
-            *place, self._address(place[0]), self._port, self._max_s, self._trusted
-        )
+        address = self._address(place[0])
+        connection = _Pinned(*place, address, self._port, self._max_s, self._trusted)
+        opened.append(connection)
         try:
             return connection.body(end)
         finally:
@@ -112,8 +125,7 @@ class Documents:
 
     def _address(self, host: str) -> str:
         """The address that is used; refused if any of those of a name is not allowed."""
-        found = socket.getaddrinfo(host, self._port, type=socket.SOCK_STREAM)
-        given = [str(each[4][0]) for each in found]
+        given = self._look_up(host, self._port)
         if not given or not all(map(self._is_allowed, given)):
             raise OSError("not an address of the public internet")
         return given[0]
@@ -130,18 +142,32 @@ class _Pinned(HTTPSConnection):
         super().__init__(host, port, timeout=max_s, context=self._tls)
         self._path = path
         self._address = address
+        self._open: socket.socket | None = None
 
     def connect(self) -> None:
         """Connects to the address that was checked, whatever the name leads to by now."""
         plain = socket.create_connection((self._address, self.port), self.timeout)
         try:
-            self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
+            covered = self._tls.wrap_socket(
+                plain, server_hostname=self.host, do_handshake_on_connect=False
+            )
         except BaseException:
             plain.close()
             raise
+        self.sock = self._open = covered
+        covered.do_handshake()
+
+    def end(self) -> None:
+        """Ends it from another thread; nothing if it has ended."""
+        if self._open is not None:
+            with suppress(OSError):
+                socket.socket.shutdown(self._open, socket.SHUT_RDWR)
 
     def body(self, end: float) -> bytes:
         """The answer, if it is short JSON and comes before the end."""
+        self.connect()
+        if time.monotonic() > end:
+            raise OSError("too slow")
         self.request("GET", self._path, headers={"Accept": "application/json"})
         answer = self.getresponse()
         kind = answer.headers.get_content_type()
