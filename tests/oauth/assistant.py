@@ -61,7 +61,7 @@ def decide(
     team: Team, cookie: dict[str, str], page: Page, what: str = "approve", **fields: str
 ) -> Page:
     """Sends one of the two forms."""
-    given = {**hidden_fields(page, f"/{what}"), **(APPROVED if what == "approve" else {}), **fields}
+    given = {**hidden_fields(page, "/approve"), **(APPROVED if what == "approve" else {}), **fields}
     return team.ask("POST", f"/ui/-/assistants/{what}", {**FORM, **cookie}, urlencode(given))
 
 

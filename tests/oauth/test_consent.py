@@ -107,7 +107,7 @@ def test_an_assistant_is_let_in_after_a_person_approved(team: Team) -> None:
     entered = team.ask("POST", "/ui/-/login", FORM, urlencode(fields))
     mine = {"Cookie": entered.headers["set-cookie"].partition(";")[0]}
     page = team.ask("GET", entered.headers["location"], mine)
-    assert "It calls itself Planner ." in page.words
+    assert "It calls itself “ Planner ”." in page.words
     assert "assistant.example" in page.words
     assert 'name="verb-read" checked' in page.text
     assert 'name="verb-write">' in page.text  # not ticked

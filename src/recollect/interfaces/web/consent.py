@@ -42,6 +42,7 @@ NEEDS_ADMIN: Final = (
     "Your token may not look after tokens, so you cannot let an assistant in. "
     "Ask a person whose token has the verb admin, and origin person."
 )
+NO_MEMORY: Final = "Your token opens no memory that this assistant asks for."
 
 
 class Main(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,5 +186,5 @@ def _main(ask: Ask, store: Store) -> Main:
         spaces=tuple(each for each in spaces if each is not None), every_space=None in spaces,
         may_write=held is not None and "write" in held.verbs,
         asks_to_write="write" in request.scope, ends=ENDS_DAYS, usual=_USUAL,
-        cannot=cannot_approve(held),
+        cannot=cannot_approve(held) or (None if spaces else NO_MEMORY),
     )  # fmt: skip
