@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,8 @@ _GATED = tuple(
 
 
 _HOME = pytest.StashKey[Path]()
+_SPENT: defaultdict[str, float] = defaultdict(float)  # seconds by folder and by file
+_FILES_COUNT = 25
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -94,3 +97,21 @@ def _forget_what_was_computed() -> None:
                 clear = getattr(value, "cache_clear", None)
                 if callable(clear):
                     clear()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    file = report.nodeid.partition("::")[0]
+    _SPENT[file] += report.duration
+    _SPENT["/".join(file.split("/")[:2])] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says where the time of a run went, if the longest tests are asked for."""
+    if not terminalreporter.config.getoption("durations"):
+        return
+    longest = sorted(_SPENT.items(), key=lambda each: -each[1])
+    folders = [each for each in longest if not each[0].endswith(".py")]
+    files = [each for each in longest if each[0].endswith(".py")]
+    terminalreporter.write_sep("=", "seconds of the workers")
+    for name, seconds in [*folders, *files[:_FILES_COUNT]]:
+        terminalreporter.write_line(f"{seconds:7.0f}  {name}")

@@ -21,7 +21,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[str]:
     server, template = (request.getfixturevalue(name) for name in ("server", "template"))
     name = f"t{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY')
         yield as_address(at(server, name))
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
