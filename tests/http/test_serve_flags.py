@@ -52,7 +52,9 @@ def test_flags_win_over_variables_and_these_over_defaults() -> None:
 @pytest.mark.parametrize(
     ("flags", "variables"),
     [
-        ({"host": "0.0.0.0"}, {}), ({"tls_cert": "x"}, {}), ({"root_path": "memory"}, {}),
+        ({"host": "0.0.0.0"}, {}), ({"oauth": True}, {}), ({"oauth": True, "ui": True}, {}),
+        ({"oauth": True, "hostname": ("memory.example",)}, {}),
+        ({"tls_cert": "x"}, {}), ({"root_path": "memory"}, {}),
         ({"rate": "reads=1"}, {}), ({"rate": "read=0"}, {}), ({}, {"RECOLLECT_SERVE_PORT": "x"}),
         ({}, {"RECOLLECT_SERV_PORT": "80"}), ({}, {"RECOLLECT_SERVE_HOST": "10.0.0.1"}),
     ],

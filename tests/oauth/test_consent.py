@@ -18,6 +18,7 @@ from recollect.store import administering
 from recollect.web.oauth import addresses, asking, clients
 from recollect.web.oauth import desk as desks
 from recollect.web.oauth.desk import ASK_MAX_S, CODE_MAX_S, Desk, Grant
+from recollect.web.oauth.documents import Documents
 from tests.oauth.assistant import (
     APPROVED,
     BACK,
@@ -171,6 +172,45 @@ def test_a_token_ends_no_later_than_that_of_the_person(team: Team, client: str) 
     assert held.expires is not None
     assert made.expires is not None
     assert held.expires < made.expires
+
+
+def test_the_way_back_is_taken_by_itself_once(
+    team: Team, alice: dict[str, str], client: str
+) -> None:
+    decided = decide(team, alice, consent(team, alice, request(team, client)))
+    led = [team.ask("GET", decided.headers["location"], alice) for _ in range(2)]
+    assert ["refresh" in page.headers for page in led] == [True, False]
+
+
+def test_a_person_who_may_not_approve_any_more_does_not(team: Team, client: str) -> None:
+    made = team.store.tokens.create("gina", space="main", verbs=ADMIN, origin="person")
+    mine = team.cookie(made.token)
+    page = consent(team, mine, request(team, client))
+    team.store.tokens.revoke(made.id)
+    assert decide(team, mine, page).status == 401
+
+
+def test_a_description_is_fetched_only_for_a_person_who_may_approve(
+    team: Team, alice: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def get(self: Documents, url: str) -> bytes:
+        asked.append(url)
+        told = {"client_id": url, "client_name": "Planner", "redirect_uris": [BACK]}
+        return msgspec.json.encode(told)
+
+    monkeypatch.setattr(Documents, "get", get)
+    id = "https://assistant.example/client.json"
+    plain = team.cookie(team.token("plain", space="main", origin="person"))
+    assert consent(team, {}, request(team, id)).status == 303
+    assert consent(team, plain, request(team, id)).status == 403
+    assert asked == []
+    page = consent(team, alice, request(team, id))
+    assert "It is described at assistant.example" in page.words
+    code = answer(team, alice, decide(team, alice, page))["code"]
+    assert exchange(team, id, code)[0] == 200
+    assert asked == [id]
 
 
 def test_a_double_click_makes_one_code(team: Team, alice: dict[str, str], client: str) -> None:
@@ -331,17 +371,11 @@ def test_a_request_that_waited_too_long_has_ended(
 
 def test_nobody_gives_more_than_they_hold(team: Team, client: str) -> None:
     before = len(team.store.tokens.list())
-    plain = team.cookie(team.token("bob", space="main", origin="person"))
-    page = consent(team, plain, request(team, client))
-    assert "you cannot let an assistant in" in page.words
-    assert "/approve" not in page.text
-    body = {**hidden_fields(page, "/deny"), **APPROVED}
-    path = "/ui/-/assistants/approve"
-    assert team.ask("POST", path, {**FORM, **plain}, urlencode(body)).status == 403
-    agents = team.cookie(team.token("agent", space="main", origin="agent"))
-    page = consent(team, agents, request(team, client))
-    body = {**hidden_fields(page, "/deny"), **APPROVED}
-    assert team.ask("POST", path, {**FORM, **agents}, urlencode(body)).status == 403
+    for origin in ("person", "agent"):
+        plain = team.cookie(team.token(origin, space="main", origin=origin))
+        page = consent(team, plain, request(team, client))
+        assert (page.status, "you cannot let an assistant in" in page.words) == (403, True)
+        assert "/approve" not in page.text
     reads = team.cookie(team.token("carl", space="main", verbs=("read", "admin"), origin="person"))
     page = consent(team, reads, request(team, client))
     more = {
@@ -350,7 +384,13 @@ def test_nobody_gives_more_than_they_hold(team: Team, client: str) -> None:
     }  # fmt: skip
     for what, fields in more.items():
         assert decide(team, reads, page, **fields).status == 403, what
-    for fields in ({"origin": "person"}, {"ends": "9999"}, {"ends": ""}, {"verb-read": ""}):
+    for fields in (
+        {"origin": "person"},
+        {"ends": "9999"},
+        {"ends": ""},
+        {"verb-read": ""},
+        {"user": "a\x00b"},
+    ):
         assert decide(team, reads, page, **fields).status == 422, fields
     assert len(team.store.tokens.list()) == before + 3
 

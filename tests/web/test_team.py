@@ -298,7 +298,10 @@ def test_a_token_with_many_sessions_ends_its_own(team: Team) -> None:
     alice = team.cookie(team.token("alice", space="main", origin="person"))
     other = team.token("eve", space="main", verbs=("read",))
     first = team.cookie(other)
-    for _ in range(12):
+    for _ in range(9):
+        team.login(other)
+    assert team.ask("GET", "/ui/main/", first).status == 200  # ten are not too many
+    for _ in range(3):
         team.login(other)
     assert team.ask("GET", "/ui/main/", alice).status == 200
     assert team.ask("GET", "/ui/main/", first).status == 303

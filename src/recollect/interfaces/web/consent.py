@@ -9,7 +9,7 @@ that was checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from recollect.interfaces.web.forms import fields_of
 from recollect.interfaces.web.guard import Turned
 from recollect.interfaces.web.session import Session
 from recollect.memory import Store
+from recollect.model import validate
 from recollect.model.values import Token
 from recollect.web.oauth import addresses, asking, clients
 from recollect.web.oauth.desk import Ask, Desk, Wish
@@ -38,11 +39,8 @@ _ORIGINS: Final[dict[str, Literal["agent", "unverified"]]] = {
 }  # fmt: skip
 _INCOMPLETE: Final = "this form is incomplete"
 _AGAIN: Final = "load the page again"
-NEEDS_ADMIN: Final = (
-    "Your token may not look after tokens, so you cannot let an assistant in. "
-    "Ask a person whose token has the verb admin, and origin person."
-)
-NO_MEMORY: Final = "Your token opens no memory that this assistant asks for."
+NEEDS_ADMIN: Final = "your token may not look after tokens, so you cannot let an assistant in"
+ASK_ADMIN: Final = "ask a person whose token has the verb admin"
 
 
 class Main(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +57,6 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     asks_to_write: bool
     ends: dict[str, str]
     usual: str
-    cannot: str | None
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,11 +97,12 @@ class Consent:
         raise Turned(404, "this inspector has no page of that name", "start at the top of the page")
 
     def _page(self, store: Store, visit: Visit, session: Session) -> Reply:
+        held = approver(store)  # for others, nothing is fetched and nothing waits
         request = asking.parsed(parsed(visit.query), addresses.base(visit.scope, self._prefix))
         client = clients.found(request.client_id, self._documents)
         clients.check_redirect(client, request.redirect_uri)
         ask = self._desk.ask(session.id, request, client)
-        main = _main(ask, store)
+        main = _main(ask, held, _spaces(ask, held, store))
         layout = self._layout(session, "An assistant asks")
         return Reply(200, render.page("consent.html", layout, None, main=main))
 
@@ -135,7 +133,10 @@ class Consent:
         )  # fmt: skip
         layout = self._layout(session, "Back to the assistant")
         page = render.page("answered.html", layout, None, main=main)
-        return Reply(200, page, headers={"Refresh": f"1; url={ask.answer}"})
+        # By itself only once: a person who comes back must not send the used code again.
+        leads = {} if ask.is_told else {"Refresh": f"1; url={ask.answer}"}
+        ask.is_told = True
+        return Reply(200, page, headers=leads)
 
     def _layout(self, session: Session, title: str) -> around.Layout:
         return replace(around.bare(self._root, session), title=title, has_login=True)
@@ -143,10 +144,7 @@ class Consent:
 
 def wish(ask: Ask, fields: Mapping[str, str], store: Store) -> Wish:
     """What a form approves, if the person may give it."""
-    held = store.token()
-    cannot = cannot_approve(held)
-    if held is None or cannot is not None:
-        raise Forbidden(cannot or NEEDS_ADMIN)
+    held = approver(store)
     space = fields.get("space") or None
     verbs = tuple(verb for verb in _VERBS if fields.get(f"verb-{verb}") == "on")
     if fields.get("ends") not in ENDS_DAYS or fields.get("origin") not in _ORIGINS or not verbs:
@@ -157,17 +155,17 @@ def wish(ask: Ask, fields: Mapping[str, str], store: Store) -> Wish:
         raise Forbidden("you cannot give this memory to this assistant", hint="choose another")
     return Wish(
         space=space, verbs=verbs, origin=_ORIGINS[fields["origin"]], days=int(fields["ends"]),
-        user=fields.get("user", "").strip() or None,
+        user=validate.optional_name(fields.get("user", "").strip() or None, "user"),
     )  # fmt: skip
 
 
-def cannot_approve(held: Token | None) -> str | None:
-    """Why the holder of a token lets no assistant in, or None."""
-    is_admin = (
-        held is not None and "admin" in held.verbs and held.origin == "person"
-        and held.user is None and held.agent is None
-    )  # fmt: skip
-    return None if is_admin else NEEDS_ADMIN
+def approver(store: Store) -> Token:
+    """The token of a person who may let assistants in; Forbidden for every other."""
+    held = store.token()
+    is_admin = held is not None and "admin" in held.verbs and held.origin == "person"
+    if held is None or not is_admin or held.user is not None or held.agent is not None:
+        raise Forbidden(NEEDS_ADMIN, hint=ASK_ADMIN)
+    return held
 
 
 def _spaces(ask: Ask, held: Token, store: Store) -> list[str | None]:
@@ -177,14 +175,14 @@ def _spaces(ask: Ask, held: Token, store: Store) -> list[str | None]:
     return [*found, *([None] if named is None and held.space is None else [])]
 
 
-def _main(ask: Ask, store: Store) -> Main:
-    held, request = store.token(), ask.request
-    spaces = [] if held is None else _spaces(ask, held, store)
+def _main(ask: Ask, held: Token, spaces: Sequence[str | None]) -> Main:
+    request = ask.request
+    if not spaces:
+        raise Forbidden("your token opens no memory that this assistant asks for")
     return Main(
         ask=ask.id, name=ask.client.name, host=addresses.host_of(request.redirect_uri),
         described_at=ask.client.described_at, wants=request.space or "",
         spaces=tuple(each for each in spaces if each is not None), every_space=None in spaces,
-        may_write=held is not None and "write" in held.verbs,
-        asks_to_write="write" in request.scope, ends=ENDS_DAYS, usual=_USUAL,
-        cannot=cannot_approve(held) or (None if spaces else NO_MEMORY),
+        may_write="write" in held.verbs, asks_to_write="write" in request.scope,
+        ends=ENDS_DAYS, usual=_USUAL,
     )  # fmt: skip

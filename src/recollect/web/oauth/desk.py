@@ -60,6 +60,7 @@ class Ask:
         self.until = until
         self.answer: str | None = None  # where the browser goes, once a person decided
         self.is_approved = False
+        self.is_told = False
 
 
 class Grant:
