@@ -17,7 +17,7 @@ from recollect.interfaces.web.guard import Guard
 from recollect.store import administering
 from recollect.web.oauth import addresses, asking, clients
 from recollect.web.oauth import desk as desks
-from recollect.web.oauth.desk import ASK_MAX_S, CODE_MAX_S, Desk, Grant
+from recollect.web.oauth.desk import ASK_MAX_S, CODE_MAX_S, Approval, Desk
 from recollect.web.oauth.documents import Documents
 from tests.oauth.assistant import (
     APPROVED,
@@ -544,7 +544,7 @@ def test_control_without_pkce_a_stolen_code_works(
 def test_control_without_its_binding_anybody_exchanges_a_code(
     team: Team, alice: dict[str, str], client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desks, "check", lambda grant, given: None)
+    monkeypatch.setattr(desks, "check", lambda approval, given: None)
     thief = registered(team, "Thief", BACK)
     assert exchange(team, thief, code_for(team, alice, client))[0] == 200
     code = code_for(team, alice, client)
@@ -554,8 +554,8 @@ def test_control_without_its_binding_anybody_exchanges_a_code(
 def test_control_a_code_that_is_not_used_up_works_again(
     team: Team, alice: dict[str, str], client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unused = property(lambda grant: False, lambda grant, value: None)
-    monkeypatch.setattr(Grant, "is_used", unused, raising=False)
+    unused = property(lambda approval: False, lambda approval, value: None)
+    monkeypatch.setattr(Approval, "is_used", unused, raising=False)
     code = code_for(team, alice, client)
     assert [exchange(team, client, code)[0] for _ in range(2)] == [200, 200]
 

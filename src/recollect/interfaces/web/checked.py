@@ -44,7 +44,7 @@ class Running:
         self.is_stopped = False
 
     def step(self, done: int, total: int) -> None:
-        """Notes a step; raises if nobody waits for the answer any more."""
+        """Notes a step; raises if the answer is not waited for any more."""
         self.percent = min(100, 100 * done // total) if total else 0
         if self.is_stopped:
             raise _Stopped

@@ -63,7 +63,7 @@ class Ask:
         self.is_told = False
 
 
-class Grant:
+class Approval:
     """What a code stands for."""
 
     def __init__(self, owner: str, ask: Ask, wish: Wish, until: float) -> None:
@@ -95,7 +95,7 @@ class Entered(Protocol):
 
 
 Enters = Callable[[str], AbstractContextManager[Entered]]
-Kept = TypeVar("Kept", Ask, Grant)
+Kept = TypeVar("Kept", Ask, Approval)
 
 
 class Desk:
@@ -106,7 +106,7 @@ class Desk:
         self._clock = clock
         self._lock = threading.Lock()
         self._asks: OrderedDict[str, Ask] = OrderedDict()
-        self._grants: OrderedDict[str, Grant] = OrderedDict()
+        self._approvals: OrderedDict[str, Approval] = OrderedDict()
 
     def ask(self, owner: str, request: Request, client: Client) -> Ask:
         """Keeps a request for the session that opened it."""
@@ -128,8 +128,8 @@ class Desk:
     def approve(self, ask: Ask, by: str, wish: Wish) -> str:
         """Where the browser takes a new code; ``by`` is the token of the person."""
         code = encoded(self._seam.random(32))
-        grant = Grant(by, ask, wish, self._clock() + CODE_MAX_S)
-        self._keep(self._grants, _name(code), grant)
+        approval = Approval(by, ask, wish, self._clock() + CODE_MAX_S)
+        self._keep(self._approvals, _name(code), approval)
         ask.is_approved, ask.answer = True, _answered(ask.request, {"code": code})
         return ask.answer
 
@@ -141,29 +141,29 @@ class Desk:
     def redeem(self, given: Mapping[str, str], enters: Enters) -> MadeToken:
         """The token that a code is exchanged for; Refusal if it is not."""
         with self._lock:
-            grant = self._grants.get(_name(given.get("code", "")))
-        if grant is None or grant.until <= self._clock():
+            approval = self._approvals.get(_name(given.get("code", "")))
+        if approval is None or approval.until <= self._clock():
             raise _unknown()
-        with grant.lock:
-            if grant.is_used:
-                _end(grant, enters)
+        with approval.lock:
+            if approval.is_used:
+                _end(approval, enters)
                 raise _unknown()
-            grant.is_used = True  # whatever is wrong below: it is tried once
-            check(grant, given)
-            made = self._made(grant, enters)
-            grant.token_id = made.id
+            approval.is_used = True  # whatever is wrong below: it is tried once
+            check(approval, given)
+            made = self._made(approval, enters)
+            approval.token_id = made.id
             return made
 
-    def _made(self, grant: Grant, enters: Enters) -> MadeToken:
-        wish = grant.wish
+    def _made(self, approval: Approval, enters: Enters) -> MadeToken:
+        wish = approval.wish
         try:
-            with enters(grant.owner) as entered:
+            with enters(approval.owner) as entered:
                 held = entered.store.token()
                 ends = instants.later(self._seam.now(), timedelta(days=wish.days))
                 if held is not None and held.expires is not None:
                     ends = min(ends, held.expires)
                 return entered.store.tokens.create(
-                    label(grant.client, grant.request), space=wish.space, verbs=wish.verbs,
+                    label(approval.client, approval.request), space=wish.space, verbs=wish.verbs,
                     origin=wish.origin, user=wish.user, expires=ends,
                 )  # fmt: skip
         except Unavailable as error:
@@ -185,9 +185,9 @@ class Desk:
             kept[name] = one
 
 
-def check(grant: Grant, given: Mapping[str, str]) -> None:
+def check(approval: Approval, given: Mapping[str, str]) -> None:
     """Refuses a code that someone else shows, or shows for something else."""
-    request = grant.request
+    request = approval.request
     if given.get("client_id") != request.client_id:
         raise _unknown()
     if given.get("redirect_uri") != request.redirect_uri:
@@ -204,14 +204,14 @@ def label(client: Client, request: Request) -> str:
     return f"assistant {client.name} ({place})"
 
 
-def _end(grant: Grant, enters: Enters) -> None:
+def _end(approval: Approval, enters: Enters) -> None:
     """Ends the token of a code that was shown twice: one of the two was not the client."""
-    if grant.token_id is None:
+    if approval.token_id is None:
         return
     try:
-        with enters(grant.owner) as entered:
-            entered.store.tokens.revoke(grant.token_id)
-        grant.token_id = None
+        with enters(approval.owner) as entered:
+            entered.store.tokens.revoke(approval.token_id)
+        approval.token_id = None
     except (NotLetIn, RecollectError):  # the person has ended it, or may not any more
         return
 
