@@ -61,6 +61,7 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
         "about/{entity}": "about/alice",
         "session/{name}": None if episode is None else "session/booking",
         "frames/{name}": "frames/task?q=alice",
+        "frames/{name}/edit": "frames/task/edit?q=alice",
         "receipts/{id}": None if receipt is None else f"receipts/{to_segment(receipt.id)}",
     }
     found = []

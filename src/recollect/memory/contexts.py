@@ -22,7 +22,7 @@ from recollect.memory import answers, receipts
 from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames, frame_named
-from recollect.memory.handle import Calls
+from recollect.memory.handle import Calls, Handle
 from recollect.memory.healing import heals
 from recollect.memory.kept import ContextKey
 from recollect.memory.pages import Pages
@@ -31,6 +31,7 @@ from recollect.memory.review import Review
 from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
 from recollect.model import limits, validate
+from recollect.model.frames import Frame
 from recollect.model.values import Context, Record, Replay
 from recollect.recall.frames import RANKING_VERSION
 from recollect.recall.pack import Counter, count_tokens, counter_name
@@ -114,7 +115,7 @@ class Contexts(Calls):
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = handle.wish(chosen.unit, filter=chosen.where)
             key = ContextKey(query, chosen.digest, budget, receipt, counter)
-            position = self._position(reads)
+            position = _position(handle, reads)
             kept = handle.kept.get(
                 key, chosen.cache, writes=handle.writes, position=position, now=wish.now
             )
@@ -224,9 +225,20 @@ class Contexts(Calls):
             return tuple(item.id for item in self.receipts.get(context).items if item.id)
         return context.ids if context is not None else ()
 
-    def _position(self, reads: Reads) -> int:
-        position = reads.position()
-        return min(self._handle.position, position.seq if position else 0)
+
+def tried(handle: Handle, query: str, frame: Frame) -> Context:
+    """What a frame would pack that need not be set; nothing is kept and no receipt is left."""
+    question = handle.ask(query)
+    with handle.reading() as reads:
+        wish = handle.wish(frame.unit, filter=frame.where)
+        looked = assemble(reads, question, frame, wish, frame.tokens, count_tokens)
+        position = _position(handle, reads)
+    return _context(query, looked, frame.tokens, position, frame.name, None)
+
+
+def _position(handle: Handle, reads: Reads) -> int:
+    position = reads.position()
+    return min(handle.position, position.seq if position else 0)
 
 
 def _context(

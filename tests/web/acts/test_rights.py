@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
+import msgspec
 import pytest
 
 from recollect import Memory, Store
 from recollect.interfaces.web import table
 from recollect.interfaces.web.rights import NEEDS_PERSON, Needs, Rights
 from recollect.memory.keys import Keys
+from recollect.model.frames import BUILT_IN
 from recollect.model.values import Quote, Token
 from recollect.store.grants import VERBS
 from tests.web.teams import FORM, Team, serving
@@ -22,7 +24,7 @@ from tests.web.visiting import Page
 EVERY: Final = (*table.ACTS, *table.STORE_ACTS)
 CHANGES: Final = tuple(each for each in EVERY if each.needs.verb)
 # Offered after another act, in its flash or beside a question.
-AFTERWARDS: Final = {"r/{id}/undo", "review/{id}/undo"}
+AFTERWARDS: Final = {"r/{id}/undo", "review/{id}/undo", "frames/{name}/undo"}
 
 
 @pytest.fixture
@@ -40,6 +42,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         agent.review.propose("Alice sits in 14C.", target=seat.id, evidence=[quote])
         memory.erase(memory.remember("A secret.").id)
         Keys(memory).create()
+        memory.frames.set({**msgspec.to_builtins(BUILT_IN["task"]), "name": "mine"})
         store.jobs.ask("verify")
         store.jobs.set_schedule("verify", cron="0 3 * * *")
         yield store
@@ -58,7 +61,7 @@ def pages(memory: Memory) -> list[str]:
     ids += [each.id for each in memory.list(include=("forgotten",), limit=10)]
     found = [f"main/r/{id}" for id in dict.fromkeys(ids)]
     found += [f"main/erase/{ids[0]}", "main/review", "main/ledger", f"main/ledger/{gone}"]
-    found += ["main/frames", "main/frames/task", "main/frames/new", f"main/erasures/{gone}"]
+    found += ["main/frames", "main/frames/mine", "main/frames/mine/edit", f"main/erasures/{gone}"]
     return [*found, "-/tokens", "-/jobs"]
 
 
@@ -80,7 +83,8 @@ def offered(team: Team, cookie: dict[str, str]) -> tuple[set[str], set[str]]:
     on, off = set[str](), set[str]()
     for path in pages(team.store.space("main")):
         for act, inside in forms(team.ask("GET", f"/ui/{path}", cookie)):
-            buttons = re.findall("<button([^>]*)>", inside)
+            found = re.findall("<button([^>]*)>", inside)
+            buttons = [each for each in found if 'formmethod="get"' not in each]
             assert buttons, act
             is_off = all(re.search(r'disabled title="[^"]{10,}', each) for each in buttons)
             (off if is_off else on).add(act)

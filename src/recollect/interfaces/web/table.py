@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.web.acts import erasing as erase_acts
+from recollect.interfaces.web.acts import frames as frame_acts
 from recollect.interfaces.web.acts import jobs as job_acts
 from recollect.interfaces.web.acts import ledger as ledger_acts
 from recollect.interfaces.web.acts import records as record_acts
@@ -29,6 +30,7 @@ from recollect.interfaces.web.pages import (
     erase,
     erasure,
     event,
+    frame_edit,
     frames,
     go,
     graph,
@@ -57,6 +59,7 @@ from recollect.interfaces.web.rights import (
     VERIFY,
     WORK,
     WRITE,
+    WRITE_WHOLE,
     Needs,
     Rights,
 )
@@ -142,6 +145,8 @@ PAGES: Final = (
     Page("frames/{name}", "Frame", frames.one, "frame.html",
          "One frame: weights, guarantees, template, and a question tried on it.",
          ("frames.get", "context")),
+    Page("frames/{name}/edit", "Change a frame", frame_edit.page, "frame_edit.html",
+         "The fields of a frame, and what it would pack before it is saved.", ("frames.get",)),
     Page("diff", "Difference", diff.page, "diff.html",
          "What was added, changed and gone between two positions.", ("events", "get")),
     Page("graph/{id}", "Graph", graph.page, "graph.html",
@@ -181,6 +186,9 @@ ACTS: Final = (
     Act("review/{id}/reject", "Reject", review_acts.reject, REVIEW),
     Act("review/{id}/undo", "Undo", review_acts.undo, REVIEW),
     Act("erase/{id}", "Erase", erase_acts.erase, ERASE),
+    Act("frames/{name}/save", "Save", frame_acts.save, WRITE_WHOLE),
+    Act("frames/{name}/drop", "Remove", frame_acts.drop, WRITE_WHOLE),
+    Act("frames/{name}/undo", "Undo", frame_acts.undo, WRITE_WHOLE),
     Act("ledger/verify", "Verify", ledger_acts.verify, VERIFY),
     Act("ledger/checkpoint", "Sign a checkpoint", ledger_acts.checkpoint, SIGN),
 )

@@ -58,7 +58,7 @@ def page(asked: Asked, memory: Memory) -> View:
     found = memory.frames.list()
     return View(
         title="Frames",
-        main=Main(frames=tuple(_shown(each) for each in found)),
+        main=Main(frames=tuple(shown(each) for each in found)),
         answer=found,
         calls=(asked.call(asked.python("frames.list"), asked.cli("frame", "list")),),
     )
@@ -81,7 +81,7 @@ def one(asked: Asked, memory: Memory) -> View:
     since = None if frame.is_built_in else memory.frames.since(frame.name)
     return View(
         title=f"Frame {frame.name}",
-        main=One(shown=_shown(frame, since), q=q, side=side, problem=problem),
+        main=One(shown=shown(frame, since), q=q, side=side, problem=problem),
         answer={"frame": frame, "context": side.context if side else None},
         calls=tuple(calls),
     )
@@ -94,7 +94,13 @@ def _tried(memory: Memory, frame: Frame, q: str) -> tuple[context.Side | None, s
         return None, told(error)
 
 
-def _shown(frame: Frame, since: str | None = None) -> Shown:
+def meanings() -> dict[str, str]:
+    """What each signal means."""
+    return {name: WORDS[name][1] for name in SIGNALS}
+
+
+def shown(frame: Frame, since: str | None = None) -> Shown:
+    """A frame with its bars."""
     weights, x = [], 0.0
     for name, value in zip(SIGNALS, frame.weights.each, strict=True):
         colour, pattern = look(name)

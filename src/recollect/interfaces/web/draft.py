@@ -1,0 +1,112 @@
+"""A frame as a person writes it in a form.
+
+Responsible for its fields as text, and for the frame that they mean. Leaves what a frame may be to
+the model. Invariant: the fields of a frame that was set give the same frame back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from recollect.errors import InvalidInput
+from recollect.interfaces.web.digits import number
+from recollect.memory.frames import checked_frame
+from recollect.model.frames import SIGNALS, Cache, Frame, Signal
+
+CACHES: Final = (
+    ("none", "for each question"), ("write", "after the next write"), ("seconds", "after"),
+)  # fmt: skip
+UNITS: Final = (
+    ("any", "records and episodes"), ("record", "records only"), ("episode", "episodes only"),
+)  # fmt: skip
+_DECIMAL: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,17})?")
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a form about a frame."""
+
+    name: str
+    weights: tuple[tuple[Signal, str], ...]  # in parts of any sum
+    tokens: str
+    floor: str
+    unit: str
+    guarantees: str
+    where: str
+    cache: str
+    seconds: str
+    intro: str
+    record: str
+    episode: str
+
+
+def of(frame: Frame) -> Draft:
+    """The fields of a frame."""
+    is_timed = isinstance(frame.cache, int)
+    each = zip(SIGNALS, frame.weights.each, strict=True)
+    return Draft(
+        name=frame.name,
+        weights=tuple((signal, _short(100 * weight)) for signal, weight in each),
+        tokens=str(frame.tokens),
+        floor=_short(frame.floor),
+        unit=frame.unit,
+        guarantees=", ".join(frame.guarantees),
+        where=frame.where or "",
+        cache="seconds" if is_timed else str(frame.cache),
+        seconds=str(frame.cache) if is_timed else "60",
+        intro=frame.template.intro,
+        record=frame.template.record,
+        episode=frame.template.episode,
+    )
+
+
+def read(text: Callable[[str], str]) -> Draft:
+    """The fields that were sent, by their names."""
+    names = [each for each in Draft.__struct_fields__ if each != "weights"]
+    weights = tuple((signal, text(signal)) for signal in SIGNALS)
+    return Draft(weights=weights, **{name: text(name) for name in names})
+
+
+def frame_of(draft: Draft) -> Frame:
+    """The frame that the fields mean; InvalidInput says which one is wrong."""
+    parts = {signal: _decimal(given, signal) for signal, given in draft.weights}
+    total = sum(parts.values())
+    if not total:
+        raise InvalidInput("at least one signal must count", hint="give one of them a weight")
+    cache: Cache | str = draft.cache
+    if cache == "seconds":
+        cache = _whole(draft.seconds, "seconds")
+    return checked_frame(
+        {
+            "name": draft.name.strip(),
+            "weights": {signal: part / total for signal, part in parts.items()},
+            "where": draft.where.strip() or None,
+            "unit": draft.unit,
+            "guarantees": [tag.strip() for tag in draft.guarantees.split(",") if tag.strip()],
+            "tokens": _whole(draft.tokens, "tokens"),
+            "template": {name: getattr(draft, name) for name in ("intro", "record", "episode")},
+            "cache": cache,
+            "floor": _decimal(draft.floor, "floor"),
+        }
+    )
+
+
+def _short(value: float) -> str:
+    """A number with as few digits as say it."""
+    return f"{round(value, 12):.12f}".rstrip("0").rstrip(".")
+
+
+def _decimal(given: str, name: str) -> float:
+    if not _DECIMAL.fullmatch(given.strip()):
+        raise InvalidInput(f"{name} must be a number, such as 0.25")
+    return float(given)
+
+
+def _whole(given: str, name: str) -> int:
+    found = number(given.strip())
+    if found is None:
+        raise InvalidInput(f"{name} must be a whole number")
+    return found
