@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from recollect import Memory
+from recollect.errors import Forbidden
 from recollect.lifecycle.commands import Archive
 from recollect.memory.handle import Handle
 from recollect.store.volatile.space import MemorySpace
@@ -141,6 +142,73 @@ def evidence_that_is_held(memory: Memory) -> str:
     return said.id
 
 
+def begun(memory: Memory) -> tuple[str, str]:
+    """Something that a person said, and a record that rests on a base."""
+    (said,) = memory.observe("I say so")
+    base = memory.remember("base", id="base")
+    return said.id, memory.remember("one", evidence=[base.id]).id
+
+
+def corrected(memory: Memory, said: str, *ids: str) -> str:
+    """These are corrected by what was said, and the base is lowered while they say that."""
+    for id in ids:
+        memory.revise(id, f"{id}, corrected", evidence=[said])
+    memory.remember("base", evidence=[heard(memory)])
+    return said
+
+
+def a_way_through_words_that_go(memory: Memory) -> str:
+    """The claim comes back held. What rests on "mine" does not rest on the claim any more."""
+    (page,) = memory.scoped(origin="unverified").observe("a page", role="tool")
+    root, mine = memory.remember("root"), memory.remember("mine")
+    memory.remember("on mine", evidence=[mine.id])
+    claim = memory.remember("claim", evidence=[page.id])
+    approve(memory, claim.id)
+    memory.revise(claim.id, "claim, corrected", evidence=[root.id])
+    memory.revise(mine.id, "mine, corrected", evidence=[claim.id])
+    return root.id
+
+
+def a_way_through_what_stays(memory: Memory) -> str:
+    """Both come back, and the second rests on the first through a record that says the same."""
+    said, first = begun(memory)
+    between = memory.remember("between", evidence=[first])
+    second = memory.remember("two", evidence=[between.id])
+    return corrected(memory, said, first, second.id)
+
+
+def a_link_between_two(memory: Memory) -> str:
+    """Both come back, and the second is linked to the first."""
+    said, first = begun(memory)
+    second = memory.remember("two")
+    memory.link(second.id, first, "derived_from")
+    memory.link(second.id, first, "relates_to")
+    return corrected(memory, said, first, second.id)
+
+
+def a_link_that_was_reviewed(memory: Memory) -> str:
+    """A person let the second in after it was linked to the first, so it does not fall."""
+    said, first = begun(memory)
+    second = memory.scoped(origin="agent").remember("two")
+    memory.link(second.id, first, "derived_from")
+    approve(memory, second.id)
+    return corrected(memory, said, first, second.id)
+
+
+def a_review_of_other_words(memory: Memory) -> str:
+    """A person let the second in, but not what it says when it comes back."""
+    said, first = begun(memory)
+    memory.remember("mine", key="k")
+    second = memory.scoped(origin="agent").remember("two", key="k")
+    memory.link(second.id, first, "derived_from")
+    rumour = memory.scoped(origin="unverified").remember("a rumour")
+    memory.revise(first, "one, corrected", evidence=[said])
+    memory.revise(second.id, "two, corrected", evidence=[said])
+    approve(memory, second.id)
+    memory.link("base", rumour.id, "derived_from")
+    return said
+
+
 def revised_before(memory: Memory) -> str:
     mine = memory.remember("one")
     memory.revise(mine.id, "one, in other words")
@@ -232,6 +300,11 @@ STORIES: list[Story] = [
     a_twin_without_a_key,
     a_key_that_was_free,
     superseded_and_forgotten,
+    a_way_through_words_that_go,
+    a_way_through_what_stays,
+    a_link_between_two,
+    a_link_that_was_reviewed,
+    a_review_of_other_words,
 ]
 
 
@@ -240,9 +313,77 @@ def test_a_retraction_equals_the_masked_fold(space: MemorySpace, story: Story) -
     memory = Memory(Handle(space))
     root = story(memory)
     before = events_of(space.pieces())
+    shown = memory.retract(root, dry_run=True)
     done = memory.retract(root)
+    assert (shown.taken, shown.back) == (done.taken, done.back)
     with space.reading() as reads:
         wrong, _ = differences(before, root, reads)
     assert wrong == []
     assert done.seq
     assert memory.retract(root).seq == 0
+
+
+Beliefs = dict[str, tuple[str, str]]
+
+
+@pytest.mark.parametrize(
+    ("story", "beliefs"),
+    [
+        (
+            a_way_through_words_that_go,
+            {
+                "mine": ("active", "person"),
+                "on mine": ("active", "person"),
+                "claim": ("held", "unverified"),
+            },
+        ),
+        (
+            a_way_through_what_stays,
+            {
+                "base": ("active", "agent"),
+                "one": ("active", "agent"),
+                "between": ("active", "agent"),
+                "two": ("active", "agent"),
+            },
+        ),
+        (
+            a_link_between_two,
+            {
+                "base": ("active", "agent"),
+                "one": ("active", "agent"),
+                "two": ("active", "agent"),
+            },
+        ),
+        (
+            a_link_that_was_reviewed,
+            {
+                "base": ("active", "agent"),
+                "one": ("active", "agent"),
+                "two": ("active", "person"),
+            },
+        ),
+    ],
+    ids=lambda story: getattr(story, "__name__", ""),
+)
+def test_what_falls_is_what_rests_on_it_afterwards(
+    space: MemorySpace, story: Story, beliefs: Beliefs
+) -> None:
+    memory = Memory(Handle(space))
+    memory.retract(story(memory))
+    listed = memory.list(include=["held"])
+    assert {each.text: (each.status, each.trust) for each in listed} == beliefs
+
+
+def test_nothing_is_retracted_if_something_would_fall_that_the_actor_may_not_lower(
+    space: MemorySpace,
+) -> None:
+    memory = Memory(Handle(space))
+    ann = memory.scoped(user="ann")
+    said, first = begun(ann)
+    ours = memory.remember("on one", evidence=[first])
+    corrected(ann, said, first)
+    with pytest.raises(Forbidden, match="something of another user is derived from"):
+        ann.retract(said)
+    assert memory.get(first).text == f"{first}, corrected"
+    assert memory.retract(said).back == (ours.id, first)
+    assert memory.get(ours.id).trust == "agent"

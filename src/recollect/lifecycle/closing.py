@@ -42,7 +42,7 @@ class Closure:
             for record in self._derived(id, user, born, cut):
                 self._judge(record, linked=False)
             for link in self._view.links(id):
-                if link.seq > cut and _derives(link, id):
+                if link.seq > cut and derives(link, id):
                     self._judge(link.source, linked=True)
         return self.cuts
 
@@ -97,7 +97,7 @@ class Closure:
 def resting_on(view: View, target: VersionRow) -> list[VersionRow]:
     """The records whose present words, or a link, derive them directly from a record."""
     born = view.versions(target.id)[0].seq
-    found = {link.source for link in view.links(target.id) if _derives(link, target.id)}
+    found = {link.source for link in view.links(target.id) if derives(link, target.id)}
     rows = {id: view.version(id) for id in found}
     for id, words, since in view.named_by(target.id):
         row = view.version(id)
@@ -106,6 +106,6 @@ def resting_on(view: View, target: VersionRow) -> list[VersionRow]:
     return [row for id, row in sorted(rows.items()) if row is not None and id != target.id]
 
 
-def _derives(link: LinkRow, id: str) -> bool:
+def derives(link: LinkRow, id: str) -> bool:
     """True if a link says that its source was derived from something."""
     return link.target == id and link.kind == DERIVED and link.trust != "unverified"

@@ -30,19 +30,24 @@ def lowered(view: View, actor: c.Actor, record: VersionRow, trust: e.Trust) -> l
     while waiting:
         for id in view.derived_from(waiting.popleft(), trust):
             if id not in found:
-                found[id] = _lowerable(view, actor, id, record)
+                found[id] = lowerable(view, actor, id, record)
                 waiting.append(found[id])
-            if len(found) > LOWER_AT_ONCE_MAX_COUNT + 1:
-                raise LimitExceeded(
-                    f"more than {LOWER_AT_ONCE_MAX_COUNT:,} records are derived from {record.id} "
-                    "and would have to be lowered with it",
-                    hint="lower some of them first, or forget the record instead",
-                )
+                require_few(len(found) - 1, record)
     del found[record.id]
     return [stamped(actor, e.RecordRevised(id=id, trust=trust, reason=LOWERED)) for id in found]
 
 
-def _lowerable(view: View, actor: c.Actor, id: str, record: VersionRow) -> VersionRow:
+def require_few(count: int, record: VersionRow) -> None:
+    """Refuses to lower too many at once: every write waits for it."""
+    if count > LOWER_AT_ONCE_MAX_COUNT:
+        raise LimitExceeded(
+            f"more than {LOWER_AT_ONCE_MAX_COUNT:,} records are derived from {record.id} "
+            "and would have to be lowered with it",
+            hint="lower some of them first, or forget the record instead",
+        )
+
+
+def lowerable(view: View, actor: c.Actor, id: str, record: VersionRow) -> VersionRow:
     """A record that was derived from another, if the actor may lower it too.
 
     If not, the whole act is refused: nothing stays above what it was derived from.

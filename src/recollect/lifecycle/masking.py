@@ -35,6 +35,7 @@ class Masked:
         self.rows: dict[str, VersionRow] = {}
         self._holders: dict[tuple[str, str | None], str] = {}
         self._at_cut: dict[str, VersionRow] = {}
+        self.let_in: dict[str, int] = {}  # record → the review that did, if it still counts
 
     def replay(self, versions: Iterable[VersionRow]) -> dict[str, VersionRow]:
         """What each record would be; one that is gone is not in the answer."""
@@ -63,12 +64,27 @@ class Masked:
             status: Status = "held" if is_held(old) else "active"
             return old._replace(status=status, reason=None, superseded_by=None)
         if row.what == "reviewed":
-            return _reviewed(old, row, self._at_cut.get(row.id))
+            return self._reviewed(old, row)
         if row.id in self._at_cut:
             return _held(old)
         return _held(
             row._replace(status=old.status, reason=old.reason, superseded_by=old.superseded_by)
         )
+
+    def _reviewed(self, old: VersionRow, row: VersionRow) -> VersionRow:
+        at_cut = self._at_cut.get(row.id)
+        if row.status == "held":  # an approval was taken back
+            self.let_in[row.id] = 0
+            trust = lowest([old.trust, row.trust])
+            return old._replace(status="held", trust=trust, reason=None, superseded_by=None)
+        if at_cut is not None and (row.status == "archived" or at_cut.status == "held"):
+            return old  # a review of other words
+        if row.status == "archived":
+            self.let_in[row.id] = 0
+            return old._replace(status="archived", reason="rejected")
+        self.let_in[row.id] = row.seq
+        status: Status = "active" if old.status == "held" else old.status
+        return old._replace(status=status, trust=row.trust if at_cut is None else old.trust)
 
     def _superseded(self, old: VersionRow, row: VersionRow) -> VersionRow:
         by = row.superseded_by or ""
@@ -95,19 +111,6 @@ def _forgotten(old: VersionRow, row: VersionRow) -> Reason | None:
     if old.status == "held" or old.reason == "rejected":
         return "was_held"
     return "sources_kept" if row.reason == "sources_kept" else None
-
-
-def _reviewed(old: VersionRow, row: VersionRow, at_cut: VersionRow | None) -> VersionRow:
-    if row.status == "held":  # an approval was taken back
-        trust = lowest([old.trust, row.trust])
-        return old._replace(status="held", trust=trust, reason=None, superseded_by=None)
-    if at_cut is not None:
-        is_let_in = row.status != "archived" and at_cut.status != "held" and old.status == "held"
-        return old._replace(status="active") if is_let_in else old
-    if row.status == "archived":
-        return old._replace(status="archived", reason="rejected")
-    status: Status = "active" if old.status == "held" else old.status
-    return old._replace(status=status, trust=row.trust)
 
 
 def _held(row: VersionRow) -> VersionRow:

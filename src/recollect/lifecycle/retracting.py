@@ -1,9 +1,10 @@
 """Retracting: everything that was derived from an episode or a record is taken back.
 
 Responsible for who may, and for the events after which the memory is as if the closure had never
-been written (decision 32). Leaves what is in the closure to ``lifecycle.closing`` and what then
-holds to ``lifecycle.masking``. Invariants: nothing is half taken back; no trust is raised; every
-event is one that another act could have made, so an undo brings all of it back.
+been written (decision 32). Leaves what is in the closure to ``lifecycle.closing``, what then holds
+to ``lifecycle.masking`` and what falls in trust to ``lifecycle.falling``. Invariants: nothing is
+half taken back; no trust is raised; every event is one that another act could have made, so an undo
+brings all of it back.
 """
 
 from __future__ import annotations
@@ -11,29 +12,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from msgspec import structs
-
 from recollect.errors import Forbidden
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.closing import GONE, Closure
+from recollect.lifecycle.falling import Falling
 from recollect.lifecycle.filing import LIVE
-from recollect.lifecycle.lineage import lent_by
-from recollect.lifecycle.lowering import LOWERED, lowered
+from recollect.lifecycle.lowering import LOWERED
 from recollect.lifecycle.masking import Masked
 from recollect.lifecycle.policy import policy_of, require_at_once
 from recollect.lifecycle.reverting import evidence_then, revision, tagging
 from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
-from recollect.model.rules import at_least, lowest
+from recollect.model.rules import at_least
 
 RETRACTED: Final = "what it was derived from was retracted"
 _LISTED_MAX_COUNT: Final = 8
-Rows = Mapping[str, VersionRow]
 
 
 class Retraction(NamedTuple):
-    """What a retraction does: the records that go, those that are back, and the events."""
+    """What a retraction does: the records that go, the others that change, and the events."""
 
     root: EpisodeRow | VersionRow
     taken: tuple[str, ...]
@@ -52,13 +50,16 @@ def retraction(view: View, actor: c.Actor, id: str) -> Retraction:
     root = episode if episode is not None and is_episode else known_record(view, actor, id)
     cuts = Closure(view, root).found()
     concerned = _concerned(view, cuts)
-    masked = _capped(view, cuts, Masked(cuts).replay(_versions(view, concerned)))
+    masked = Masked(cuts)
+    masked.replay(_versions(view, concerned))
+    after = Falling(view, actor, cuts, masked)
+    after.settle()
     gone = _present(view, [id for id, cut in cuts.items() if cut == GONE])
     taken = [row for row in gone if row.status != "forgotten"]
     changed = {
         now.id: made
-        for now in _present(view, masked)
-        if (made := _events(view, actor, now, masked[now.id], cuts))
+        for now in _present(view, after.rows)
+        if (made := _events(view, now, after.rows[now.id], cuts))
     }
     _require_right(view, actor, root, {*cuts, *changed}, cuts)
     _require_few(view, actor, len(taken))
@@ -66,15 +67,18 @@ def retraction(view: View, actor: c.Actor, id: str) -> Retraction:
     if episode is not None and is_episode and view.forgotten_by(id) is None:
         bodies.append(e.EpisodeForgotten(id=id, reason=RETRACTED))
     bodies += [e.RecordForgotten(id=row.id, sources="keep", reason=RETRACTED) for row in taken]
-    bodies += _once(body for made in changed.values() for body in made)
+    fallen = [row for id, row in after.rows.items() if id in after.fallen]
+    bodies += [e.RecordRevised(id=row.id, trust=row.trust, reason=LOWERED) for row in fallen]
+    bodies += [body for made in changed.values() for body in made]
+    back = tuple(dict.fromkeys([*(row.id for row in fallen), *changed]))
     if bodies:
         began = root.seq if isinstance(root, EpisodeRow) else view.versions(root.id)[0].seq
-        first = e.LineageRetracted(root=began, taken=len(taken), back=len(changed))
+        first = e.LineageRetracted(root=began, taken=len(taken), back=len(back))
         bodies.insert(0, first)
     return Retraction(
         root,
         tuple(row.id for row in taken),
-        tuple(changed),
+        back,
         tuple(stamped(actor, body) for body in bodies),
     )
 
@@ -97,43 +101,12 @@ def _versions(view: View, ids: Iterable[str]) -> Iterable[VersionRow]:
         yield from view.versions(id)
 
 
-def _capped(view: View, cuts: Mapping[str, int], masked: dict[str, VersionRow]) -> Rows:
-    """The same, none of those that were cut with more trust than what it rests on.
-
-    What they rested on may have been lowered while they said something else.
-    """
-    waiting = [id for id, cut in cuts.items() if cut != GONE]
-    while waiting:
-        fallen = list[str]()
-        for id in waiting:
-            row = masked[id]
-            trust = lowest([row.trust, *_lent(view, row, masked)])
-            if not at_least(trust, row.trust):
-                held = trust == "unverified" and row.status in ("active", "inbox")
-                masked[id] = row._replace(trust=trust, status="held" if held else row.status)
-                fallen.append(id)
-        waiting = waiting if fallen else []
-    return masked
-
-
-def _lent(view: View, row: VersionRow, masked: Rows) -> Iterable[e.Trust]:
-    """The trust of everything that a version names as evidence."""
-    for name in evidence_then(view, row):
-        episode, record = view.episode(name), masked.get(name) or view.version(name)
-        if episode is not None and row.user in (None, episode.user):
-            yield episode.trust
-        elif record is not None and name != row.id and row.user in (None, record.user):
-            yield lent_by(record)
-
-
 def _events(
-    view: View, actor: c.Actor, now: VersionRow, then: VersionRow, cuts: Mapping[str, int]
+    view: View, now: VersionRow, then: VersionRow, cuts: Mapping[str, int]
 ) -> list[e.AnyBody]:
-    """The events from what a record is to what it would be."""
+    """The events from what a record is to what it would be; a fall alone is not one of them."""
     content = _content_events(view, now, then) if now.id in cuts else []
-    fallen = [] if at_least(then.trust, now.trust) else lowered(view, actor, now, then.trust)
-    falls = [body for body in fallen if getattr(body, "id", "") not in cuts]
-    return [*falls, *content, *_status_events(now, then)]
+    return [*content, *_status_events(now, then)]
 
 
 def _content_events(view: View, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
@@ -151,19 +124,6 @@ def _status_events(now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
     if then.status == "held" and not is_held(now) and then.trust != "unverified":
         return [e.RecordReviewed(id=now.id, trust=then.trust, digest="", verdict="reopened")]
     return [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
-
-
-def _once(bodies: Iterable[e.AnyBody]) -> list[e.AnyBody]:
-    """The same events; what falls with several records is lowered once, as far as with any."""
-    falls: dict[str, e.RecordRevised] = {}
-    rest: list[e.AnyBody] = []
-    for body in bodies:
-        if isinstance(body, e.RecordRevised) and body.reason == LOWERED:
-            trust = lowest([body.trust, falls.get(body.id, body).trust])
-            falls[body.id] = structs.replace(body, trust=trust)
-        else:
-            rest.append(body)
-    return [*falls.values(), *rest]
 
 
 def _require_right(

@@ -88,8 +88,8 @@ class Curation(Value, frozen=True, kw_only=True):
 class Retraction(Value, frozen=True, kw_only=True):
     """What ``retract`` took back, or would: the ids of records that go and that change.
 
-    Records in ``back`` say what they said before, or have their key again. ``seq`` is the last
-    event that did it, or 0 if nothing was done.
+    Records in ``back`` say what they said before, have their key again, or have less trust because
+    they rest on one of these. ``seq`` is the last event that did it, or 0 if nothing was done.
     """
 
     id: str
