@@ -2947,8 +2947,8 @@ export interface components {
          * Retraction
          * @description What ``retract`` took back, or would: the ids of records that go and that change.
          *
-         *         Records in ``back`` say what they said before, or have their key again. ``seq`` is the last
-         *         event that did it, or 0 if nothing was done.
+         *         Records in ``back`` say what they said before, have their key again, or have less trust because
+         *         they rest on one of these. ``seq`` is the last event that did it, or 0 if nothing was done.
          */
         readonly Retraction: {
             readonly id: string;
