@@ -159,6 +159,17 @@ def test_what_was_written_since_is_shown_first(visitor: Opened) -> None:
     assert memory.get(id).text == "Alice sits in 3F."
 
 
+def test_a_context_that_was_handed_out_since_does_not_stop_it(visitor: Opened) -> None:
+    browser, memory = visitor
+    id = memory.keyed("alice.seat").id
+    fields = hidden_fields(browser.get(f"/main/erase/{id}"), f"/erase/{id}")
+    position = memory.position
+    memory.context("Where does Alice sit?")
+    memory.flush()
+    assert memory.position > position
+    assert browser.post(f"/main/erase/{id}", {**fields, "typed": id[-6:]}).status == 303
+
+
 def test_a_form_that_is_sent_twice_erases_once(visitor: Opened) -> None:
     browser, memory = visitor
     id = memory.keyed("alice.seat").id

@@ -86,6 +86,10 @@ def test_a_session_of_another_token_ends_only_for_who_may_revoke_it(team: Team) 
     for path in paths(page):
         end(team, admin, page, path)
     assert not is_in(team, bob)
+    again = came(team, team.token("dora", space="main"), CHROME)
+    team.store.tokens.revoke("dora")
+    assert "with the token dora" not in team.ask("GET", "/ui/-/tokens", admin).words
+    assert not is_in(team, again)
 
 
 def test_ending_a_session_needs_a_form_of_the_page(team: Team) -> None:

@@ -62,7 +62,8 @@ class Logins:
         labels: dict[int | None, str] = {}
         if self._mine.token:
             with suppress(Forbidden):  # it may not look after tokens
-                labels = {each.id: each.label for each in self._store.tokens.list()}
+                found = self._store.tokens.list()
+                labels = {each.id: each.label for each in found if each.live}
         mine = self._mine.token
         return [
             (each, None if each.token == mine else labels[each.token_id])

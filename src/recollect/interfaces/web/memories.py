@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from typing import Final, Protocol
 
 from recollect.errors import NotFound, Unsupported
@@ -172,7 +173,6 @@ class _Entered:
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
-        self._token = entry.store.token()
 
     @property
     def store(self) -> Store:
@@ -185,10 +185,15 @@ class _Entered:
         return self._entry.memory(space)
 
     def cannot_write(self, space: str) -> str | None:
-        return None if self._token is not None and "write" in self._token.verbs else NO_WRITES
+        held = self.token()
+        return None if held is not None and "write" in held.verbs else NO_WRITES
 
     def cannot_manage(self) -> str | None:
         return None  # each act says what it needs
 
     def token(self) -> Token | None:
-        return self._token
+        return self._held
+
+    @cached_property
+    def _held(self) -> Token | None:
+        return self.store.token()  # asked once for each request
