@@ -269,6 +269,36 @@ def superseded_and_forgotten(memory: Memory) -> str:
     return source
 
 
+def forgotten_and_undone(memory: Memory) -> str:
+    """The undo says that it was superseded by what is retracted."""
+    old, source = memory.remember("one", key="k"), heard(memory)
+    memory.remember("two", key="k", evidence=[source])
+    memory.forget(old.id)
+    memory.undo()
+    return source
+
+
+def forgotten_and_undone_under_a_key(memory: Memory) -> str:
+    old, source = memory.remember("one", key="k"), heard(memory)
+    memory.remember("two", key="k", evidence=[source])
+    memory.remember("three", key="k")
+    memory.forget(old.id)
+    memory.undo()
+    return source
+
+
+def lowered_forgotten_and_undone(memory: Memory) -> str:
+    """What is back is held, so it takes no key."""
+    old, source = memory.remember("one", key="k"), heard(memory)
+    memory.remember("two", key="k", evidence=[source])
+    rumour = memory.scoped(origin="unverified").remember("a rumour")
+    memory.link(old.id, rumour.id, "derived_from")
+    memory.remember("three", key="k")
+    memory.forget(old.id)
+    memory.undo()
+    return source
+
+
 def a_key_that_was_free(memory: Memory) -> str:
     memory.remember("one", key="k")
     source = heard(memory)
@@ -300,6 +330,9 @@ STORIES: list[Story] = [
     a_twin_without_a_key,
     a_key_that_was_free,
     superseded_and_forgotten,
+    forgotten_and_undone,
+    forgotten_and_undone_under_a_key,
+    lowered_forgotten_and_undone,
     a_way_through_words_that_go,
     a_way_through_what_stays,
     a_link_between_two,
@@ -372,6 +405,18 @@ def test_what_falls_is_what_rests_on_it_afterwards(
     memory.retract(story(memory))
     listed = memory.list(include=["held"])
     assert {each.text: (each.status, each.trust) for each in listed} == beliefs
+
+
+@pytest.mark.parametrize(
+    ("story", "holder"),
+    [(forgotten_and_undone, "one"), (forgotten_and_undone_under_a_key, "three")],
+)
+def test_a_key_has_one_holder_after_a_forgetting_that_was_undone(
+    space: MemorySpace, story: Story, holder: str
+) -> None:
+    memory = Memory(Handle(space))
+    memory.retract(story(memory))
+    assert [record.text for record in memory.list()] == [holder]
 
 
 def test_nothing_is_retracted_if_something_would_fall_that_the_actor_may_not_lower(

@@ -174,7 +174,7 @@ class MaskedFold:
         if self._cuts.get(str(id)) == GONE:
             return None
         if isinstance(body, e.RecordSuperseded):
-            return None if self._is_void(seq, body.by) else body
+            return self._not_superseded(body) if self._is_void(seq, body.by) else body
         if id in self._cuts and seq >= self._cuts[id]:
             return self._after_cut(body)
         return body
@@ -189,6 +189,17 @@ class MaskedFold:
         row = self._now(by)
         is_held = row is not None and row.status == "held" and seq >= self._cuts[by]
         return self._cuts[by] == GONE or is_held
+
+    def _not_superseded(self, body: e.RecordSuperseded) -> e.AnyBody | None:
+        """An undo of a forgetting says by what the record was superseded: then it is back."""
+        row = self._now(body.id)
+        if row is None or row.status in ("active", "held", "inbox") or row.reason == "superseded":
+            return None
+        keyed = Reads(self._db).keyed(row.key, row.user, holder=False) if row.key else []
+        holder = next((other.id for other in keyed if other.status == "active"), None)
+        if holder is None or is_held(row):
+            return e.RecordRestored(id=row.id, user=body.user)
+        return msgspec.structs.replace(body, by=holder)
 
     def _after_cut(self, body: e.AnyBody) -> e.AnyBody | None:
         """What happened to a record stays, and what was said of it goes; a lowering stays."""

@@ -7,7 +7,8 @@ now nor more than it had at its cut.
 
 The rules are those of ``index.fold``, applied to versions instead of events:
 
-- a record that is gone has no events, and nothing was superseded by it;
+- a record that is gone has no events, and nothing was superseded by it; if that is how an undo took
+  a forgetting back, the record is back, or superseded by who holds its key;
 - after its cut a record keeps what happened to it (it was superseded, forgotten, brought back,
   lowered), and not what was said of it (revisions, tags, a review of other words: what was held at
   its cut is held);
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Mapping
 
 from recollect.index.rows import VersionRow, is_held
 from recollect.lifecycle.closing import GONE
+from recollect.lifecycle.filing import LIVE
 from recollect.model.events import Status
 from recollect.model.reasons import Reason
 from recollect.model.rules import lowest
@@ -61,8 +63,7 @@ class Masked:
         if row.what == "archived":
             return old._replace(status="archived", reason=row.reason)
         if row.what == "restored":
-            status: Status = "held" if is_held(old) else "active"
-            return old._replace(status=status, reason=None, superseded_by=None)
+            return _restored(old)
         if row.what == "reviewed":
             return self._reviewed(old, row)
         if row.id in self._at_cut:
@@ -88,22 +89,43 @@ class Masked:
 
     def _superseded(self, old: VersionRow, row: VersionRow) -> VersionRow:
         by = row.superseded_by or ""
-        if self._cuts.get(by) == GONE:
+        cut = self._cuts.get(by, row.seq + 1)
+        if cut == GONE or (row.seq >= cut and self.rows[by].status == "held"):
+            return self._not_superseded(old)  # the second took a key by a review of other words
+        return _superseded(old, by)
+
+    def _not_superseded(self, old: VersionRow) -> VersionRow:
+        """The state after a record was superseded by something that is left out.
+
+        If it had been forgotten, an undo took that back: now it is as if it never had been.
+        """
+        if old.status in LIVE or old.reason == "superseded":
             return old
-        other = self.rows.get(by)
-        if row.seq >= self._cuts.get(by, row.seq + 1) and other and other.status == "held":
-            return old  # it took the key by a review of what it says no longer
-        return old._replace(status="archived", reason="superseded", superseded_by=by)
+        back = _restored(old)
+        holder = self._holder(back)
+        return back if back.status == "held" or holder is None else _superseded(back, holder.id)
 
     def _takes_key(self, row: VersionRow) -> None:
-        if row.key is None:
-            return
-        other = self.rows[self._holders.get((row.key, row.user), row.id)]
-        self._holders[row.key, row.user] = row.id
-        if other.id != row.id and other.status == "active":
-            self.rows[other.id] = other._replace(
-                status="archived", reason="superseded", superseded_by=row.id
-            )
+        holder = self._holder(row)
+        if holder is not None:
+            self.rows[holder.id] = _superseded(holder, row.id)
+        if row.key is not None:
+            self._holders[row.key, row.user] = row.id
+
+    def _holder(self, row: VersionRow) -> VersionRow | None:
+        """The other record that holds the key of this one."""
+        other = self.rows.get(self._holders.get((row.key or "", row.user), row.id))
+        is_other = other is not None and other.id != row.id and other.status == "active"
+        return other if is_other else None
+
+
+def _superseded(old: VersionRow, by: str) -> VersionRow:
+    return old._replace(status="archived", reason="superseded", superseded_by=by)
+
+
+def _restored(old: VersionRow) -> VersionRow:
+    status: Status = "held" if is_held(old) else "active"
+    return old._replace(status=status, reason=None, superseded_by=None)
 
 
 def _forgotten(old: VersionRow, row: VersionRow) -> Reason | None:
