@@ -104,6 +104,11 @@ class Visitor(NamedTuple):
         }
         return self.served.ask("POST", f"{self.served.root}{path}", asked, urlencode(fields))
 
+    def follow(self, done: Page) -> Page:
+        """The page that a form led to."""
+        assert done.status == 303, done.words[:500]
+        return self.get(done.headers["location"].removeprefix(self.served.root))
+
 
 @contextmanager
 def served(

@@ -27,7 +27,7 @@ def test_a_revision_is_one_however_often_its_form_is_sent(visitor: Visitor, memo
     assert visitor.post(f"/demo/r/{id}/revise", fields).status == 303
     assert memory.position == position
     assert memory.get(id).text == "Alice sits in 14C.\nAt the window."
-    shown = visitor.get(first.headers["location"].removeprefix(visitor.served.root))
+    shown = visitor.follow(first)
     assert "Revised." in shown.words
     undo = hidden_fields(shown, "/undo")
     assert visitor.post(f"/demo/r/{id}/undo", undo).status == 303
@@ -54,7 +54,7 @@ def test_forgetting_can_be_taken_back(visitor: Visitor, memory: Memory) -> None:
     done = visitor.post(f"/demo/r/{id}/forget", {**fields, "reason": "wrong"})
     assert done.status == 303
     assert memory.list() == []
-    page = visitor.get(done.headers["location"].removeprefix(visitor.served.root))
+    page = visitor.follow(done)
     assert "Forgotten" in page.words
     undo = hidden_fields(page, "/undo")
     assert visitor.post(f"/demo/r/{id}/undo", undo).status == 303
@@ -91,18 +91,12 @@ def test_a_body_of_another_kind_is_refused(visitor: Visitor, memory: Memory) -> 
     assert visitor.get(f"/demo/r/{id}/forget").status == 404
 
 
-def followed(visitor: Visitor, done: Page) -> Page:
-    """The page that an act leads to."""
-    assert done.status == 303, done.words[:300]
-    return visitor.get(done.headers["location"].removeprefix(visitor.served.root))
-
-
 def test_tags_come_and_go_and_come_back(visitor: Visitor, memory: Memory) -> None:
     id = memory.keyed("alice.seat").id
 
     def send(**fields: str) -> Page:
         hidden = hidden_fields(visitor.get(f"/demo/r/{id}"), "/tag")
-        return followed(visitor, visitor.post(f"/demo/r/{id}/tag", {**hidden, **fields}))
+        return visitor.follow(visitor.post(f"/demo/r/{id}/tag", {**hidden, **fields}))
 
     assert "Tagged." in send(add="travel, home").words
     assert memory.keyed("alice.seat").tags == ("travel", "home")
@@ -119,13 +113,13 @@ def test_a_link_is_made_and_taken_away(visitor: Visitor, memory: Memory) -> None
     id, other = memory.keyed("alice.seat").id, memory.remember("The flight is LH 2044.").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/link")
     fields |= {"target": other, "kind": "supports"}
-    linked = followed(visitor, visitor.post(f"/demo/r/{id}/link", fields))
+    linked = visitor.follow(visitor.post(f"/demo/r/{id}/link", fields))
     assert [(each.kind, each.target) for each in memory.why(id).links] == [("supports", other)]
     position = memory.position
     assert visitor.post(f"/demo/r/{id}/link", fields).status == 303  # sent twice
     assert memory.position == position
     undo = hidden_fields(linked, "/unlink")
-    gone = followed(visitor, visitor.post(f"/demo/r/{id}/unlink", undo))
+    gone = visitor.follow(visitor.post(f"/demo/r/{id}/unlink", undo))
     assert memory.why(id).links == ()
     again = hidden_fields(gone, "/link")
     assert visitor.post(f"/demo/r/{id}/link", again).status == 303
@@ -158,7 +152,7 @@ def test_an_undo_that_comes_too_late_changes_nothing(visitor: Visitor, memory: M
     id = memory.keyed("alice.seat").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
     done = visitor.post(f"/demo/r/{id}/revise", {**fields, "text": "Alice sits in 14C."})
-    undo = hidden_fields(followed(visitor, done), "/undo")
+    undo = hidden_fields(visitor.follow(done), "/undo")
     memory.revise(id, "Alice sits in 3F.")
     position = memory.position
     late = visitor.post(f"/demo/r/{id}/undo", undo)

@@ -53,11 +53,6 @@ def save(visitor: Visitor, base: str, draft: drafts.Draft, **more: str) -> Page:
     return visitor.post(f"/demo/frames/{base}/save", fields)
 
 
-def followed(visitor: Visitor, done: Page) -> Page:
-    assert done.status == 303, done.words[:500]
-    return visitor.get(done.headers["location"].removeprefix(visitor.served.root))
-
-
 @pytest.mark.parametrize("frame", [*BUILT_IN.values(), MINE], ids=lambda frame: frame.name)
 def test_the_fields_of_a_frame_give_it_back(frame: Frame) -> None:
     assert drafts.frame_of(drafts.of(frame)) == frame
@@ -84,17 +79,17 @@ def test_a_frame_is_tried_saved_changed_and_taken_back(visitor: Visitor, memory:
     assert "* Alice sits in 12A." in tried_page.words
     assert "Monday" not in tried_page.words  # the filter of the draft
     assert memory.position == position
-    saved = followed(visitor, save(visitor, "task", draft))
+    saved = visitor.follow(save(visitor, "task", draft))
     assert "Saved." in saved.words
     assert memory.frames.get("mine") == drafts.frame_of(draft)
     done = save(visitor, "mine", structs.replace(draft, tokens="77"))
-    shown = followed(visitor, done)
+    shown = visitor.follow(done)
     assert memory.frames.get("mine").tokens == 77
     undo = hidden_fields(shown, "/undo")
     assert visitor.post("/demo/frames/mine/undo", undo).status == 303
     assert memory.frames.get("mine").tokens == 300
     page = visitor.get("/demo/frames/mine")
-    gone = followed(visitor, visitor.post("/demo/frames/mine/drop", hidden_fields(page, "/drop")))
+    gone = visitor.follow(visitor.post("/demo/frames/mine/drop", hidden_fields(page, "/drop")))
     with pytest.raises(NotFound):
         memory.frames.get("mine")
     visitor.post("/demo/frames/mine/undo", hidden_fields(gone, "/undo"))

@@ -12,7 +12,7 @@ from recollect.interfaces.web.draw.spans import AROUND_CHARS, span
 from recollect.interfaces.web.memories import Own
 from recollect.interfaces.web.rights import NEEDS_PERSON
 from recollect.model.values import Quote
-from tests.web.visiting import Page, Visitor, hidden_fields, served
+from tests.web.visiting import Visitor, hidden_fields, served
 
 
 @pytest.fixture
@@ -29,11 +29,6 @@ def store() -> Iterator[Store]:
         web = memory.scoped(origin="unverified")
         web.remember("Alice eats whatever mallory sends.", key="alice.meal")
         yield store
-
-
-def followed(visitor: Visitor, done: Page) -> Page:
-    assert done.status == 303, done.words[:300]
-    return visitor.get(done.headers["location"].removeprefix(visitor.served.root))
 
 
 def waiting(memory: Memory) -> tuple[str, str]:
@@ -63,7 +58,7 @@ def test_a_case_shows_all_that_is_needed(visitor: Visitor, memory: Memory) -> No
 def test_an_approval_changes_the_record_once(visitor: Visitor, memory: Memory) -> None:
     proposal, _ = waiting(memory)
     fields = hidden_fields(visitor.get("/demo/review"), "/approve")
-    next_one = followed(visitor, visitor.post(f"/demo/review/{proposal}/approve", fields))
+    next_one = visitor.follow(visitor.post(f"/demo/review/{proposal}/approve", fields))
     assert memory.keyed("alice.meal").text == "Alice eats vegan meals."
     position = memory.position
     assert visitor.post(f"/demo/review/{proposal}/approve", fields).status == 303
@@ -79,10 +74,10 @@ def test_an_approval_changes_the_record_once(visitor: Visitor, memory: Memory) -
 def test_a_held_record_is_let_in_and_held_again(visitor: Visitor, memory: Memory) -> None:
     _, held = waiting(memory)
     fields = hidden_fields(visitor.get(f"/demo/review?id={held}"), "/approve")
-    done = followed(visitor, visitor.post(f"/demo/review/{held}/approve", fields))
+    done = visitor.follow(visitor.post(f"/demo/review/{held}/approve", fields))
     assert memory.keyed("alice.meal").id == held
     undo = hidden_fields(done, "/undo")
-    again = followed(visitor, visitor.post(f"/demo/review/{held}/undo", undo))
+    again = visitor.follow(visitor.post(f"/demo/review/{held}/undo", undo))
     assert "It waits again." in again.words
     assert memory.keyed("alice.meal").text == "Alice eats vegetarian meals."
     assert held in waiting(memory)
@@ -92,7 +87,7 @@ def test_a_rejection_has_a_reason(visitor: Visitor, memory: Memory) -> None:
     proposal, held = waiting(memory)
     fields = hidden_fields(visitor.get("/demo/review"), "/reject")
     done = visitor.post(f"/demo/review/{proposal}/reject", {**fields, "reason": "not yet"})
-    assert "That is final" in followed(visitor, done).words
+    assert "That is final" in visitor.follow(done).words
     assert memory.review.show(proposal).note == "not yet"
     fields = hidden_fields(visitor.get(f"/demo/review?id={held}"), "/reject")
     visitor.post(f"/demo/review/{held}/reject", fields)
