@@ -14,7 +14,9 @@ from markupsafe import Markup
 
 from recollect import Memory, Store
 from recollect.interfaces.web import render
+from recollect.interfaces.web.draft import Draft
 from recollect.interfaces.web.table import PAGES
+from recollect.model.frames import BUILT_IN, SIGNALS, Frame, Template
 from recollect.model.wire import to_segment
 from tests.web.addresses import addresses
 from tests.web.hostile import HOSTILE, as_name
@@ -68,6 +70,12 @@ def hostile() -> Iterator[Store]:
         memory.forget(second.id, reason=HOSTILE[2])
         memory.scoped(origin="unverified").remember(HOSTILE[3], key=first.key)
         agent.review.propose(HOSTILE[1], target=first.id, reason=HOSTILE[5])
+        memory.frames.set(
+            Frame(
+                name=as_name(HOSTILE[1]), weights=BUILT_IN["task"].weights,
+                guarantees=(as_name(HOSTILE[0]),), template=Template(intro=HOSTILE[1]),
+            )
+        )  # fmt: skip
         memory.context(HOSTILE[0])
         yield store
 
@@ -84,6 +92,7 @@ def paths(memory: Memory) -> list[str]:
     text, name = quote(HOSTILE[1]), to_segment(as_name(HOSTILE[1]))
     words = ("q", "id", "session", "about", "who", "frame", "other")
     asked = "&".join(f"{each}={text}" for each in words)
+    fields = "&".join(f"{each}={text}" for each in (*Draft.__struct_fields__, *SIGNALS, "q"))
     alone = ("search?q=a&where", "timeline?kinds", "diff?from", "timeline?at", "records?where")
     return [
         *addresses(memory, SPACE),
@@ -91,6 +100,8 @@ def paths(memory: Memory) -> list[str]:
         *(f"{space}/{each}/{name}" for each in ("receipts", "erase", "ledger", "nothing")),
         *(f"{space}/{page.path}?{asked}" for page in PAGES if "{" not in page.path),
         *(f"{space}/{each}={text}" for each in alone),
+        f"{space}/frames/{name}/edit",
+        f"{space}/frames/{name}/edit?{fields}",
     ]
 
 
