@@ -237,3 +237,19 @@ def test_the_inspector_is_there_if_it_is_asked_for(folder: Path, flags: tuple[st
         connection.close()
     # Over plain http its address is told in the terminal alone.
     assert ("the terminal where it runs shows its address" in said.lower()) is bool(flags)
+
+
+def test_with_a_name_the_inspector_answers_under_it_alone(folder: Path) -> None:  # noqa: F811
+    """A cookie of 127.0.0.1 would be sent to every other port of this machine."""
+    with running(folder, "--ui", "--hostname", "memory.example") as service:
+        port = int(service.url.rpartition(":")[2])
+        statuses = {}
+        for host in ("memory.example", f"memory.example:{port}", f"127.0.0.1:{port}"):
+            connection = HTTPConnection("127.0.0.1", port)
+            connection.request("GET", "/ui/-/login", headers={"Host": host})
+            answer = connection.getresponse()
+            statuses[host.replace(str(port), "PORT")] = answer.status
+            connection.close()
+    assert statuses == {
+        "memory.example": 200, "memory.example:PORT": 200, "127.0.0.1:PORT": 421,
+    }  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from contextvars import ContextVar
-from threading import Event, current_thread
+from threading import Event, Thread, current_thread
 
 import pytest
 
@@ -31,8 +32,8 @@ def test_work_is_done_in_a_thread_with_the_context_of_its_caller() -> None:
     asyncio.run(asked())
 
 
-def test_work_that_nobody_waits_for_is_finished() -> None:
-    begun, go_on, done = Event(), Event(), Event()
+def test_work_that_nobody_waits_for_is_finished_if_it_has_begun() -> None:
+    begun, go_on, done, never = Event(), Event(), Event(), Event()
 
     def slow() -> None:
         begun.set()
@@ -42,7 +43,7 @@ def test_work_that_nobody_waits_for_is_finished() -> None:
     async def given_up() -> Threads:
         threads = Threads(1, "try")
         waiting = threads.run(slow)
-        waits_too = threads.run(done.is_set)
+        waits_too = threads.run(never.set)
         while not begun.is_set():
             await asyncio.sleep(0)
         waiting.cancel()
@@ -53,6 +54,54 @@ def test_work_that_nobody_waits_for_is_finished() -> None:
 
     asyncio.run(given_up()).shutdown()  # after its loop has ended
     assert done.is_set()
+    assert not never.is_set()
+
+
+def test_a_thread_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = Thread.start
+
+    def refuse(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def asked() -> None:
+        threads = Threads(2, "try")
+        monkeypatch.setattr(Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="start new thread"):
+            threads.run(NAME.get)
+        monkeypatch.setattr(Thread, "start", start)
+        assert await threads.run(NAME.get) == "none"
+        monkeypatch.setattr(Thread, "start", refuse)
+        assert await threads.run(NAME.get) == "none"  # by the one that there is
+        threads.shutdown()
+
+    asyncio.run(asked())
+
+
+def test_work_that_ends_an_iteration_is_an_error() -> None:
+    async def asked() -> None:
+        threads = Threads(1, "try")
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await threads.run(next, iter(()))
+        threads.shutdown()
+
+    asyncio.run(asked())
+
+
+def test_a_waiting_thread_keeps_no_answer_alive() -> None:
+    class Answer:
+        pass
+
+    async def asked() -> None:
+        threads = Threads(1, "try")
+        found = weakref.ref(await threads.run(Answer))
+        for _ in range(200):
+            if found() is None:
+                break
+            await asyncio.sleep(0.01)
+        assert found() is None
+        threads.shutdown()
+
+    asyncio.run(asked())
 
 
 def test_threads_that_never_worked_end() -> None:

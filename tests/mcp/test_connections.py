@@ -245,3 +245,10 @@ def test_a_repeated_error_takes_one_line_a_minute() -> None:
 def test_different_errors_are_all_written() -> None:
     repeats = Repeats()
     assert all(repeats.filter(record(chr(97 + n % 26) * (n // 26 + 1), 0.0)) for n in range(1_000))
+
+
+@pytest.mark.parametrize("named", ["req_{} failed: KeyError", "request {} failed: KeyError"])
+def test_the_ids_of_requests_do_not_make_errors_different(named: str) -> None:
+    repeats = Repeats()
+    written = [repeats.filter(record(named.format(id), 0.0)) for id in ("aB-c", "xY_z", "q0Q")]
+    assert written == [True, False, False]

@@ -59,7 +59,13 @@ def serving(
         hosts = [f"127.0.0.1:{port}"]
         address = f"http://{hosts[0]}"
         pages = mounted(
-            store, hosts=hosts, address=address, root=root, is_secure=is_secure, desk=desk
+            store,
+            hosts=hosts,
+            address=address,
+            root=root,
+            is_secure=is_secure,
+            is_named=is_secure,
+            desk=desk,
         )
         oauth = None if desk is None else OAuth(desk, f"{pages.path}{CONSENT}", root)
         mcp = None if desk is None else OverHttp()

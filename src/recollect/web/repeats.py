@@ -12,7 +12,8 @@ from typing import Final
 
 _WINDOW_S: Final = 60.0
 _KINDS_MAX_COUNT: Final = 256
-_VARYING: Final = re.compile(r"[0-9]+")  # ports, descriptors and addresses differ each time
+# Ports, descriptors, addresses and the ids of requests differ each time.
+_VARYING: Final = re.compile(r"\breq(?:_|uest )\S+|[0-9]+")
 
 
 class Repeats(logging.Filter):

@@ -2,8 +2,8 @@
 
 Responsible for handing work over and its answer back. Leaves what is done to the callers. A pool of
 ``concurrent.futures`` does the same with two futures and three locks for each call, which is a
-third of what a short request costs. Invariants: what was handed over before ``shutdown`` is done;
-an answer that nobody waits for any more is dropped, and its work is still finished.
+third of what a short request costs. Invariants: what was handed over before ``shutdown`` is done,
+unless nobody waits for it any more; what has begun is finished; each call is answered.
 """
 
 from __future__ import annotations
@@ -40,12 +40,8 @@ class Threads:
         """Has ``work(*given)`` done by a thread."""
         if self._is_ending:
             raise RuntimeError("these threads have ended")
-        if not self._threads:  # started with the first request, so that a start is quick
-            self._threads = [
-                Thread(target=self._work, name=each, daemon=True) for each in self._names
-            ]
-            for each in self._threads:
-                each.start()
+        if len(self._threads) < len(self._names):  # begun late, so that a start is quick
+            self._start()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         self._tasks.put(_Task(loop, answer, copy_context(), work, given))
@@ -59,15 +55,33 @@ class Threads:
         for each in self._threads:
             each.join()
 
+    def _start(self) -> None:
+        """One more thread; an error only if there would be none."""
+        thread = Thread(target=self._work, name=self._names[len(self._threads)], daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system has none left; the next call tries again
+            if not self._threads:
+                raise
+        else:
+            self._threads.append(thread)
+
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
-            try:
-                found = task.context.run(task.work, *task.given)
-            except BaseException as error:  # noqa: BLE001 - raised where the answer is awaited
-                _tell(task, _fail, error)
-            else:
-                _tell(task, _answer, found)
+            if not task.answer.cancelled():
+                _do(task)
             del task  # a thread that waits keeps no answer alive
+
+
+def _do(task: _Task) -> None:
+    try:
+        found = task.context.run(task.work, *task.given)
+    except StopIteration as error:  # which no future can hold
+        _tell(task, _fail, RuntimeError(f"the work ended with {error!r}"))
+    except BaseException as error:  # noqa: BLE001 - raised where the answer is awaited
+        _tell(task, _fail, error)
+    else:
+        _tell(task, _answer, found)
 
 
 def _tell(task: _Task, how: Callable[[asyncio.Future[Any], Any], None], found: object) -> None:

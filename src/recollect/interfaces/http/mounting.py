@@ -15,10 +15,9 @@ from recollect.memory.store import Store
 from recollect.web.guard import Receive, Scope, Send
 from recollect.web.oauth.desk import Desk
 
-# Over plain http its name has a part that is only told in the terminal.
-CONSENT: Final = (
-    "-/assistants"  # where a person approves one, behind the beginning of the inspector
-)
+# Where a person approves an assistant, behind the beginning of the inspector.
+CONSENT: Final = "-/assistants"
+# Without a name of its own, a part of its path is only told in the terminal.
 _PATH: Final = re.compile("/ui(?:-[0-9a-f]{12})?(?:/.*)?", re.DOTALL)
 
 
@@ -44,10 +43,11 @@ class MakesPages(Protocol):
 
     def __call__(
         self, store: Store, *, hosts: list[str], address: str, root: str, is_secure: bool,
-        take: Callable[[str, str], None], desk: Desk | None,
+        is_named: bool, take: Callable[[str, str], None], desk: Desk | None,
     ) -> Pages:  # fmt: skip
         """The inspector, as it is reached under these names.
 
+        ``is_secure`` means over https, and ``is_named`` that none of the names is this machine's.
         ``take`` counts its requests; with a desk, people approve assistants there.
         """
 

@@ -135,10 +135,10 @@ def _check(options: Options) -> None:
         raise ConfigError(
             "--oauth needs a page on which people approve assistants", hint="add --ui"
         )
-    if options.oauth and not options.is_secure:
+    if options.oauth and not options.hostname:
         raise ConfigError(
-            "--oauth would send tokens over plain http",
-            hint="add --tls-cert and --tls-key, or --hostname with the name that a proxy serves",
+            "--oauth needs a name over https, under which people and assistants reach it",
+            hint="add --hostname with the name that a proxy serves, or that --tls-cert is for",
         )
 
 

@@ -108,7 +108,7 @@ def _run(
         _first_token(store),
         has_mcp=mcp is not None,
         has_oauth=options.oauth,
-        ui=None if pages is None else pages.path,
+        ui=None if pages is None else f"{_seen_at(address, options)}{pages.path}",
     )
     app = App(
         store,
@@ -140,8 +140,8 @@ def _pages(
     make: MakesPages, store: Store, address: str, hosts: list[str], options: Options, rates: Rates,
     desk: Desk | None,
 ) -> Pages:  # fmt: skip
-    """The inspector."""
-    root = options.root_path
+    """The inspector; if the service has names, it is reached under these alone."""
+    root, is_named = options.root_path, bool(options.hostname)
 
     def take(token: str, kind: str) -> None:
         try:
@@ -149,10 +149,10 @@ def _pages(
         except Refused as error:
             raise Unavailable(error.problem.detail, hint=error.problem.hint) from error
 
-    where = f"{address}{root}"
     return make(
-        store, hosts=hosts, address=where, root=root, is_secure=options.is_secure, take=take,
-        desk=desk,
+        store, hosts=[each for each in hosts if not (is_named and _is_here(each))],
+        address=f"{address}{root}", root=root, is_secure=options.is_secure, is_named=is_named,
+        take=take, desk=desk,
     )  # fmt: skip
 
 
@@ -182,6 +182,20 @@ def _names(listening: socket.socket, options: Options) -> tuple[str, list[str]]:
     with_port = [f"{name}:{port}" for name in options.hostname if ":" not in name]
     shown = options.host if options.is_local else options.hostname[0]
     return f"{scheme}://{shown}:{port}", [*local, *options.hostname, *with_port]
+
+
+def _is_here(host: str) -> bool:
+    """True for a name that every program of this machine answers to, on some port."""
+    return host in guard.NAMES or host.rpartition(":")[0] in guard.NAMES
+
+
+def _seen_at(address: str, options: Options) -> str:
+    """The address at which people see the inspector."""
+    if not options.hostname:
+        return address
+    name = options.hostname[0]
+    port = address.rpartition(":")[2] if options.tls_cert is not None and ":" not in name else ""
+    return f"https://{name}:{port}" if port else f"https://{name}"
 
 
 def _room(asked: int | None, most: int) -> tuple[int, int]:
@@ -226,7 +240,7 @@ def _tell(
         how = "; they ask a person for access" if has_oauth else ""
         sys.stderr.write(f"MCP for assistants: {address}/mcp{how}\n")
     if ui is not None:
-        sys.stderr.write(f"The inspector, for people with a token: {address}{ui}\n")
+        sys.stderr.write(f"The inspector, for people with a token: {ui}\n")
     if token is not None:
         sys.stderr.write(
             f"\nThe first token of this store; it is shown only now:\n\n  {token}\n\n"

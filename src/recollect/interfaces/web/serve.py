@@ -109,13 +109,13 @@ def _say(url: str, where: str) -> None:
 
 def mounted(
     store: Store, *, hosts: Iterable[str], address: str, root: str, is_secure: bool,
-    take: Takes | None = None, desk: Desk | None = None,
+    is_named: bool, take: Takes | None = None, desk: Desk | None = None,
 ) -> App:  # fmt: skip
     """The inspector as a part of a service: a token lets in, and allows what it allows there.
 
-    Over plain http its path has a part that is only told in the terminal: a cookie is sent to every
-    port of a machine, so another program would get one whose path it can guess. With a desk, people
-    approve assistants here.
+    Unless it has a name of its own, its path has a part that is only told in the terminal: a cookie
+    is sent to every port of 127.0.0.1, a secure one too, so another program would get one whose
+    path it can guess. With a desk, people approve assistants here.
     """
     _check_installed()
     from recollect.interfaces.web.app import App
@@ -124,7 +124,7 @@ def mounted(
     from recollect.interfaces.web.session import LoggedIn
 
     team = Team(store, address)
-    name = "ui" if is_secure else f"ui-{REAL.random(6).hex()}"
+    name = "ui" if is_named else f"ui-{REAL.random(6).hex()}"
     sessions = LoggedIn(team.check, root=f"{root}/{name}", is_secure=is_secure)
     guard = Guard(hosts, ("https",) if is_secure else ("http",))
     consent = None if desk is None else Consent(desk, sessions.root, root)

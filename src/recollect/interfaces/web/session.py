@@ -24,7 +24,7 @@ from recollect.web.entries import NotLetIn
 Theme = Literal["auto", "light", "dark"]
 COOKIE: Final = "recollect-ui"
 LAUNCH_S: Final = 60.0
-SECURE_COOKIE: Final = f"__Secure-{COOKIE}"  # browsers take it over https alone
+SECURE_COOKIE: Final = f"__Secure-{COOKIE}"  # over https, or on this machine
 LOGIN_MAX_S: Final = 12 * 3_600.0
 IDLE_MAX_S: Final = 3_600.0
 _FLASHES_MAX_COUNT: Final = 20
