@@ -15,7 +15,7 @@ import pytest
 from recollect import Store
 from recollect.interfaces.web.answering import Reply
 from recollect.interfaces.web.consent import Consent
-from recollect.web.oauth.desk import Desk
+from recollect.web.oauth.desk import READ_MIN_S, Desk
 from tests.oauth.assistant import exchange, registered, request
 from tests.web.browsing import chromium
 from tests.web.teams import Team, serving
@@ -101,6 +101,10 @@ def test_from_the_website_of_the_assistant_and_back(
     assert "a program on the computer of this browser" in page.inner_text("main")
     page.select_option("#space", "other")
     page.check("[name=verb-write]")
+    page.wait_for_timeout(READ_MIN_S * 1_000)
+    page.click("button:has-text('Approve')")  # the browser itself wants the box ticked
+    assert "An assistant asks" in page.inner_text("h1")
+    page.check("[name=asked]")
     page.click("button:has-text('Approve')")
     page.wait_for_url(f"{website.url}/callback?*")
     told = {name: each[0] for name, each in parse_qs(urlsplit(page.url).query).items()}
@@ -113,7 +117,21 @@ def test_from_the_website_of_the_assistant_and_back(
     page.click("a")
     page.wait_for_selector("h1:has-text('An assistant asks')")
     page.click("button:has-text('Deny')")
+    page.wait_for_selector("h1:has-text('Denied')")
+    page.wait_for_timeout(1_500)  # nobody is led to the website that they refused
+    assert page.url.startswith(f"http://127.0.0.1:{team.port}/")
+    page.click("a.button")
     page.wait_for_url(f"{website.url}/callback?error=access_denied*")
+
+
+def test_enter_in_a_field_denies(browser: Any, team: Team, website: Website) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    to_consent(page, team, website)
+    page.wait_for_timeout(READ_MIN_S * 1_000)
+    page.check("[name=asked]")
+    page.fill("#user", "carol")
+    page.press("#user", "Enter")
+    page.wait_for_selector("h1:has-text('Denied')")
 
 
 def test_control_a_redirect_after_the_form_would_not_arrive(
@@ -131,6 +149,8 @@ def test_control_a_redirect_after_the_form_would_not_arrive(
     monkeypatch.setattr(Consent, "_decided", redirected)
     page = browser.new_context().new_page()
     to_consent(page, team, website)
+    page.wait_for_timeout(READ_MIN_S * 1_000)
+    page.check("[name=asked]")
     with page.expect_event("console", lambda said: "form-action" in said.text, timeout=10_000):
         page.click("button:has-text('Approve')", no_wait_after=True)
     assert not any("callback" in each for each in website.came)

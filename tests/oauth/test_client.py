@@ -22,6 +22,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from recollect import Store
+from recollect.web.oauth.desk import READ_MIN_S
 from tests.http.test_process import Service, running
 from tests.mcp.talking import Talk
 
@@ -90,9 +91,10 @@ class Person:
             asked = await browser.get(entered.headers["location"], headers=mine)
             assert "assistant.example" in asked.text
             chosen = {
-                **_hidden(asked.text), "space": "main", "verb-read": "on", "verb-write": "on",
+                **_hidden(asked.text), "space": "main", "verb-write": "on", "asked": "on",
                 "origin": "agent", "ends": "30",
             }  # fmt: skip
+            await anyio.sleep(READ_MIN_S)  # as a person who reads it
             done = await browser.post("/ui/-/assistants/approve", data=chosen, headers=mine)
             led = await browser.get(done.headers["location"], headers=mine)
             self._answer = led.headers["refresh"].partition("url=")[2]

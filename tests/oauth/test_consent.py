@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import msgspec
 import pytest
@@ -17,7 +17,7 @@ from recollect.interfaces.web.guard import Guard
 from recollect.store import administering
 from recollect.web.oauth import addresses, asking, clients
 from recollect.web.oauth import desk as desks
-from recollect.web.oauth.desk import ASK_MAX_S, CODE_MAX_S, Approval, Desk
+from recollect.web.oauth.desk import ASK_MAX_S, CODE_MAX_S, READ_MIN_S, Approval, Desk
 from recollect.web.oauth.documents import Documents
 from tests.oauth.assistant import (
     APPROVED,
@@ -31,21 +31,24 @@ from tests.oauth.assistant import (
     register,
     registered,
     request,
+    way_back,
 )
 from tests.web.teams import FORM, Team, serving
 from tests.web.test_team import FORGED
-from tests.web.visiting import hidden_fields
+from tests.web.visiting import Page, hidden_fields
 
 ADMIN = ("read", "write", "admin")
 
 
 class Clock:
-    """A clock that a test sets."""
+    """A clock that a test sets. It goes on whenever it is read, as for people who take time."""
 
     def __init__(self) -> None:
         self.now = 0.0
+        self.step = READ_MIN_S
 
     def __call__(self) -> float:
+        self.now += self.step
         return self.now
 
 
@@ -110,8 +113,9 @@ def test_an_assistant_is_let_in_after_a_person_approved(team: Team) -> None:
     page = team.ask("GET", entered.headers["location"], mine)
     assert "It calls itself “ Planner ”." in page.words
     assert "assistant.example" in page.words
-    assert 'name="verb-read" checked' in page.text
+    assert "verb-read" not in page.text  # every token reads, so nothing is asked about it
     assert 'name="verb-write">' in page.text  # not ticked
+    assert 'name="asked" required>' in page.text
     told = answer(team, mine, decide(team, mine, page))
     assert (told["state"], told["iss"]) == ("s-1 &=", base)
     status, given = exchange(team, id, told["code"])
@@ -174,12 +178,94 @@ def test_a_token_ends_no_later_than_that_of_the_person(team: Team, client: str) 
     assert held.expires < made.expires
 
 
-def test_the_way_back_is_taken_by_itself_once(
+def test_the_way_back_is_one_at_a_time_and_ends_with_the_code(
+    team: Team, alice: dict[str, str], client: str, clock: Clock
+) -> None:
+    def looked(decided: Page) -> Page:
+        return team.ask("GET", decided.headers["location"], alice)
+
+    decided = decide(team, alice, consent(team, alice, request(team, client)))
+    first, again = looked(decided), looked(decided)
+    code = parse_qs(urlsplit(way_back(again)).query)["code"][0]
+    # By itself at first, then by a link: a code that is sent twice ends the token.
+    assert ("refresh" in first.headers, code in first.text) == (True, False)
+    assert ("refresh" in again.headers, code in again.text) == (False, True)
+    assert exchange(team, client, code)[0] == 200
+    used = looked(decided)
+    assert ("has taken its token" in used.words, code in used.text) == (True, False)
+    exchange(team, client, code)
+    assert "This approval has ended" in looked(decided).words
+
+    decided = decide(team, alice, consent(team, alice, request(team, client)))
+    clock.now += CODE_MAX_S
+    late = looked(decided)
+    assert ("This approval has ended" in late.words, "code=" in late.text) == (True, False)
+    assert "refresh" not in late.headers
+
+
+def test_a_person_who_denied_is_led_nowhere(team: Team, alice: dict[str, str], client: str) -> None:
+    decided = decide(team, alice, consent(team, alice, request(team, client)), "deny")
+    led = team.ask("GET", decided.headers["location"], alice)
+    assert ("refresh" in led.headers, "error=access_denied" in led.text) == (False, True)
+
+
+def test_a_token_that_allows_more_than_was_approved_is_ended(
+    team: Team, alice: dict[str, str], client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = team.store.tokens.create("plain", space="main", verbs=("write",))
+    assert plain.verbs == ("read", "write")  # the store adds ``read`` to every token
+    odd = desks.Wish(space="main", verbs=("write",), origin="agent", days=1)
+    monkeypatch.setattr(consent_page, "wish", lambda ask, fields, store: odd)
+    assert is_refused(exchange(team, client, code_for(team, alice, client)))
+    last = team.store.tokens.list()[-1]
+    assert (last.label.startswith("assistant"), last.revoked is None) == (True, False)
+
+
+def test_one_click_does_not_approve(
+    team: Team, alice: dict[str, str], client: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = consent(team, alice, request(team, client))
+    assert page.text.index("/deny") < page.text.index(">Approve<")  # Enter takes the first
+    without = decide(team, alice, page, asked="")
+    assert (without.status, "I asked for this just now" in without.words) == (422, True)
+    monkeypatch.setattr(clock, "step", 0.0)
+    page = consent(team, alice, request(team, client))
+    early = decide(team, alice, page)
+    assert (early.status, "sooner than it can be read" in early.words) == (422, True)
+    clock.now += READ_MIN_S
+    assert "code" in answer(team, alice, decide(team, alice, page))
+
+
+def test_a_code_ends_with_the_session_in_which_it_was_approved(team: Team, client: str) -> None:
+    mine = team.cookie(team.token("zoe", space=None, verbs=ADMIN, origin="person"))
+    code = code_for(team, mine, client)
+    assert team.ask("POST", "/ui/-/logout", {**FORM, **mine}, "").status == 303
+    assert is_refused(exchange(team, client, code))
+
+
+def code_for_dropped(team: Team, client: str) -> str:
+    """A code for a memory that was dropped since, by a person who may create it again."""
+    team.store.space("gone").remember("Soon over.")
+    token = team.token("zed", space=None, verbs=(*ADMIN, "create"), origin="person")
+    code = code_for(team, team.cookie(token), client, space="gone")
+    team.store.drop("gone")
+    return code
+
+
+def test_a_dropped_memory_does_not_come_back(team: Team, client: str) -> None:
+    code = code_for_dropped(team, client)
+    assert is_refused(exchange(team, client, code))
+    assert "gone" not in team.store.spaces()
+
+
+def test_visits_that_a_website_forces_leave_the_page_that_is_read(
     team: Team, alice: dict[str, str], client: str
 ) -> None:
-    decided = decide(team, alice, consent(team, alice, request(team, client)))
-    led = [team.ask("GET", decided.headers["location"], alice) for _ in range(2)]
-    assert ["refresh" in page.headers for page in led] == [True, False]
+    read = consent(team, alice, request(team, client))
+    evil = registered(team, "Evil", "https://evil.example/cb")
+    for _ in range(12):
+        consent(team, alice, request(team, evil, redirect_uri="https://evil.example/cb"))
+    assert "code" in answer(team, alice, decide(team, alice, read))
 
 
 def test_a_person_who_may_not_approve_any_more_does_not(team: Team, client: str) -> None:
@@ -388,7 +474,7 @@ def test_nobody_gives_more_than_they_hold(team: Team, client: str) -> None:
         {"origin": "person"},
         {"ends": "9999"},
         {"ends": ""},
-        {"verb-read": ""},
+        {"asked": ""},
         {"user": "a\x00b"},
     ):
         assert decide(team, reads, page, **fields).status == 422, fields
@@ -600,6 +686,42 @@ def test_control_without_both_ceilings_more_is_given_than_held(
     monkeypatch.setattr(administering, "_check_within", lambda mine, verbs, origin: None)
     status, given = exchange(team, client, code_for(team, reads, client))
     assert (status, given["scope"]) == (200, "read write")
+
+
+def test_control_without_box_and_wait_one_click_approves(
+    team: Team, alice: dict[str, str], client: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "step", 0.0)
+    monkeypatch.setattr(desks, "READ_MIN_S", 0.0)
+    given = consent_page.wish
+    monkeypatch.setattr(
+        consent_page,
+        "wish",
+        lambda ask, fields, store: given(ask, {**fields, "asked": "on"}, store),
+    )
+    page = consent(team, alice, request(team, client))
+    assert "code" in answer(team, alice, decide(team, alice, page, asked=""))
+
+
+def test_control_without_the_session_a_code_outlives_the_logout(
+    team: Team, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    always = property(lambda approval: lambda: True, lambda approval, value: None)
+    monkeypatch.setattr(Approval, "is_open", always, raising=False)
+    mine = team.cookie(team.token("zora", space=None, verbs=ADMIN, origin="person"))
+    code = code_for(team, mine, client)
+    team.ask("POST", "/ui/-/logout", {**FORM, **mine}, "")
+    assert exchange(team, client, code)[0] == 200
+
+
+def test_control_without_the_check_a_dropped_memory_comes_back(
+    team: Team, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = code_for_dropped(team, client)
+    monkeypatch.setattr(Store, "spaces", lambda store: ["gone"])
+    assert exchange(team, client, code)[0] == 200
+    monkeypatch.undo()
+    assert "gone" in team.store.spaces()
 
 
 def test_an_ended_token_is_refused_at_the_store_too(team: Team, alice: dict[str, str]) -> None:

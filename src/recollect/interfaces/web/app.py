@@ -246,7 +246,10 @@ class App:
             if segments[1:] in SETTINGS and not visit.is_safe:
                 return self._set(visit, session, segments[1:], body)
             if self._consent is not None and segments[1:2] == (PLACE,):
-                return self._consent.answer(reach.store, visit, session, segments[2:], body)
+                return self._consent.answer(
+                    reach.store, visit, session, segments[2:], body,
+                    lambda: self._sessions.find(session.id, is_visit=False) is not None,
+                )  # fmt: skip
             return self._store.answer(reach, visit, session, segments[1:], body)
         if segments == ("",):
             return self._store.spaces(reach, session)

@@ -3,13 +3,13 @@
 Responsible for that page and its two forms. Leaves the rules of OAuth to ``web.oauth``, and
 sessions, origins and rates to ``app``. Invariants: nothing is given that the person's own token
 does not hold, and never a person's trust; what an assistant says about itself is shown as its own
-word; the browser leaves for the assistant only after a person decided, and only to the address
-that was checked.
+word; one click does not approve; the browser leaves for the assistant only after a person decided,
+only to the address that was checked, and by one way at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -27,18 +27,18 @@ from recollect.memory import Store
 from recollect.model import validate
 from recollect.model.values import Token
 from recollect.web.oauth import addresses, asking, clients
-from recollect.web.oauth.desk import Ask, Desk, Wish
+from recollect.web.oauth.desk import Ask, Desk, State, Wish
 from recollect.web.oauth.documents import Documents
 
 PLACE: Final = "assistants"
 ENDS_DAYS: Final = {"1": "a day", "7": "a week", "30": "30 days", "90": "90 days"}
 _USUAL: Final = "30"
-_VERBS: Final = ("read", "write")  # the others need a person, which an assistant is not
 _ORIGINS: Final[dict[str, Literal["agent", "unverified"]]] = {
     "agent": "agent", "unverified": "unverified",
 }  # fmt: skip
 _INCOMPLETE: Final = "this form is incomplete"
 _AGAIN: Final = "load the page again"
+_NOT_ASKED: Final = "nothing was approved, because the box “I asked for this just now” is empty"
 NEEDS_ADMIN: Final = "your token may not look after tokens, so you cannot let an assistant in"
 ASK_ADMIN: Final = "ask a person whose token has the verb admin"
 
@@ -64,8 +64,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     host: str | None
-    place: str
-    is_approved: bool
+    state: State
+    place: str  # where the assistant waits; empty if the browser goes there by itself, or never
+    again: str  # this page once more
 
 
 class Consent:
@@ -84,16 +85,17 @@ class Consent:
         self._documents.close()
 
     def answer(
-        self, store: Store, visit: Visit, session: Session, path: tuple[str, ...], body: bytes
-    ) -> Reply:
-        """One of its pages, or one of its forms."""
+        self, store: Store, visit: Visit, session: Session, path: tuple[str, ...], body: bytes,
+        is_open: Callable[[], bool],
+    ) -> Reply:  # fmt: skip
+        """One of its pages, or one of its forms; ``is_open`` tells whether the session lasts."""
         if visit.is_safe and path == ():
             return self._page(store, visit, session)
         if visit.is_safe and path == ("answered",):
             id = (parsed(visit.query).get("ask") or ("",))[-1]
             return self._answered(self._desk.asked(session.id, id), session)
         if not visit.is_safe and path in (("approve",), ("deny",)):
-            return self._decided(store, visit, session, path[0], body)
+            return self._decided(store, visit, session, path[0], body, is_open)
         raise Turned(404, "this inspector has no page of that name", "start at the top of the page")
 
     def _page(self, store: Store, visit: Visit, session: Session) -> Reply:
@@ -107,36 +109,42 @@ class Consent:
         return Reply(200, render.page("consent.html", layout, None, main=main))
 
     def _decided(
-        self, store: Store, visit: Visit, session: Session, what: str, body: bytes
-    ) -> Reply:
+        self, store: Store, visit: Visit, session: Session, what: str, body: bytes,
+        is_open: Callable[[], bool],
+    ) -> Reply:  # fmt: skip
         fields = fields_of(visit.headers, body)
         with session.acting:  # a double click makes one code, not two
             ask = self._desk.asked(session.id, fields.get("ask", ""))
             if ask.answer is None and what == "deny":
                 self._desk.deny(ask)
             elif ask.answer is None:
-                self._desk.approve(ask, session.token, wish(ask, fields, store))
-        place = f"{self._root}/{AWAY}/{PLACE}/answered?ask={ask.id}"
-        return Reply(303, headers={"Location": place})
+                self._desk.approve(ask, session.token, wish(ask, fields, store), is_open)
+        return Reply(303, headers={"Location": self._way_back(ask)})
+
+    def _way_back(self, ask: Ask) -> str:
+        return f"{self._root}/{AWAY}/{PLACE}/answered?ask={ask.id}"
 
     def _answered(self, ask: Ask, session: Session) -> Reply:
         """The way back to the assistant.
 
         A page and not a redirect: browsers refuse to be led to another website by a form of ours
-        (``form-action``), and a person sees where they go.
+        (``form-action``), and a person sees where they go. It leads on by itself at first, and by a
+        link when it is loaded again; never by both, because a code that comes twice ends the token.
+        A person who denied is led nowhere.
         """
         if ask.answer is None:
             raise Turned(404, "nothing was decided about this assistant yet", "go back and decide")
+        state = self._desk.state(ask)
+        leads = state == "approved" and not ask.is_told
+        has_link = state == "denied" or (state == "approved" and ask.is_told)
         main = Answered(
-            name=ask.client.name, host=addresses.host_of(ask.request.redirect_uri),
-            place=ask.answer, is_approved=ask.is_approved,
+            name=ask.client.name, host=addresses.host_of(ask.request.redirect_uri), state=state,
+            place=ask.answer if has_link else "", again=self._way_back(ask),
         )  # fmt: skip
         layout = self._layout(session, "Back to the assistant")
         page = render.page("answered.html", layout, None, main=main)
-        # By itself only once: a person who comes back must not send the used code again.
-        leads = {} if ask.is_told else {"Refresh": f"1; url={ask.answer}"}
         ask.is_told = True
-        return Reply(200, page, headers=leads)
+        return Reply(200, page, headers={"Refresh": f"1; url={ask.answer}"} if leads else {})
 
     def _layout(self, session: Session, title: str) -> around.Layout:
         return replace(around.bare(self._root, session), title=title, has_login=True)
@@ -146,9 +154,12 @@ def wish(ask: Ask, fields: Mapping[str, str], store: Store) -> Wish:
     """What a form approves, if the person may give it."""
     held = approver(store)
     space = fields.get("space") or None
-    verbs = tuple(verb for verb in _VERBS if fields.get(f"verb-{verb}") == "on")
-    if fields.get("ends") not in ENDS_DAYS or fields.get("origin") not in _ORIGINS or not verbs:
+    # Every token reads. The other verbs need a person, which an assistant is not.
+    verbs = ("read", "write") if fields.get("verb-write") == "on" else ("read",)
+    if fields.get("ends") not in ENDS_DAYS or fields.get("origin") not in _ORIGINS:
         raise InvalidInput(_INCOMPLETE, hint=_AGAIN)
+    if fields.get("asked") != "on":
+        raise InvalidInput(_NOT_ASKED, hint="go back and tick it, if you did ask")
     if not set(verbs) <= set(held.verbs):
         raise Forbidden("you cannot give what your own token does not allow", hint="untick it")
     if space not in _spaces(ask, held, store):

@@ -2,9 +2,11 @@
 
 Responsible for both, in the memory of this process. Leaves the page to ``interfaces.web`` and the
 exchange's form to ``interfaces.http``. Invariants: a request waits ten minutes, for the session
-that opened it; a code works once, for a minute, for the client, the address, the verifier and the
-resource that it was made for; the token is created by the rights of the person who approved, as
-they are when the code is exchanged; a code that comes twice ends the token it was exchanged for.
+that opened it, and is not approved before a person can have read it; a code works once, for a
+minute, while that session lasts, for the client, the address, the verifier and the resource that it
+was made for; the token is created by the rights of the person who approved, as they are when the
+code is exchanged, and allows what was approved and no more; a code that comes twice ends the token
+it was exchanged for.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.errors import InvalidInput, NotFound, RecollectError, Unavailable
 from recollect.memory.store import Store
 from recollect.model import instants
 from recollect.model.values import MadeToken
@@ -34,9 +36,12 @@ from recollect.web.oauth.clients import Client
 
 ASK_MAX_S: Final = 600.0
 CODE_MAX_S: Final = 60.0
+READ_MIN_S: Final = 1.0  # a second click of two must not approve what the first one opened
 _OF_ONE: Final = 10  # of one session, or of one person
 _MOST: Final = 1_000
 NOT_ANY_MORE: Final = "the person who approved may not give this any more"
+LOGGED_OUT: Final = "the person who approved has logged out since"
+State = Literal["open", "denied", "approved", "taken", "over"]
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,22 +57,26 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 class Ask:
     """A request that waits for a person."""
 
-    def __init__(self, id: str, owner: str, request: Request, client: Client, until: float) -> None:
+    def __init__(self, id: str, owner: str, request: Request, client: Client, at: float) -> None:
         self.id = id
         self.owner = owner
         self.request = request
         self.client = client
-        self.until = until
+        self.at = at
+        self.until = at + ASK_MAX_S
         self.answer: str | None = None  # where the browser goes, once a person decided
-        self.is_approved = False
+        self.approval: Approval | None = None
         self.is_told = False
 
 
 class Approval:
     """What a code stands for."""
 
-    def __init__(self, owner: str, ask: Ask, wish: Wish, until: float) -> None:
+    def __init__(
+        self, owner: str, ask: Ask, wish: Wish, until: float, is_open: Callable[[], bool]
+    ) -> None:
         self.owner = owner  # the token of the person
+        self.is_open = is_open  # false once the session has ended in which it was approved
         self.request = ask.request
         self.client = ask.client
         self.wish = wish
@@ -111,7 +120,7 @@ class Desk:
     def ask(self, owner: str, request: Request, client: Client) -> Ask:
         """Keeps a request for the session that opened it."""
         id = self._seam.random(16).hex()
-        ask = Ask(id, owner, request, client, self._clock() + ASK_MAX_S)
+        ask = Ask(id, owner, request, client, self._clock())
         self._keep(self._asks, id, ask)
         return ask
 
@@ -125,13 +134,34 @@ class Desk:
             )
         return ask
 
-    def approve(self, ask: Ask, by: str, wish: Wish) -> str:
-        """Where the browser takes a new code; ``by`` is the token of the person."""
+    def approve(self, ask: Ask, by: str, wish: Wish, is_open: Callable[[], bool]) -> str:
+        """Where the browser takes a new code.
+
+        ``by`` is the token of the person, and ``is_open`` tells whether their session still lasts.
+        """
+        now = self._clock()
+        if now - ask.at < READ_MIN_S:
+            raise InvalidInput(
+                "this was approved sooner than it can be read, so nothing was given",
+                hint="go back, read what the assistant asks for, and decide again",
+            )
         code = encoded(self._seam.random(32))
-        approval = Approval(by, ask, wish, self._clock() + CODE_MAX_S)
+        approval = Approval(by, ask, wish, now + CODE_MAX_S, is_open)
         self._keep(self._approvals, _name(code), approval)
-        ask.is_approved, ask.answer = True, _answered(ask.request, {"code": code})
+        ask.approval, ask.answer = approval, _answered(ask.request, {"code": code})
         return ask.answer
+
+    def state(self, ask: Ask) -> State:
+        """What became of a request."""
+        if ask.answer is None:
+            return "open"
+        if ask.approval is None:
+            return "denied"
+        with ask.approval.lock:  # waits for an exchange, so that its end is told
+            if ask.approval.token_id is not None:
+                return "taken"
+            is_over = ask.approval.is_used or ask.approval.until <= self._clock()
+            return "over" if is_over else "approved"
 
     def deny(self, ask: Ask) -> str:
         """Where the browser takes a refusal."""
@@ -150,6 +180,8 @@ class Desk:
                 raise _unknown()
             approval.is_used = True  # whatever is wrong below: it is tried once
             check(approval, given)
+            if not approval.is_open():
+                raise Refusal("invalid_grant", LOGGED_OUT)
             made = self._made(approval, enters)
             approval.token_id = made.id
             return made
@@ -162,10 +194,17 @@ class Desk:
                 ends = instants.later(self._seam.now(), timedelta(days=wish.days))
                 if held is not None and held.expires is not None:
                     ends = min(ends, held.expires)
-                return entered.store.tokens.create(
+                # To create a token creates its memory: one that was dropped must not come back.
+                if wish.space is not None and wish.space not in entered.store.spaces():
+                    raise Refusal("invalid_grant", NOT_ANY_MORE)
+                made = entered.store.tokens.create(
                     label(approval.client, approval.request), space=wish.space, verbs=wish.verbs,
                     origin=wish.origin, user=wish.user, expires=ends,
                 )  # fmt: skip
+                if set(made.verbs) != set(wish.verbs):
+                    entered.store.tokens.revoke(made.id)
+                    raise Refusal("invalid_grant", "the token would allow more than was approved")
+                return made
         except Unavailable as error:
             raise Refusal("temporarily_unavailable", error.message) from error
         except (NotLetIn, RecollectError) as error:
@@ -178,6 +217,9 @@ class Desk:
             for old in [key for key, each in kept.items() if each.until <= now]:
                 del kept[old]
             mine = [key for key, each in kept.items() if each.owner == one.owner]
+            # Those of the same client go first: a page that is being read stays, however often
+            # another website opens its own.
+            mine.sort(key=lambda key: kept[key].client.id != one.client.id)
             for old in mine[: max(0, len(mine) + 1 - _OF_ONE)]:
                 del kept[old]
             if len(kept) >= _MOST:
