@@ -109,7 +109,8 @@ Oauth = Annotated[
     bool,
     Option(
         "--oauth",
-        help="Let assistants ask for a token: a person approves on a page of --ui. Needs --hostname.",
+        help="Let assistants ask for a token: a person approves on a page of --ui. "
+        "Needs --hostname.",
     ),
 ]
 
