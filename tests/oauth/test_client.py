@@ -28,6 +28,7 @@ from tests.mcp.talking import Talk
 
 BACK = "https://assistant.example/callback"
 FORM = {"Sec-Fetch-Site": "same-origin"}
+NAME = "https://memory.example"
 OPTIONS = ("--ui", "--oauth", "--hostname", "memory.example")
 
 
@@ -69,34 +70,49 @@ class Kept(TokenStorage):
         self.client = client_info
 
 
+class Proxy(httpx2.AsyncHTTPTransport):
+    """What stands before a service with a name: it is asked under that name over https."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self._to = httpx2.URL(service.url)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = request.url.copy_with(scheme="http", host=self._to.host, port=self._to.port)
+        passed = httpx2.Request(
+            request.method, url, headers=request.headers, stream=request.stream,
+            extensions=request.extensions,
+        )  # fmt: skip
+        return await super().handle_async_request(passed)
+
+
 class Person:
     """Opens the address that the client shows, logs in and approves."""
 
-    def __init__(self, url: str, token: str) -> None:
-        self._url = url
+    def __init__(self, service: Service, token: str) -> None:
+        self._service = service
         self._token = token
         self.asked = 0
         self._answer = ""
 
     async def open(self, address: str) -> None:
         self.asked += 1
-        async with httpx2.AsyncClient(base_url=self._url, headers=FORM) as browser:
+        proxy = Proxy(self._service)
+        async with httpx2.AsyncClient(base_url=NAME, headers=FORM, transport=proxy) as browser:
             page = await browser.get(address, headers={"Sec-Fetch-Site": "cross-site"})
             place = page.headers["refresh"].partition("url=")[2]
             login = await browser.get(place)
             back = _hidden((await browser.get(login.headers["location"])).text)
             entered = await browser.post("/ui/-/login", data={**back, "token": self._token})
-            # The cookie is for https alone, so this browser does not bring it by itself.
-            mine = {"Cookie": entered.headers["set-cookie"].partition(";")[0]}
-            asked = await browser.get(entered.headers["location"], headers=mine)
+            asked = await browser.get(entered.headers["location"])
             assert "assistant.example" in asked.text
             chosen = {
                 **_hidden(asked.text), "space": "main", "verb-write": "on", "asked": "on",
                 "origin": "agent", "ends": "30",
             }  # fmt: skip
             await anyio.sleep(READ_MIN_S)  # as a person who reads it
-            done = await browser.post("/ui/-/assistants/approve", data=chosen, headers=mine)
-            led = await browser.get(done.headers["location"], headers=mine)
+            done = await browser.post("/ui/-/assistants/approve", data=chosen)
+            led = await browser.get(done.headers["location"])
             self._answer = led.headers["refresh"].partition("url=")[2]
 
     async def told(self) -> AuthorizationCodeResult:
@@ -109,20 +125,24 @@ def _hidden(page: str) -> dict[str, str]:
     return {name: unescape(value) for name, value in found}
 
 
-def client(url: str, kept: Kept, person: Person) -> OAuthClientProvider:
+def client(kept: Kept, person: Person) -> OAuthClientProvider:
     about = OAuthClientMetadata(client_name="Planner", redirect_uris=[AnyUrl(BACK)])
     return OAuthClientProvider(
-        server_url=f"{url}/mcp", client_metadata=about, storage=kept,
+        server_url=f"{NAME}/mcp", client_metadata=about, storage=kept,
         redirect_handler=person.open, callback_handler=person.told,
     )  # fmt: skip
 
 
-def in_talk(work: Callable[[Talk], Awaitable[None]], url: str, kept: Kept, person: Person) -> None:
+def in_talk(
+    work: Callable[[Talk], Awaitable[None]], service: Service, kept: Kept, person: Person
+) -> None:
     async def run() -> None:
         with anyio.fail_after(60):
             async with (
-                httpx2.AsyncClient(auth=client(url, kept, person), timeout=30) as http,
-                streamable_http_client(f"{url}/mcp", http_client=http) as (incoming, outgoing),
+                httpx2.AsyncClient(
+                    auth=client(kept, person), timeout=30, transport=Proxy(service)
+                ) as http,
+                streamable_http_client(f"{NAME}/mcp", http_client=http) as (incoming, outgoing),
                 ClientSession(incoming, outgoing) as session,
             ):
                 await session.initialize()
@@ -134,7 +154,7 @@ def in_talk(work: Callable[[Talk], Awaitable[None]], url: str, kept: Kept, perso
 def test_the_sdks_client_gets_in_and_is_refused_after_revocation(
     service: Service, store: Store
 ) -> None:
-    person = Person(service.url, person_of(store))
+    person = Person(service, person_of(store))
     kept = Kept()
 
     async def work(talk: Talk) -> None:
@@ -142,11 +162,11 @@ def test_the_sdks_client_gets_in_and_is_refused_after_revocation(
         assert made.data["trust"] == "agent"
         assert (await talk.ask("recall", query="Alice")).data["hits"]
 
-    in_talk(work, service.url, kept, person)
+    in_talk(work, service, kept, person)
     assert kept.tokens is not None
     assert kept.tokens.access_token.startswith("rct_")
     assert kept.tokens.scope == "read write"
-    in_talk(work, service.url, kept, person)  # again, with what it kept
+    in_talk(work, service, kept, person)  # again, with what it kept
     assert person.asked == 1
 
     made = next(each for each in store.tokens.list() if each.label.startswith("assistant"))
@@ -157,7 +177,7 @@ def test_the_sdks_client_gets_in_and_is_refused_after_revocation(
         headers={"Authorization": f"Bearer {kept.tokens.access_token}"},
     )  # fmt: skip
     assert refused.status_code == 401
-    in_talk(work, service.url, kept, person)  # it asks the person once more
+    in_talk(work, service, kept, person)  # it asks the person once more
     assert person.asked == 2
 
 
