@@ -170,7 +170,7 @@ def test_the_sdks_client_gets_in_and_is_refused_after_revocation(
     assert person.asked == 1
 
     made = next(each for each in store.tokens.list() if each.label.startswith("assistant"))
-    assert made.label == "assistant Planner (assistant.example)"
+    assert made.label == "assistant at assistant.example: Planner"
     store.tokens.revoke(made.id)
     refused = httpx2.post(
         f"{service.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},

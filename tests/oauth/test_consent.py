@@ -111,7 +111,7 @@ def test_an_assistant_is_let_in_after_a_person_approved(team: Team) -> None:
     entered = team.ask("POST", "/ui/-/login", FORM, urlencode(fields))
     mine = {"Cookie": entered.headers["set-cookie"].partition(";")[0]}
     page = team.ask("GET", entered.headers["location"], mine)
-    assert "It calls itself “ Planner ”." in page.words
+    assert "It calls itself Planner That is its own word" in page.words
     assert "assistant.example" in page.words
     assert "verb-read" not in page.text  # every token reads, so nothing is asked about it
     assert 'name="verb-write">' in page.text  # not ticked
@@ -125,12 +125,12 @@ def test_an_assistant_is_let_in_after_a_person_approved(team: Team) -> None:
     held = team.store.entered(given["access_token"]).token()
     assert held is not None
     assert (held.space, held.verbs, held.origin) == ("main", ("read",), "agent")
-    assert held.label == "assistant Planner (assistant.example)"
+    assert held.label == "assistant at assistant.example: Planner"
     assert read(team, given["access_token"]) == 200
     assert read(team, given["access_token"], "other") == 404
 
     page = team.ask("GET", "/ui/-/tokens", mine)
-    assert "assistant Planner (assistant.example)" in page.words
+    assert "assistant at assistant.example: Planner" in page.words
     path = f"/tokens/{held.id}/revoke"
     body = urlencode(hidden_fields(page, path))
     assert team.ask("POST", f"/ui/-{path}", {**FORM, **mine}, body).status == 303
@@ -512,6 +512,8 @@ def test_an_answer_goes_nowhere_else(
         "https://good.example/#f", "https://good/x", "https://gооd.example/", "https:///x",
         "https://good.example/ x", "http://127.0.0.1.evil.example/", "https://good.example/\n",
         "https://" + "a" * 101 + ".example/", "https://good.example/" + "x" * 500,
+        "https://127.0.0.1/cb", "https://0x7f.1/cb", "https://1.1/cb", "https://a.0x7f:443/cb",
+        "https://a.0x?b", "https://good.7",
     ],
 )  # fmt: skip
 def test_no_client_registers_an_address_that_is_not_safe(team: Team, uri: str) -> None:
@@ -577,6 +579,26 @@ def test_a_hostile_name_is_a_text(team: Team, alice: dict[str, str], name: str) 
     assert held is not None
     assert held.label.startswith("assistant ")
     assert len(held.label) < 200
+
+
+def test_a_name_cannot_go_on_in_the_words_of_the_page(team: Team, alice: dict[str, str]) -> None:
+    name = "Claude”. «Checked» by [Recollect]: (it is) <claude.ai>. “\u200b O’Neil’s"
+    id = registered(team, name)
+    page = consent(team, alice, request(team, id))
+    told = "Claude . Checked by Recollect : it is claude.ai . U+200B O'N"
+    assert f"It calls itself {told} That is its own word" in page.words
+    assert 'class="lead own-word"' in page.text
+    exchange(team, id, answer(team, alice, decide(team, alice, page))["code"])
+    assert team.store.tokens.list()[-1].label == f"assistant at assistant.example: {told}"
+
+
+def test_a_registration_that_is_nested_deeply_is_refused(team: Team) -> None:
+    kind = {"Content-Type": "application/json"}
+    deep = "[" * 7_000 + "]" * 7_000
+    body = f'{{"redirect_uris":["{BACK}"],"x":{deep}}}'
+    told = team.ask("POST", "/register", kind, body)
+    assert told.status == 400
+    assert msgspec.json.decode(told.text)["error"] == "invalid_client_metadata"
 
 
 def test_registering_keeps_nothing_and_requests_are_bounded(team: Team) -> None:

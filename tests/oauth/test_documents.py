@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import msgspec
 import pytest
 
 from recollect.errors import InvalidInput, Unavailable
-from recollect.web.oauth import clients
+from recollect.web.oauth import clients, documents
 from recollect.web.oauth.documents import Documents, is_public
 from tests.endpoint.servers import RawServer
 
@@ -85,7 +86,6 @@ def publish(certificate: Path) -> Callable[..., Any]:
                 is_allowed=is_allowed, look_up=look_up, trusted=trusted, port=server.port, max_s=1.0
             )
             yield Found(server, fetching, looked)
-            fetching.close()
 
     return published
 
@@ -107,6 +107,7 @@ ANSWERS: dict[str, bytes] = {
     "nothing": b"",
     "not HTTP": b"hello\r\n\r\n",
     "not JSON": ok(b"{"),
+    "nested deeply": ok(b'{"x":' + b"[" * 2_500 + b"]" * 2_500 + b"}"),
     "of another client": ok(msgspec.json.encode({**TOLD, "client_id": URL + "x"})),
     "with a secret": ok(
         msgspec.json.encode({**TOLD, "token_endpoint_auth_method": "client_secret_post"})
@@ -156,8 +157,37 @@ def test_a_slow_server_holds_nothing_up(publish: Callable[..., Any]) -> None:
         for number in range(3):  # more than are fetched at a time
             with pytest.raises(InvalidInput, match="could not be fetched"):
                 found.documents.get(f"{URL}{number}")
-            time.sleep(0.05)  # its thread ends as well
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 2
+        assert found.looked == ["client.example"]  # and it is not asked again for a minute
+
+
+def test_control_a_slow_host_that_is_forgotten_is_asked_again(
+    publish: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "_SLOW_S", 0.0)
+    with publish(ok(msgspec.json.encode(TOLD)), wait_s=0.2) as found:
+        for number in range(2):
+            with pytest.raises(InvalidInput, match="could not be fetched"):
+                found.documents.get(f"{URL}{number}")
+        assert found.looked == ["client.example"] * 2
+
+
+ENDS = """
+import time
+from recollect.errors import InvalidInput
+from recollect.web.oauth.documents import Documents
+try:
+    Documents(look_up=lambda host, port: time.sleep(60), max_s=0.1).get("https://a.example/c")
+except InvalidInput:
+    print("refused")
+"""
+
+
+def test_the_end_of_the_process_does_not_wait_for_a_name() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert ended.stdout == "refused\n"
 
 
 def test_few_are_fetched_at_a_time(publish: Callable[..., Any]) -> None:
@@ -175,7 +205,7 @@ INSIDE = (
     "fe80::1", "fe80::1%eth0", "fc00::1", "fec0::1", "ff02::1", "::ffff:127.0.0.1",
     "::ffff:10.0.0.1",
     "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001:0:1::1", "2001:db8::1",
-    "localhost", "",
+    "localhost", "", "192.0.0.192", "192.0.0.9", "192.88.99.1", "168.63.129.16", "3fff::1",
 )  # fmt: skip
 
 
@@ -194,6 +224,7 @@ def test_only_the_public_internet_is_public() -> None:
         "https://client.example/a/../c.json", "https://client.example/c.json#f",
         "https://client.example/c.json?x=1", "https://localhost/c.json", "file:/c.json",
         "https://client.example\\@10.0.0.1/c.json", "https://[::1]/c.json",
+        "https://10.0.0.1/c.json", "https://client.0x7f/c.json",
     ],
 )  # fmt: skip
 def test_other_addresses_are_no_ids(publish: Callable[..., Any], id: str) -> None:

@@ -131,7 +131,7 @@ class OAuth:
             client = clients.registered(asked.client_name, asked.redirect_uris)
         except InvalidInput as error:
             raise Refusal("invalid_redirect_uri", error.message) from error
-        except (ValueError, msgspec.MsgspecError) as error:
+        except (ValueError, RecursionError, msgspec.MsgspecError) as error:  # deeply nested too
             raise Refusal("invalid_client_metadata", "redirect_uris are needed") from error
         now = instants.to_microseconds(self._seam.now()) // 1_000_000
         told = {

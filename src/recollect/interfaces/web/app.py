@@ -411,8 +411,6 @@ class App:
         self._aside.shutdown()
         CHECKED.stop()
         self._memories.close()
-        if self._consent is not None:
-            self._consent.close()
 
 
 def _browser(visit: Visit) -> str:

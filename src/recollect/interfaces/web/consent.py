@@ -80,10 +80,6 @@ class Consent:
         self._prefix = prefix  # of a proxy
         self._documents = documents or Documents()
 
-    def close(self) -> None:
-        """Ends what fetches descriptions."""
-        self._documents.close()
-
     def answer(
         self, store: Store, visit: Visit, session: Session, path: tuple[str, ...], body: bytes,
         is_open: Callable[[], bool],

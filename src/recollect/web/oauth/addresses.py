@@ -2,7 +2,7 @@
 
 Responsible for their forms. Leaves who named one to ``clients``. Invariants: an answer goes to
 https or to a program on the person's own computer; an address that is accepted has one host, in
-ASCII, which is the host that a browser goes to.
+ASCII, which is the host that a browser goes to, and over https a name and not a number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ URI_MAX_CHARS: Final = 500
 # No user before the host, no fragment, no backslash, no space: browsers read those differently.
 _REST: Final = r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?"
 _LABEL: Final = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_NAME: Final = rf"(?=[^/:?]{{1,100}}(?:[/:?]|$)){_LABEL}(?:\.{_LABEL})+"
+# A last part that is a number makes it an IPv4 address, in one of the forms that browsers take.
+_NUMBER: Final = r"[^/:?]*\.(?:[0-9]+|0x[0-9a-f]*)(?:[/:?]|$)"
+_NAME: Final = rf"(?=[^/:?]{{1,100}}(?:[/:?]|$))(?!{_NUMBER}){_LABEL}(?:\.{_LABEL})+"
 _HTTPS: Final = re.compile(rf"https://({_NAME})(?::[0-9]{{1,5}})?{_REST}")
 _LOOPBACK: Final = re.compile(rf"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{{1,5}})?({_REST})")
 _DOCUMENT: Final = re.compile(rf"https://({_NAME})(/[A-Za-z0-9._~!$&'()*+,;=:@%/-]+)")

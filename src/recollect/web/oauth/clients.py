@@ -10,6 +10,7 @@ An id needs no signature: everybody may register anything, so a forged id is as 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,6 +28,9 @@ _URIS_MAX_COUNT: Final = 5
 _NAME_MAX_CHARS: Final = 60
 _PUBLIC: Final = "none"  # clients are public: PKCE protects the code
 _UNNAMED: Final = "an assistant without a name"
+_SETS_APART: Final = frozenset({"Ps", "Pe", "Pi", "Pf"})  # brackets and quotation marks
+_MARKS: Final = frozenset('"`<>\u00b4\u02ba\u02ee\u2033\u2036\uff02')  # others that look so
+_NOT_JSON: Final = (ValueError, RecursionError, msgspec.MsgspecError)  # the second: deeply nested
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +59,7 @@ def found(id: str, documents: Documents) -> Client:
         name, uris = msgspec.json.decode(
             decoded(id.removeprefix(_PREFIX)), type=tuple[str, tuple[str, ...]]
         )
-    except (ValueError, msgspec.MsgspecError) as error:
+    except _NOT_JSON as error:
         raise _unknown() from error
     client = registered(name, uris)
     if client.id != id:  # another form of the same, or none of ours
@@ -83,7 +87,7 @@ class _Document(msgspec.Struct, frozen=True):
 def _described(id: str, body: bytes) -> Client:
     try:
         told = msgspec.json.decode(body, type=_Document)
-    except (ValueError, msgspec.MsgspecError) as error:
+    except _NOT_JSON as error:
         raise InvalidInput(
             "the description of this assistant is not in the form of OAuth",
             hint="tell the people who make it",
@@ -111,8 +115,22 @@ def _redirects(uris: Sequence[str]) -> tuple[str, ...]:
 
 
 def _named(name: str) -> str:
-    """A name on one line, with marks for what cannot be seen."""
-    return " ".join(shown(name[:1_000]).split())[:_NAME_MAX_CHARS].strip() or _UNNAMED
+    """A name on one line, with marks for what cannot be seen.
+
+    It has no quotation marks and no brackets, with which it could seem to end and go on in our
+    words. They are taken out twice, because the marks have some too, and a name must stay as it is
+    when it is checked again.
+    """
+    plain = _joined(shown(_joined(name[:1_000])))
+    return " ".join(plain.split())[:_NAME_MAX_CHARS].strip() or _UNNAMED
+
+
+def _joined(name: str) -> str:
+    """A name without what sets a part of it apart; apostrophes stay."""
+    return "".join(
+        " " if char in _MARKS or unicodedata.category(char) in _SETS_APART else char
+        for char in name.replace("\u2019", "'")
+    )
 
 
 def _unknown() -> InvalidInput:

@@ -241,9 +241,13 @@ def check(approval: Approval, given: Mapping[str, str]) -> None:
 
 
 def label(client: Client, request: Request) -> str:
-    """The name of a token, as the page of tokens lists it: who asked, and where it was sent."""
-    place = addresses.host_of(request.redirect_uri) or "a program on a person's computer"
-    return f"assistant {client.name} ({place})"
+    """The name of a token, as the page of tokens lists it: where it was sent, and who asked.
+
+    The host comes first, because the name was not checked.
+    """
+    host = addresses.host_of(request.redirect_uri)
+    place = "on a person's computer" if host is None else f"at {host}"
+    return f"assistant {place}: {client.name}"
 
 
 def _end(approval: Approval, enters: Enters) -> None:

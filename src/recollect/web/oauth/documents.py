@@ -3,7 +3,7 @@
 Responsible for fetching one without being led anywhere else. Leaves what it says to ``clients``.
 Invariants: only https, on its usual port, at an address of the public internet that was checked and
 is the one that is used; no redirect is followed; the answer is short and comes soon; few are
-fetched at a time, and only for a person who is logged in.
+fetched at a time, and only for a person who is logged in; the end of the process waits for none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from http.client import HTTPException, HTTPSConnection
 from typing import Final
@@ -28,7 +28,14 @@ _MAX_BYTES: Final = 5_120  # as the specification of these documents advises
 _MAX_S: Final = 5.0
 _KEPT_S: Final = 300.0
 _KEPT_MAX_COUNT: Final = 100
+_SLOW_S: Final = 60.0  # a host that was too slow is not asked again for so long
 _AT_A_TIME: Final = 2
+_SLOW_MAX_COUNT: Final = 100
+# Public in form, but of one network: protocols, old gateways, the inside of a cloud, documentation.
+_NOT_PUBLIC: Final = tuple(
+    ipaddress.ip_network(each)
+    for each in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "3fff::/20")
+)
 # Public in form, but they lead through a gateway to an IPv4 address that was not checked.
 _GATEWAYS: Final = tuple(
     ipaddress.ip_network(each)
@@ -47,6 +54,8 @@ def is_public(address: str) -> bool:
             return is_public(str(found.ipv4_mapped))
         if found.is_site_local or any(found in network for network in _GATEWAYS):
             return False
+    if any(found in network for network in _NOT_PUBLIC):
+        return False
     return found.is_global and not found.is_multicast and not found.is_reserved
 
 
@@ -75,9 +84,8 @@ class Documents:
         self._max_s = max_s
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+        self._slow: OrderedDict[str, float] = OrderedDict()  # until when each host is left alone
         self._free = threading.Semaphore(_AT_A_TIME)
-        # Names are looked up without a time limit of ours, so this happens in threads of its own.
-        self._threads = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="oauth-documents")
 
     def get(self, url: str) -> bytes:
         """The document at an address; an error with a sentence for a person."""
@@ -85,18 +93,18 @@ class Documents:
             until, body = self._kept.get(url, (0.0, b""))
         if time.monotonic() < until:
             return body
+        if self._is_slow(url):
+            raise _unreachable()
         if not self._free.acquire(blocking=False):
             raise Unavailable("descriptions of other assistants are being fetched", hint="wait")
         opened: list[_Pinned] = []
-        work = self._threads.submit(self._fetch, url, opened)
-        work.add_done_callback(lambda _: self._free.release())
+        work = self._begun(url, opened)
         try:
             body = work.result(self._max_s)
         except (OSError, ValueError, HTTPException) as error:  # too slow is one of the first
-            raise InvalidInput(
-                "the description of this assistant could not be fetched",
-                hint="this service must reach it over https; try again later",
-            ) from error
+            if isinstance(error, TimeoutError):
+                self._leave_alone(url)
+            raise _unreachable() from error
         finally:
             for each in opened:
                 each.end()  # a server that sends a byte now and then would hold the thread
@@ -106,9 +114,39 @@ class Documents:
                 self._kept.popitem(last=False)
         return body
 
-    def close(self) -> None:
-        """Ends its threads without waiting for what is fetched."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+    def _begun(self, url: str, opened: list[_Pinned]) -> Future[bytes]:
+        """Fetches in a thread of its own; the caller has taken a free place for it.
+
+        Names are looked up without a time limit of ours. So nothing waits for the thread, not even
+        the end of the process.
+        """
+        work: Future[bytes] = Future()
+
+        def fetch() -> None:
+            try:
+                work.set_result(self._fetch(url, opened))
+            except BaseException as error:  # noqa: BLE001 - told to the one who waits
+                work.set_exception(error)
+            finally:
+                self._free.release()
+
+        try:
+            threading.Thread(target=fetch, name="oauth-documents", daemon=True).start()
+        except BaseException:
+            self._free.release()
+            raise
+        return work
+
+    def _is_slow(self, url: str) -> bool:
+        with self._lock:
+            return time.monotonic() < self._slow.get(_host(url), 0.0)
+
+    def _leave_alone(self, url: str) -> None:
+        """Remembers a host that was too slow, so that it does not take the places of others."""
+        with self._lock:
+            self._slow[_host(url)] = time.monotonic() + _SLOW_S
+            while len(self._slow) > _SLOW_MAX_COUNT:
+                self._slow.popitem(last=False)
 
     def _fetch(self, url: str, opened: list[_Pinned]) -> bytes:
         place = addresses.document(url)
@@ -129,6 +167,18 @@ class Documents:
         if not given or not all(map(self._is_allowed, given)):
             raise OSError("not an address of the public internet")
         return given[0]
+
+
+def _host(url: str) -> str:
+    place = addresses.document(url)
+    return "" if place is None else place[0]
+
+
+def _unreachable() -> InvalidInput:
+    return InvalidInput(
+        "the description of this assistant could not be fetched",
+        hint="this service must reach it over https; try again later",
+    )
 
 
 class _Pinned(HTTPSConnection):
