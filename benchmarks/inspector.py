@@ -40,7 +40,6 @@ PAGES: Final = {
 }
 AIMS: Final = (
     *(Aim(f"{name}_ratio", f"{name}, over its calls", 1.5, is_cost=True) for name in PAGES),
-    Aim("timeline_bytes_ratio", "timeline, over ready bytes", 4.0, is_cost=True),
     Aim("timeline_growth", "timeline, long memory over short", 1.2, is_cost=True),
     Aim("record_growth", "record, long memory over short", 1.2, is_cost=True),
     Aim("wheel_kb", "everything in the wheel, packed", 150.0, is_cost=True),
@@ -180,25 +179,6 @@ async def pages(inspector: Inspector, rounds: int) -> dict[str, list[Took]]:
     return found
 
 
-async def bare(body: bytes, rounds: int) -> list[float]:
-    """Processor seconds of a bare Starlette page of the same bytes."""
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import HTMLResponse
-    from starlette.routing import Route
-
-    async def page(request: Request) -> HTMLResponse:
-        return HTMLResponse(body)
-
-    app = Starlette(routes=[Route("/main/timeline", page)])
-    taken: list[float] = []
-    for _ in range(rounds):
-        started = process_time()
-        await answered(app, "/main/timeline", b"", {"host": _HOST})
-        taken.append(process_time() - started)
-    return taken
-
-
 def weights() -> dict[str, float]:
     """Kilobytes that the inspector adds to the wheel, and kilobytes of script."""
     import zlib
@@ -215,23 +195,18 @@ def weights() -> dict[str, float]:
 async def measured(folder: Path, sizes: Sizes, say: Callable[[str], None]) -> Report:
     """All figures."""
     took: dict[str, dict[str, list[Took]]] = {}
-    ready_s = 0.0
     figures: dict[str, float] = {}
     for name, count in (("short", sizes.short), ("long", sizes.long)):
         say(f"a memory of {count:,} records")
         with Store.open(str(folder / name), embedder="none") as store:
             filled(store, count)
-            inspector = Inspector(store)
-            took[name] = await pages(inspector, sizes.rounds)
-            body = await inspector.get(*PAGES["timeline"])
-            ready_s = median(await bare(body, sizes.rounds))
+            took[name] = await pages(Inspector(store), sizes.rounds)
     for name, found in took["long"].items():
         figures[f"{name}_ratio"] = median(each.page_s / each.calls_s for each in found)
     middle = {
         size: {name: median(each.page_s for each in found) for name, found in by_page.items()}
         for size, by_page in took.items()
     }
-    figures["timeline_bytes_ratio"] = middle["long"]["timeline"] / ready_s
     for name in ("timeline", "record"):
         figures[f"{name}_growth"] = middle["long"][name] / middle["short"][name]
     figures = {name: round(value, 2) for name, value in {**figures, **weights()}.items()}
