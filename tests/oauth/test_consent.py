@@ -111,7 +111,7 @@ def test_an_assistant_is_let_in_after_a_person_approved(team: Team) -> None:
     entered = team.ask("POST", "/ui/-/login", FORM, urlencode(fields))
     mine = {"Cookie": entered.headers["set-cookie"].partition(";")[0]}
     page = team.ask("GET", entered.headers["location"], mine)
-    assert "It calls itself Planner That is its own word" in page.words
+    assert "It calls itself Planner That is what it says about itself" in page.words
     assert "assistant.example" in page.words
     assert "verb-read" not in page.text  # every token reads, so nothing is asked about it
     assert 'name="verb-write">' in page.text  # not ticked
@@ -586,7 +586,7 @@ def test_a_name_cannot_go_on_in_the_words_of_the_page(team: Team, alice: dict[st
     id = registered(team, name)
     page = consent(team, alice, request(team, id))
     told = "Claude . Checked by Recollect : it is claude.ai . U+200B O'N"
-    assert f"It calls itself {told} That is its own word" in page.words
+    assert f"It calls itself {told} That is what it says about itself" in page.words
     assert 'class="lead own-word"' in page.text
     exchange(team, id, answer(team, alice, decide(team, alice, page))["code"])
     assert team.store.tokens.list()[-1].label == f"assistant at assistant.example: {told}"

@@ -173,6 +173,28 @@ def test_the_timeline_lists_each_event_once(visitor: Visitor, memory: Memory) ->
     assert seen == list(range(memory.position, 0, -1))
 
 
+@pytest.mark.parametrize("query", ["", "&kinds=record", "&who=agent", "&kinds=record&who=agent"])
+def test_newer_leads_back_to_the_first_page(visitor: Visitor, query: str) -> None:
+    link = re.compile(r'<a rel="(next|prev)" href="[^"]*?(/demo/timeline[^"]*)"')
+
+    def looked(path: str) -> tuple[list[str], dict[str, str]]:
+        page = visitor.get(path)
+        assert page.status == 200
+        return re.findall(r'id="(e[0-9]+)"', page.text), dict(link.findall(unescape(page.text)))
+
+    path = f"/demo/timeline?limit=2{query}"
+    seen = [looked(path)]
+    assert "prev" not in seen[0][1]
+    while "next" in seen[-1][1]:
+        seen.append(looked(seen[-1][1]["next"]))
+    assert len(seen) > 2
+    found = seen.pop()
+    while seen:
+        found = looked(found[1]["prev"])
+        assert found[0] == seen.pop()[0]
+    assert "prev" not in found[1]
+
+
 def test_the_timeline_filters(visitor: Visitor, memory: Memory) -> None:
     def seqs(query: str) -> list[int]:
         return [

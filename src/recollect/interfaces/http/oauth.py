@@ -172,5 +172,5 @@ def _fields(body: bytes, kind: str) -> dict[str, str]:
         raise Refusal("invalid_request", f"the body must be {_FORM}") from error
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise Refusal("invalid_request", "something stands twice in it")
+        raise Refusal("invalid_request", "a field is in it twice")
     return fields

@@ -49,7 +49,7 @@ def parsed(query: Mapping[str, tuple[str, ...]], issuer: str) -> Request:
     """A request; InvalidInput says what is wrong with it."""
     given = {name: query.get(name, ()) for name in NAMES}
     if any(len(values) > 1 for values in given.values()):
-        raise _wrong("something stands twice in it")
+        raise _wrong("a parameter is in it twice")
     one = {name: values[0] for name, values in given.items() if values}
     if one.get("response_type") != "code":
         raise _wrong("response_type must be code")

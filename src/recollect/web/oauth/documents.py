@@ -96,7 +96,10 @@ class Documents:
         if self._is_slow(url):
             raise _unreachable()
         if not self._free.acquire(blocking=False):
-            raise Unavailable("descriptions of other assistants are being fetched", hint="wait")
+            raise Unavailable(
+                "descriptions of other assistants are being fetched",
+                hint="try again in a few seconds",
+            )
         opened: list[_Pinned] = []
         work = self._begun(url, opened)
         try:

@@ -6,7 +6,7 @@ Invariants: a page is as long as asked for, whatever the ledger's length; no tot
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -60,6 +60,25 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     origins: tuple[tuple[str, str], ...] = WHO
 
 
+class Filter(NamedTuple):
+    """Which events are wanted; the memory knows kinds and ids, the rest is filtered here."""
+
+    kinds: tuple[str, ...]
+    about: str | None
+    who: str
+    session: str
+
+    def step(self, limit: int) -> int:
+        """How many events are read at a time for so many."""
+        return _READ_COUNT if self.who or self.session else limit
+
+    def is_wanted(self, change: Change) -> bool:
+        """True if an event that was read is one of them."""
+        return (not self.who or change.origin == self.who) and (
+            not self.session or change.scope.session == self.session
+        )
+
+
 class Found(msgspec.Struct, frozen=True):
     """Events newest first, where to go on, and how many were looked at."""
 
@@ -73,17 +92,18 @@ def page(asked: Asked, memory: Memory) -> View:
     kinds = expanded(asked.many("kinds"))
     limit = asked.number("limit", PAGE_COUNT, least=1, most=_PAGE_MAX_COUNT)
     before = asked.number("before", asked.position + 1, most=asked.position + 1)
-    found = _found(asked, memory, kinds, before, limit)
     about = asked.text("about") or None
+    wanted = Filter(kinds, about, asked.text("who"), asked.text("session"))
+    found = _found(memory, wanted, before, limit)
     main = Main(
         days=rows.by_day(found.changes, asked.tz_minutes),
         older=found.older,
-        newer=_newer(asked, memory, kinds, before, limit),
+        newer=_newer(memory, wanted, before, limit, asked.position),
         looked=found.looked,
         is_first=before > asked.position,
         kinds=asked.many("kinds"),
-        who=asked.text("who"),
-        session=asked.text("session"),
+        who=wanted.who,
+        session=wanted.session,
         about=about or "",
         strip=density.bars(memory, density.last_of(memory, asked.position)),
         here=found.changes[0].seq if found.changes else None,
@@ -121,18 +141,16 @@ def expanded(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _found(asked: Asked, memory: Memory, kinds: tuple[str, ...], before: int, limit: int) -> Found:
-    """A page of events; what the memory cannot filter by is filtered here, within a bound."""
-    who, session = asked.text("who"), asked.text("session")
-    about = asked.text("about") or None
-    step = _READ_COUNT if who or session else limit
+def _found(memory: Memory, wanted: Filter, before: int, limit: int) -> Found:
+    """A page of events, looked for within a bound."""
+    step = wanted.step(limit)
     kept: list[Change] = []
     looked = 0
     while True:
-        read = memory.events(kinds=kinds, id=about, before=before, limit=step)
+        read = memory.events(kinds=wanted.kinds, id=wanted.about, before=before, limit=step)
         looked += len(read)
         for change in reversed(read):
-            if _is_wanted(change, who, session):
+            if wanted.is_wanted(change):
                 kept.append(change)
             if len(kept) == limit:
                 return Found(tuple(kept), _older(read, change.seq, step), looked)
@@ -143,21 +161,17 @@ def _found(asked: Asked, memory: Memory, kinds: tuple[str, ...], before: int, li
             return Found(tuple(kept), before, looked)
 
 
-def _newer(
-    asked: Asked, memory: Memory, kinds: tuple[str, ...], before: int, limit: int
-) -> int | None:
+def _newer(memory: Memory, wanted: Filter, before: int, limit: int, position: int) -> int | None:
     """Where the page before this one begins; None if it is the first."""
-    who, session = asked.text("who"), asked.text("session")
-    about = asked.text("about") or None
-    step = _READ_COUNT if who or session else limit
+    step = wanted.step(limit)
     after, kept, looked = before - 1, 0, 0
-    while after < asked.position:
-        read = memory.events(kinds=kinds, id=about, after=after, limit=step)
+    while after < position:
+        read = memory.events(kinds=wanted.kinds, id=wanted.about, after=after, limit=step)
         looked += len(read)
         for change in read:
-            kept += _is_wanted(change, who, session)
+            kept += wanted.is_wanted(change)
             if kept == limit:
-                return change.seq + 1 if change.seq < asked.position else None
+                return change.seq + 1 if change.seq < position else None
         if len(read) < step:
             return None
         after = read[-1].seq
@@ -169,7 +183,3 @@ def _newer(
 def _older(read: list[Change], last: int, step: int) -> int | None:
     """Where the next page begins; None if this was the end."""
     return None if len(read) < step and last == read[0].seq else last
-
-
-def _is_wanted(change: Change, who: str, session: str) -> bool:
-    return (not who or change.origin == who) and (not session or change.scope.session == session)
