@@ -47,7 +47,7 @@ check: lint ## The same, tidiness, the generated async API and reference
 	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py tests/docs/test_reference.py
 
 define covered
-	$(BIN)/python -m pytest $(ALL_CORES) --cov --cov-report= $(1)
+	$(BIN)/python -m pytest $(ALL_CORES) --cov --cov-report= $(1) $(2)
 	@ls -d $(GATED) >/dev/null
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=100 \
 	  --include='$(subst $(space),$(comma),$(GATED))'
@@ -61,8 +61,12 @@ ifneq ($(MEMORY_DISK),)
 ci: export TMPDIR := $(MEMORY_DISK)
 endif
 
-ci: ## The tests of `test` and of `slow BOUNDED=1` in one run, which is shorter than two
-	$(call covered,--durations=20 -m 'not slow or bounded')
+# With SEED, every draw is the same in each run of a commit, so it passes everywhere or nowhere.
+CI_TESTS := -m 'not slow or bounded' $(if $(SEED),--hypothesis-seed=$(SEED))
+
+ci: ## The tests of `test` and of `slow BOUNDED=1` in one run, which is shorter than two; SEED=number
+	$(call covered,--durations=20 $(CI_TESTS) $(if $(SEED),--randomly-seed=$(SEED)),\
+	  || $(BIN)/python -m tools.once_more --cov --cov-append --cov-report= $(CI_TESTS))
 
 slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1 the short ones
 	$(BIN)/python -m pytest $(if $(BOUNDED),$(ALL_CORES)) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \

@@ -7,6 +7,7 @@ prints the blob that reproduces it.
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -55,6 +56,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _HOME in config.stash:
         shutil.rmtree(config.stash[_HOME], ignore_errors=True)
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """What a module draws while it is imported depends on the seed, too."""
+    if isinstance(collector, pytest.Module):
+        random.seed(collector.config.getoption("randomly_seed", 0))
 
 
 @pytest.hookimpl(trylast=True)  # after the order is shuffled
