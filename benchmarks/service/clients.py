@@ -1,11 +1,14 @@
-"""What the client costs on top of ``http.client``.
+"""What the client costs on top of ``http.client``, and its awaited calls on top of threads.
 
-Responsible for one caller at a time. Leaves many connections at once to ``traffic``.
-Invariant: the bare side sends the same requests to the same server, with bytes that are ready.
+Responsible for callers that use the client. Leaves bare connections to ``traffic``.
+Invariant: both sides send the same requests to the same server.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -13,10 +16,10 @@ import msgspec
 
 from benchmarks.sentences import sentences
 from benchmarks.service.servers import recollect
-from benchmarks.service.sizes import Sizes
+from benchmarks.service.sizes import SIDE_BY_SIDE, Sizes
 from benchmarks.service.traffic import RECORDS, fill
 from benchmarks.timing import Paired, in_turns, slices
-from recollect.client import Memory
+from recollect.client import AsyncMemory, Memory
 
 
 def client(folder: Path, sizes: Sizes) -> Paired:
@@ -56,3 +59,35 @@ def client(folder: Path, sizes: Sizes) -> Paired:
             return in_turns(bare=by_bare, ours=by_us, rounds=sizes.rounds, operations=sizes.calls)
         finally:
             connection.close()
+
+
+def awaited(folder: Path, sizes: Sizes) -> Paired:
+    """``remember`` awaited by 16 tasks of one process, against 16 threads with the plain client."""
+    texts = slices(sentences(2 * (sizes.rounds + 1) * sizes.writes, seed=6), sizes.writes)
+    store = folder / "awaited"
+    fill(store, 10)
+    with (
+        recollect(str(store), folder) as service,
+        Memory.open(service.url, token=service.token) as memory,
+        ThreadPoolExecutor(SIDE_BY_SIDE) as threads,
+        asyncio.Runner() as runner,
+    ):
+        other = runner.run(AsyncMemory.open(service.url, token=service.token))
+
+        async def work(left: Iterator[str]) -> None:
+            for text in left:
+                await other.remember(text)
+
+        async def all_of(texts: Sequence[str]) -> None:
+            left = iter(texts)
+            await asyncio.gather(*(work(left) for _ in range(SIDE_BY_SIDE)))
+
+        try:
+            return in_turns(
+                bare=lambda number: list(threads.map(memory.remember, texts[2 * number])),
+                ours=lambda number: runner.run(all_of(texts[2 * number + 1])),
+                rounds=sizes.rounds,
+                operations=sizes.writes,
+            )
+        finally:
+            runner.run(other.close())

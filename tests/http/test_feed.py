@@ -16,6 +16,7 @@ from recollect import Store
 from recollect.client import Memory
 from recollect.errors import InvalidInput, RecollectError, Unavailable
 from recollect.interfaces.http.feed import Streams
+from recollect.interfaces.http.pages import Asked, Page, Pages
 from recollect.model.values import Change
 from tests.http.serving import served
 
@@ -151,6 +152,28 @@ def test_streams_of_one_token_share_what_they_read(store: Store) -> None:
         memory.observe("last")
         for reader in readers:
             assert reader.texts() == [*(str(number) for number in range(30)), "last"]
+
+
+def test_a_stream_that_has_every_event_is_left_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look for writes of other processes does not wake streams that got theirs already."""
+    asked: list[int] = []
+    read = Pages.read
+
+    async def counted(pages: Pages, what: Asked, after: int) -> Page:
+        asked.append(after)
+        return await read(pages, what, after)
+
+    monkeypatch.setattr(Pages, "read", counted)
+    with served(store) as port, opened(port, token(store)) as memory:
+        reader = Reader(memory, "last", after=2)
+        for text in ("one", "two", "three", "four"):
+            time.sleep(0.6)  # more than two looks
+            memory.observe(text)
+        memory.observe("last")
+        reader.texts()
+    assert len(asked) < 9  # one at the start and one for each event; woken twice, it were ten
 
 
 def test_a_page_is_shared_with_nobody_who_may_see_less(store: Store) -> None:

@@ -17,6 +17,9 @@ from contextlib import suppress
 from datetime import datetime
 from statistics import quantiles
 
+from recollect.memory import Memory
+
+POLL_S = 0.25
 EVENT = re.compile(rb"(?:^|\n)id: ([0-9]+)\n")
 AT = re.compile(rb'"at":"([^"]+)"')
 PIECE = 262_144
@@ -35,6 +38,35 @@ class Reader:
         self.retry_at = 0.0
         self.heard = b""
         self.refusals: list[bytes] = []
+
+
+def percentile_ms(lags_s: Sequence[float], percent: int) -> float:
+    return quantiles(lags_s, n=100, method="inclusive")[percent - 1] * 1e3
+
+
+class Poller:
+    """A thread that looks for events every quarter of a second, without the service."""
+
+    def __init__(self, where: str, *, after: int) -> None:
+        self.lags_s: list[float] = []
+        self._memory, self._after = Memory.open(where, embedder="none"), after
+        self._is_ending = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Poller:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_ending.set()
+        self._thread.join()
+        self._memory.close()
+
+    def _run(self) -> None:
+        while not self._is_ending.wait(POLL_S):
+            for change in self._memory.events(after=self._after):
+                self._after = change.seq
+                self.lags_s.append(time.time() - datetime.fromisoformat(change.at).timestamp())
 
 
 class Readers:
@@ -98,7 +130,7 @@ class Readers:
 
     def lag_ms(self, percent: int) -> float:
         """How long after it was written an event came, in so many of a hundred cases at most."""
-        return quantiles(self.lags_s, n=100, method="inclusive")[percent - 1] * 1e3
+        return percentile_ms(self.lags_s, percent)
 
     def _refused(self) -> str:
         return str([said[:200] for reader in self.all for said in reader.refusals][:3])

@@ -58,6 +58,17 @@ class Streams(NamedTuple):
 STREAMS: Final = Streams()
 
 
+class _Reader:
+    """A stream that waits: what wakes it, what it may see, and where it is."""
+
+    __slots__ = ("after", "store", "woken")
+
+    def __init__(self, store: Store, after: int) -> None:
+        self.store = store
+        self.after = after
+        self.woken = asyncio.Event()
+
+
 class Feed:
     """The streams of one service."""
 
@@ -74,7 +85,7 @@ class Feed:
         self._streams = streams
         self._stream_max_s = stream_max_s
         self._pages = Pages(threads)
-        self._waiting: dict[str, dict[asyncio.Event, Store]] = {}
+        self._readers: dict[str, dict[_Reader, None]] = {}  # by space, in the order they came
         self._heads: dict[str, int] = {}
         self._owners: Counter[bytes] = Counter()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -87,13 +98,13 @@ class Feed:
 
     def wrote(self, space: str) -> None:
         """Wakes the streams of a space after a write of this process; any thread may call it."""
-        if self._loop is not None and space in self._waiting:
+        if self._loop is not None and space in self._readers:
             self._loop.call_soon_threadsafe(self._wake, space)
 
     def wake_all(self) -> None:
         """Wakes every stream; once the gate is draining, each says bye and ends."""
         if self._loop is not None:
-            for space in list(self._waiting):
+            for space in list(self._readers):
                 self._loop.call_soon_threadsafe(self._wake, space)
 
     async def stream(
@@ -107,27 +118,26 @@ class Feed:
         """Sends the events after a position, then each new one, until either side ends it."""
         self._check_number(owner)
         self._loop = asyncio.get_running_loop()
-        woken = asyncio.Event()
         space = call.space.name
-        after: int = asked.pop("after")
+        reader = _Reader(call.store, asked.pop("after"))
         self._owners[owner] += 1
-        self._waiting.setdefault(space, {})[woken] = call.store
+        self._readers.setdefault(space, {})[reader] = None
         self._polling = self._polling or self._loop.create_task(self._poll())
-        gone = self._loop.create_task(_until_gone(receive, woken))
+        gone = self._loop.create_task(_until_gone(receive, reader.woken))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
             await _write(send, b"retry: %d\n\n" % _RETRY_MS)
-            await self._run(Asked(owner, call.space, asked), after, woken, gone, send)
+            await self._run(Asked(owner, call.space, asked), reader, gone, send)
         except TimeoutError:  # the client stopped reading
             pass
         finally:
             gone.cancel()
             self._owners[owner] -= 1
             self._owners += Counter()  # forgets owners without streams
-            left = self._waiting.get(space, {})
-            left.pop(woken, None)
+            left = self._readers[space]
+            del left[reader]
             if not left:
-                self._waiting.pop(space, None)
+                del self._readers[space]
                 self._heads.pop(space, None)
 
     async def follow(self, owner: bytes, look: Look, receive: Receive, send: Send) -> None:
@@ -183,37 +193,37 @@ class Feed:
             )  # fmt: skip
 
     async def _run(
-        self, asked: Asked, after: int, woken: asyncio.Event, gone: asyncio.Task[None], send: Send
+        self, asked: Asked, reader: _Reader, gone: asyncio.Task[None], send: Send
     ) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._stream_max_s
         while not gone.done():
-            woken.clear()
+            reader.woken.clear()
             try:
-                page = await self._pages.read(asked, after)
+                page = await self._pages.read(asked, reader.after)
             except RecollectError as error:
-                await _end(send, after, error.code)
+                await _end(send, reader.after, error.code)
                 return
-            if page.last > after:
-                after = page.last
+            if page.last > reader.after:
+                reader.after = page.last
                 await _write(send, page.body)
             if self._gate.is_draining or loop.time() >= end:
-                await _end(send, after, "draining" if self._gate.is_draining else "renew")
+                await _end(send, reader.after, "draining" if self._gate.is_draining else "renew")
                 return
             if page.is_full:
                 continue
-            if not await _is_woken(woken, min(_SILENCE_MAX_S, max(0.0, end - loop.time()))):
+            if not await _is_woken(reader.woken, min(_SILENCE_MAX_S, max(0.0, end - loop.time()))):
                 await _write(send, b": still here\n\n")
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _head(self, space: str) -> int | None:
         """The position of a space, asked with the first token that still opens it."""
-        for woken, store in list(self._waiting.get(space, {}).items()):
+        for reader in list(self._readers.get(space, ())):
             try:
-                heads = await self._threads.run(store.heads, [space])
+                heads = await self._threads.run(reader.store.heads, [space])
             except RecollectError:
-                woken.set()  # its stream finds out why, and ends
+                reader.woken.set()  # its stream finds out why, and ends
             else:
                 return heads.get(space, 0)
         return None
@@ -221,20 +231,22 @@ class Feed:
     async def _poll(self) -> None:
         """Finds what other processes wrote, with one look for each space that has streams."""
         try:
-            while self._waiting:
-                for space in list(self._waiting):
+            while self._readers:
+                for space in list(self._readers):
                     head = await self._head(space)
                     if head is not None and head != self._heads.get(space):
                         self._heads[space] = head
-                        self._wake(space)
+                        self._wake(space, head)
                 await asyncio.sleep(_POLL_S)
         finally:
             self._polling = None
 
-    def _wake(self, space: str) -> None:
+    def _wake(self, space: str, head: int | None = None) -> None:
+        """Wakes the streams of a space; with ``head``, those that are not there yet."""
         self._pages.forget(space)
-        for each in self._waiting.get(space, ()):
-            each.set()
+        for each in self._readers.get(space, ()):
+            if head is None or each.after < head:
+                each.woken.set()
 
 
 async def _is_woken(woken: asyncio.Event, within_s: float) -> bool:
