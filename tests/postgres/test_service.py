@@ -33,6 +33,9 @@ from tests.http.test_probes import (  # noqa: F401 - the same tests
     test_a_token_with_too_many_rights_is_caught,
     test_strangers_get_nothing_and_one_404,
 )
+from tests.http.test_probes_mcp import (  # noqa: F401 - the same tests
+    test_strangers_get_nothing_over_mcp,
+)
 from tests.http.test_protocol import (  # noqa: F401 - the same tests
     test_a_key_is_one_command_of_its_user,
     test_a_key_is_recognized_after_a_token_was_rotated,

@@ -1,0 +1,182 @@
+"""Random calls of strangers over MCP: not a byte of others, and what is not theirs is not there.
+
+Every tool and every resource that the port lists is asked for, with arguments drawn from those that
+it takes, by the strangers of ``test_probes``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from http.client import HTTPConnection
+from typing import Any
+
+import msgspec
+import pytest
+
+from recollect import Memory, Store
+from recollect.interfaces.http.mcp_port import Speaks
+from recollect.interfaces.mcp.over_http import OverHttp
+from tests.http.serving import INSTANCE, served
+from tests.http.test_probes import CANARY, NONE, THEIRS, WORDS, World
+
+DOUBLED = ("Authorization", "Recollect-User", "Origin", "X-Any")
+PAIRS = ((THEIRS, NONE), ("k.ben", "k.nil"), ("ben", "nil"))  # theirs, and what is not there
+SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+KNOWN: dict[str, Any] = {
+    "key": "k.own", "about": "own", "query": WORDS, "text": "mine", "quote": WORDS, "after": 0,
+    "kinds": ["record.added"], "tags": [CANARY], "include_superseded": True, "explain": True,
+    "limit": 200, "k": 100, "tokens": 5_000, "reason": "mine", "role": "user", "unverified": True,
+    "session": "s",
+}  # fmt: skip
+
+
+class Said(msgspec.Struct, frozen=True):
+    """An answer, without what the question itself says."""
+
+    status: int
+    body: bytes
+    is_error: bool
+
+
+class Prober:
+    """Asks a service at random, and judges each answer."""
+
+    def __init__(self, world: World, port: int, seed: int) -> None:
+        self._world, self._chance, self._port = world, random.Random(seed), port
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        self.wrong: list[str] = []
+        self.asked: Counter[str] = Counter()
+        self.used: Counter[str] = Counter()
+        self._tools = self._listed("tools/list", "tools")
+        self._resources = [
+            *self._listed("resources/list", "resources"),
+            *self._listed("resources/templates/list", "resourceTemplates"),
+        ]
+
+    def run(self, count: int) -> None:
+        kinds = (self._ended, self._doubled, self._space, self._user, self._user)
+        while self.asked.total() < count:
+            self._chance.choice(kinds)()
+        self._connection.close()
+
+    def _ended(self) -> None:
+        kind, token = self._chance.choice(list(self._world.ended.items()))
+        said = self._ask(kind, token, "alice", *self._drawn(THEIRS))
+        self._expect(said.status == 401, kind, said)
+
+    def _doubled(self) -> None:
+        name, token = self._chance.choice(DOUBLED), self._world.valid["another user"]
+        said = self._ask("doubled", token, "alice", *self._drawn(THEIRS), twice=name)
+        self._expect(said.status == 400, f"doubled {name}", said)
+
+    def _space(self) -> None:
+        """The space of others, and one that does not exist."""
+        drawn, token = self._drawn(THEIRS), self._world.valid["another space"]
+        pair = [self._ask("space", token, name, *drawn) for name in ("alice", "nowhere")]
+        self._expect(pair[0].status == 404 and pair[0].body == pair[1].body, "space", pair[0])
+
+    def _user(self) -> None:
+        """Something of another user, and something that does not exist."""
+        names, token = self._chance.choice(PAIRS), self._world.valid["another user"]
+        state = self._chance.getstate()
+        pair = []
+        for name in names:
+            self._chance.setstate(state)
+            pair.append(self._ask("user", token, "alice", *self._drawn(name), name=name))
+        self._expect(pair[0].status == 200, "user", pair[0])
+        self._expect(pair[0].is_error == pair[1].is_error, "user", pair[0])
+        if pair[0].is_error:
+            self._expect(pair[0].body == pair[1].body, "user", pair[0])
+
+    def _drawn(self, name: str) -> tuple[str, dict[str, Any]]:
+        """A method and its parameters, about this name."""
+        values = KNOWN | {"id": name, "name": name, "evidence": [name]}
+        if self._chance.random() < 0.2:
+            found = self._chance.choice(self._resources)
+            address = found.get("uri") or found["uriTemplate"]
+            self.used[address] += 1
+            return "resources/read", {"uri": address.partition("{")[0] + name * ("{" in address)}
+        tool = self._chance.choice(self._tools)
+        self.used[tool["name"]] += 1
+        takes = tool["inputSchema"]
+        needed = takes.get("required", [])
+        chosen = {
+            each: values[each]
+            for each in takes["properties"]
+            if each in values and (each in needed or self._chance.random() < 0.5)
+        }
+        return "tools/call", {"name": tool["name"], "arguments": chosen}
+
+    def _expect(self, holds: bool, kind: str, said: Said) -> None:
+        if not holds:
+            self.wrong.append(f"{kind}: {said.status} {said.body[:300]!r}")
+
+    def _listed(self, method: str, what: str) -> list[dict[str, Any]]:
+        token = self._world.valid["another user"]
+        said = self._ask("listed", token, "alice", method, {})
+        found: list[dict[str, Any]] = msgspec.json.decode(said.body)["result"][what]
+        return found
+
+    def _ask(
+        self,
+        kind: str,
+        token: str,
+        space: str,
+        method: str,
+        parameters: dict[str, Any],
+        *,
+        name: str = THEIRS,
+        twice: str = "",
+    ) -> Said:
+        self.asked[kind] += 1
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+        raw = msgspec.json.encode(message)
+        self._connection.putrequest("POST", f"/v1/spaces/{space}/mcp?tools=all")
+        headers = [*SENT.items(), ("Authorization", f"Bearer {token}")]
+        headers += [(twice, f"Bearer {token}")] * (1 if twice == "Authorization" else 2)
+        for header, value in headers:
+            if header:
+                self._connection.putheader(header, value)
+        self._connection.putheader("Content-Length", str(len(raw)))
+        self._connection.endheaders(raw)
+        answer = self._connection.getresponse()
+        said = answer.read()
+        shown = said + str(answer.headers).encode()
+        if CANARY.encode() in shown or b"of ben" in shown or b"said ben" in shown:
+            self.wrong.append(f"{kind} {method} {parameters}: leaked {said[:300]!r}")
+        neutral = INSTANCE.sub(b"", said).replace(name.encode(), b"ID")
+        is_error = b'"isError":true' in said or b'"error":{' in said
+        return Said(answer.status, neutral.replace(space.encode(), b"SPACE"), is_error)
+
+
+def probed(store: Store, count: int, mcp: Speaks | None = None, seed: int = 7) -> Prober:
+    world = World(store)
+    with served(store, mcp=mcp or OverHttp()) as port:
+        prober = Prober(world, port, seed)
+        prober.run(count)
+    return prober
+
+
+@pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_strangers_get_nothing_over_mcp(store: Store, count: int) -> None:
+    prober = probed(store, count)
+    print(f"{prober.asked.total()} probes {dict(prober.asked)} of {len(prober.used)} tools and "  # noqa: T201
+          f"resources: {len(prober.wrong)} wrong")  # fmt: skip
+    assert prober.wrong == []
+
+
+class Leaking(OverHttp):
+    """Answers with the memory of everyone."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+
+    async def answer(self, memory: Memory, *rest: Any) -> None:
+        await super().answer(self._store.space(memory.name), *rest)
+
+
+def test_a_port_that_forgets_the_user_is_caught(store: Store) -> None:  # a control
+    wrong = probed(store, 200, Leaking(store)).wrong
+    assert any("leaked" in each for each in wrong)
