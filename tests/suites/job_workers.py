@@ -56,6 +56,11 @@ class Telling:
             self._note("done", job)
         return is_told
 
+    def fail(self, job: Job, code: str, again_s: float | None) -> bool:
+        is_told = self._jobs.fail(job, code, again_s)
+        self._note("failed", job)
+        return is_told
+
     def _note(self, what: str, job: Job) -> None:
         line = [what, job.id, job.attempts, job.due_at, REAL.now()]
         with self._path.open("ab", buffering=0) as file:

@@ -191,6 +191,13 @@ class JobsSuite:
         assert seen(jobs, job.id).state == "failed"
         assert leased(jobs).id == other.id
 
+    def test_a_job_that_failed_comes_before_those_that_were_never_begun(self, jobs: Jobs) -> None:
+        ask(jobs)
+        job = leased(jobs)
+        others = [ask(jobs, "bob"), ask(jobs, "bob", '{"n":1}')]
+        assert jobs.fail(job, "unavailable", 0)
+        assert [leased(jobs).id for _ in range(3)] == [job.id, *(each.id for each in others)]
+
     def test_a_cancelled_job_is_not_run_and_its_worker_is_told(self, jobs: Jobs) -> None:
         waiting, running = ask(jobs, "bob"), ask(jobs)
         assert jobs.cancel("bob", waiting.id)

@@ -16,7 +16,9 @@ CREATE TABLE IF NOT EXISTS jobs (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS jobs_waiting ON jobs (space, kind, params) WHERE state = 'waiting';
 CREATE UNIQUE INDEX IF NOT EXISTS jobs_running ON jobs (space, kind, params) WHERE state = 'running';
-CREATE INDEX IF NOT EXISTS jobs_due ON jobs (due_at, id) WHERE state IN ('waiting', 'running');
+DROP INDEX IF EXISTS jobs_due;
+CREATE INDEX IF NOT EXISTS jobs_next ON jobs (attempts = 0, due_at, id)
+  WHERE state IN ('waiting', 'running');
 CREATE INDEX IF NOT EXISTS jobs_ended ON jobs (space, kind, id)
   WHERE state IN ('done', 'failed', 'cancelled');
 CREATE TABLE IF NOT EXISTS schedules (
@@ -67,7 +69,7 @@ WHERE id = (
       SELECT 1 FROM jobs AS r WHERE r.state = 'running' AND r.id <> j.id
         AND r.space = j.space AND r.kind = j.kind AND r.params = j.params
     )
-  ORDER BY due_at, id LIMIT 1
+  ORDER BY attempts = 0, due_at, id LIMIT 1 -- what was begun and failed comes first
 )
 RETURNING *;
 

@@ -43,6 +43,7 @@ REVISIONS: Final = {
     "0017": "subjects.sql",
     "0018": "administering.sql",
     "0019": "jobs.sql",
+    "0020": "retries.sql",
 }
 REVISION: Final = max(REVISIONS)
 
