@@ -99,6 +99,8 @@ class Prober:
             return "resources/read", {"uri": address.partition("{")[0] + name * ("{" in address)}
         tool = self._chance.choice(self._tools)
         self.used[tool["name"]] += 1
+        if not tool["annotations"].get("readOnlyHint"):
+            values["tags"] = ["own"]  # a stranger's own record would be shown with theirs
         takes = tool["inputSchema"]
         needed = takes.get("required", [])
         chosen = {
