@@ -118,6 +118,19 @@ def test_a_token_that_ends_ends_its_streams(store: Store) -> None:
         assert reader.error is not None
 
 
+def test_a_space_that_is_dropped_ends_its_streams(store: Store) -> None:
+    made = store.tokens.create("p", space=None, origin="person").token
+    with served(store) as port, opened(port, made) as memory:
+        reader = Reader(memory, "never", after=0)
+        while not reader.found:
+            time.sleep(0.01)
+        time.sleep(0.6)  # its position was looked at
+        store.drop("main")
+        reader.thread.join(timeout=10)  # well before it would look by itself, after 15 s
+        assert not reader.thread.is_alive()
+        assert reader.error is not None
+
+
 def test_a_stream_of_unknown_kinds_is_refused(store: Store) -> None:
     with (
         served(store) as port,

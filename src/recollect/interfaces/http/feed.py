@@ -234,9 +234,10 @@ class Feed:
             while self._readers:
                 for space in list(self._readers):
                     head = await self._head(space)
-                    if head is not None and head != self._heads.get(space):
+                    before = self._heads.get(space, 0)
+                    if head is not None and head != before:
                         self._heads[space] = head
-                        self._wake(space, head)
+                        self._wake(space, head if head > before else None)  # less: it was dropped
                 await asyncio.sleep(_POLL_S)
         finally:
             self._polling = None
