@@ -61,12 +61,12 @@ ifneq ($(MEMORY_DISK),)
 ci: export TMPDIR := $(MEMORY_DISK)
 endif
 
-# With SEED, every draw is the same in each run of a commit, so it passes everywhere or nowhere.
+# With SEED, each run draws the same.
 CI_TESTS := -m 'not slow or bounded' $(if $(SEED),--hypothesis-seed=$(SEED))
 
 ci: ## The tests of `test` and of `slow BOUNDED=1` in one run, which is shorter than two; SEED=number
 	$(call covered,--durations=20 $(CI_TESTS) $(if $(SEED),--randomly-seed=$(SEED)),\
-	  || $(BIN)/python -m tools.once_more --cov --cov-append --cov-report= $(CI_TESTS))
+	  || $(BIN)/python -m tools.once_more $$? --cov --cov-append --cov-report= $(CI_TESTS))
 
 slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1 the short ones
 	$(BIN)/python -m pytest $(if $(BOUNDED),$(ALL_CORES)) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \

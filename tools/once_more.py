@@ -1,8 +1,9 @@
 """Run the few tests that failed once more, one after another and with the same seed.
 
-``python -m tools.once_more OPTIONS`` after a run of pytest. A test that depends on the speed of a
-busy machine passes now, and its name is printed; what the seed decides fails again. The suites are
-not run again: one failure in a hundred crashes is what they look for.
+``python -m tools.once_more CODE OPTIONS`` after a run of pytest that ended with CODE. A test that
+depends on the speed of a busy machine passes now, and its name is printed; what the seed decides
+fails again. The suites are not run again: one failure in a hundred crashes is what they look for.
+Nothing is run again after a run that did not come to its end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FAILED = Path(".pytest_cache/v/cache/lastfailed")
+SOME_FAILED = 1  # pytest's code for: all tests ran, and some failed
 TESTS_MAX = 5
 NEVER_AGAIN = "tests/suites/"
 
@@ -25,7 +27,9 @@ def tests_to_repeat(failed: Sequence[str]) -> list[str]:
     return sorted(failed)
 
 
-def main(options: Sequence[str]) -> int:
+def main(code: int, options: Sequence[str]) -> int:
+    if code != SOME_FAILED:
+        return code
     failed = list(json.loads(FAILED.read_text("utf-8"))) if FAILED.exists() else []
     tests = tests_to_repeat(failed)
     if not tests:
@@ -40,4 +44,4 @@ def main(options: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(int(sys.argv[1]), sys.argv[2:]))

@@ -6,8 +6,6 @@ Invariant: both sides send the same requests to the same server.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
@@ -17,7 +15,7 @@ import msgspec
 from benchmarks.sentences import sentences
 from benchmarks.service.servers import recollect
 from benchmarks.service.sizes import SIDE_BY_SIDE, Sizes
-from benchmarks.service.traffic import RECORDS, fill
+from benchmarks.service.traffic import RECORDS, fill, tasks
 from benchmarks.timing import Paired, in_turns, slices
 from recollect.client import AsyncMemory, Memory
 
@@ -70,24 +68,11 @@ def awaited(folder: Path, sizes: Sizes) -> Paired:
         recollect(str(store), folder) as service,
         Memory.open(service.url, token=service.token) as memory,
         ThreadPoolExecutor(SIDE_BY_SIDE) as threads,
-        asyncio.Runner() as runner,
+        tasks(lambda: AsyncMemory.open(service.url, token=service.token)) as run,
     ):
-        other = runner.run(AsyncMemory.open(service.url, token=service.token))
-
-        async def work(left: Iterator[str]) -> None:
-            for text in left:
-                await other.remember(text)
-
-        async def all_of(texts: Sequence[str]) -> None:
-            left = iter(texts)
-            await asyncio.gather(*(work(left) for _ in range(SIDE_BY_SIDE)))
-
-        try:
-            return in_turns(
-                bare=lambda number: list(threads.map(memory.remember, texts[2 * number])),
-                ours=lambda number: runner.run(all_of(texts[2 * number + 1])),
-                rounds=sizes.rounds,
-                operations=sizes.writes,
-            )
-        finally:
-            runner.run(other.close())
+        return in_turns(
+            bare=lambda number: list(threads.map(memory.remember, texts[2 * number])),
+            ours=lambda number: run(AsyncMemory.remember, texts[2 * number + 1]),
+            rounds=sizes.rounds,
+            operations=sizes.writes,
+        )

@@ -7,10 +7,10 @@ Invariant: both sides answer the same requests, and the service answers each of 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -59,7 +59,7 @@ def write(folder: Path, sizes: Sizes) -> Paired:
     with (
         recollect(str(store), folder) as service,
         Load(service.port, SIDE_BY_SIDE) as load,
-        _tasks(own) as run,
+        tasks(lambda: AsyncMemory.open(own, embedder="none")) as run,
     ):
         return in_turns(
             bare=lambda number: run(AsyncMemory.remember, texts[number]),
@@ -77,7 +77,7 @@ def recall(folder: Path, sizes: Sizes) -> Paired:
     with (
         recollect(str(store), folder) as service,
         Load(service.port, SIDE_BY_SIDE) as load,
-        _tasks(store) as run,
+        tasks(lambda: AsyncMemory.open(store, embedder="none")) as run,
     ):
         return in_turns(
             bare=lambda number: run(AsyncMemory.recall, asked[number]),
@@ -116,24 +116,25 @@ def fine(outcome: Outcome) -> Outcome:
     return outcome
 
 
-_Run = Callable[[Callable[[AsyncMemory, str], Awaitable[object]], Sequence[str]], None]
+class _Awaited(Protocol):
+    async def close(self) -> None: ...
+
+
+M = TypeVar("M", bound=_Awaited)
+Run = Callable[[Callable[[M, str], Awaitable[object]], Sequence[str]], None]
 
 
 @contextmanager
-def _tasks(store: Path) -> Iterator[_Run]:
-    """Runs a call for each of some texts, by 16 tasks on the memory in a folder."""
+def tasks(opening: Callable[[], Coroutine[Any, Any, M]]) -> Iterator[Run[M]]:
+    """Runs a call for each of some texts, by 16 tasks on one memory, which it opens and closes."""
     with asyncio.Runner() as runner:
-        memory = runner.run(AsyncMemory.open(store, embedder="none"))
+        memory = runner.run(opening())
 
-        async def work(
-            call: Callable[[AsyncMemory, str], Awaitable[object]], left: Iterator[str]
-        ) -> None:
+        async def work(call: Callable[[M, str], Awaitable[object]], left: Iterator[str]) -> None:
             for text in left:
                 await call(memory, text)
 
-        async def all_of(
-            call: Callable[[AsyncMemory, str], Awaitable[object]], texts: Sequence[str]
-        ) -> None:
+        async def all_of(call: Callable[[M, str], Awaitable[object]], texts: Sequence[str]) -> None:
             left = iter(texts)
             await asyncio.gather(*(work(call, left) for _ in range(SIDE_BY_SIDE)))
 

@@ -186,7 +186,7 @@ def test_a_stream_that_has_every_event_is_left_alone(
             memory.observe(text)
         memory.observe("last")
         reader.texts()
-    assert len(asked) < 9  # one at the start and one for each event; woken twice, it were ten
+    assert len(asked) < 9  # one at the start, one for each event; ten if each woke it twice
 
 
 def test_a_page_is_shared_with_nobody_who_may_see_less(store: Store) -> None:

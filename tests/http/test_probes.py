@@ -7,11 +7,9 @@ header twice. What is not theirs must look like what is not there, byte for byte
 
 from __future__ import annotations
 
-import random
-import time
-from collections import Counter
-from datetime import timedelta
-from http.client import HTTPConnection, RemoteDisconnected
+from collections.abc import Callable, Sequence
+from functools import partial
+from http.client import RemoteDisconnected
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,11 +17,10 @@ import pytest
 
 from recollect import Store
 from recollect.interfaces.http import gate, routes
+from tests.http import probing
+from tests.http.probing import CANARY, NONE, THEIRS, WORDS, World, probed
 from tests.http.serving import INSTANCE, served
 
-CANARY = "canary7f3a"
-WORDS = "ben too"  # finds what has the canary, and does not repeat it
-THEIRS, NONE = "r-theirs", "r-nobodys"
 QUERY = {"diff": "from=0", "export": "format=json", "name": "of=x", "drop_space": "dry_run=true"}
 DOUBLED = ("Host", "Authorization", "Recollect-User", "Idempotency-Key", "X-Any")
 
@@ -34,42 +31,6 @@ class Asked(NamedTuple):
     status: int
     body: bytes
     raw: bytes
-
-
-class World:
-    """A store in which every text that a stranger could get has the canary."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        for name in ("alice", "carol"):
-            space = store.space(name)
-            for user in ("ann", "ben"):
-                mine = space.scoped(user=user)
-                secret = "mine" if (name, user) == ("alice", "ann") else CANARY
-                id = THEIRS if (name, user) == ("alice", "ben") else f"r-{user}"
-                mine.remember(f"{secret} of {user}", id=id, key=f"k.{user}", tags=[secret])
-                mine.observe(f"{secret} said {user}")
-                mine.link(id, mine.remember(f"{secret} too").id, "knows")
-                mine.context("who?", receipt=True)
-        store.space("dora").remember("hers")
-        make = store.tokens.create
-        self.valid = {
-            "another space": make("dora", space="dora", origin="person").token,
-            "another user": make("ann", space="alice", user="ann", origin="person").token,
-        }
-        self.ended = self._ended()
-
-    def _ended(self) -> dict[str, str]:
-        make, every = self.store.tokens.create, {"space": "alice", "origin": "person"}
-        found = {"unknown": "rct_" + "x" * 43}
-        found["revoked"] = make("revoked", **every).token  # type: ignore[arg-type]
-        self.store.tokens.revoke("revoked")
-        found["rotated"] = make("rotated", **every).token  # type: ignore[arg-type]
-        self.store.tokens.rotate("rotated", overlap=timedelta())
-        short = timedelta(milliseconds=200)
-        found["expired"] = make("expired", expires=short, **every).token  # type: ignore[arg-type]
-        time.sleep(0.3)
-        return found
 
 
 def body_of(name: str, id: str) -> object:
@@ -85,43 +46,38 @@ def body_of(name: str, id: str) -> object:
     return found.get(name)
 
 
-class Prober:
-    """Asks a service at random, and judges each answer."""
+class Prober(probing.Prober):
+    """Asks for any operation of the table."""
 
     def __init__(self, world: World, port: int, seed: int) -> None:
-        self._world, self._chance, self._port = world, random.Random(seed), port
-        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
-        self.wrong: list[str] = []
-        self.asked: Counter[str] = Counter()
+        super().__init__(world, port, seed)
         self.not_found: set[bytes] = set()
 
-    def run(self, count: int) -> None:
-        kinds = (self._ended, self._doubled, self._space, self._user)
-        while self.asked.total() < count:
-            route = self._chance.choice(routes.TABLE)
-            self._chance.choice(kinds)(route)
-        self._connection.close()
+    def kinds(self) -> Sequence[Callable[[], None]]:
+        route = self.chance.choice(routes.TABLE)
+        every = (self._ended, self._doubled, self._space, self._user)
+        return [partial(each, route) for each in every]
 
     def _ended(self, route: routes.Route) -> None:
-        kind, token = self._chance.choice(list(self._world.ended.items()))
+        kind, token = self.chance.choice(list(self.world.ended.items()))
         said = self._ask(kind, route, token, "alice", THEIRS)
-        self._expect(said.status == 401, kind, route, said)
+        self.expect(said.status == 401, f"{kind} {route.name}", said)
 
     def _doubled(self, route: routes.Route) -> None:
-        name, token = self._chance.choice(DOUBLED), self._world.valid["another user"]
+        name, token = self.chance.choice(DOUBLED), self.world.valid["another user"]
         said = self._ask("doubled", route, token, "alice", THEIRS, twice=name)
-        self._expect(said.status == 400, f"doubled {name}", route, said)
+        self.expect(said.status == 400, f"doubled {name} {route.name}", said)
 
     def _space(self, route: routes.Route) -> None:
         """The space of others, and one that does not exist."""
         if "{space}" not in route.path:
             return
         pair = [
-            self._ask("space", route, self._world.valid["another space"], name, THEIRS)
+            self._ask("space", route, self.world.valid["another space"], name, THEIRS)
             for name in ("alice", "nowhere")
         ]
-        self._expect(pair[0][:2] == pair[1][:2], "space", route, pair[0])
-        self._expect(400 <= pair[0].status < 500, "space", route, pair[0])
+        self.expect(pair[0][:2] == pair[1][:2], f"space {route.name}", pair[0])
+        self.expect(400 <= pair[0].status < 500, f"space {route.name}", pair[0])
         if pair[0].status == 404:
             self.not_found.add(pair[0].raw)
 
@@ -129,16 +85,12 @@ class Prober:
         """Something of another user, and something that does not exist."""
         if "{space}" not in route.path or route.name == "push_ledger":
             return
-        token = self._world.valid["another user"]
+        token = self.world.valid["another user"]
         pair = [self._ask("user", route, token, "alice", id) for id in (THEIRS, NONE)]
         if pair[0].status >= 400 or "{" in route.path.replace("{space}", ""):
-            self._expect(pair[0][:2] == pair[1][:2], "user", route, pair[0])
+            self.expect(pair[0][:2] == pair[1][:2], f"user {route.name}", pair[0])
         if pair[0].status == 404 and "{name}" not in route.path:  # names that the caller may list
             self.not_found.add(pair[0].raw)
-
-    def _expect(self, holds: bool, kind: str, route: routes.Route, said: Asked) -> None:
-        if not holds:
-            self.wrong.append(f"{kind} {route.name}: {said.status} {said.body[:200]!r}")
 
     def _ask(
         self, kind: str, route: routes.Route, token: str, space: str, id: str, twice: str = ""
@@ -151,9 +103,9 @@ class Prober:
         query = QUERY.get(route.name)
         body = body_of(route.name, id)
         raw = b"" if body is None else msgspec.json.encode(body)
-        connection = self._connection
+        connection = self.connection
         connection.putrequest(route.method, f"{path}?{query}" if query else path, skip_host=True)
-        headers = {"Host": f"127.0.0.1:{self._port}", "Authorization": f"Bearer {token}",
+        headers = {"Host": f"127.0.0.1:{self.port}", "Authorization": f"Bearer {token}",
                    "Content-Length": str(len(raw))}  # fmt: skip
         for name, value in [*headers.items(), *_again(twice, headers)]:
             connection.putheader(name, value)
@@ -181,17 +133,9 @@ def _again(twice: str, headers: dict[str, str]) -> list[tuple[str, str]]:
     return [(twice, value)] * (1 if twice in headers else 2)
 
 
-def probed(store: Store, count: int, seed: int = 7) -> Prober:
-    world = World(store)
-    with served(store) as port:
-        prober = Prober(world, port, seed)
-        prober.run(count)
-    return prober
-
-
 @pytest.mark.parametrize("count", [600, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_strangers_get_nothing_and_one_404(store: Store, count: int) -> None:
-    prober = probed(store, count)
+    prober = probed(Prober, store, count)
     print(f"{prober.asked.total()} probes {dict(prober.asked)}: {len(prober.wrong)} wrong, "  # noqa: T201
           f"{len(prober.not_found)} form of 404")  # fmt: skip
     assert prober.wrong == []
@@ -211,4 +155,4 @@ def test_a_gate_that_takes_headers_twice_is_caught(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # a control
     monkeypatch.setattr(gate, "_MANY", frozenset(each.lower() for each in DOUBLED))
-    assert any(each.startswith("doubled") for each in probed(store, 200).wrong)
+    assert any(each.startswith("doubled") for each in probed(Prober, store, 200).wrong)

@@ -6,19 +6,19 @@ it takes, by the strangers of ``test_probes``.
 
 from __future__ import annotations
 
-import random
+import re
 from collections import Counter
-from http.client import HTTPConnection
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
 from recollect import Memory, Store
-from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.mcp.over_http import OverHttp
-from tests.http.serving import INSTANCE, served
-from tests.http.test_probes import CANARY, NONE, THEIRS, WORDS, World
+from tests.http import probing
+from tests.http.probing import CANARY, NONE, THEIRS, WORDS, World, probed
+from tests.http.serving import INSTANCE
 
 DOUBLED = ("Authorization", "Recollect-User", "Origin", "X-Any")
 PAIRS = ((THEIRS, NONE), ("k.ben", "k.nil"), ("ben", "nil"))  # theirs, and what is not there
@@ -39,14 +39,11 @@ class Said(msgspec.Struct, frozen=True):
     is_error: bool
 
 
-class Prober:
-    """Asks a service at random, and judges each answer."""
+class Prober(probing.Prober):
+    """Asks for any tool and any resource."""
 
     def __init__(self, world: World, port: int, seed: int) -> None:
-        self._world, self._chance, self._port = world, random.Random(seed), port
-        self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
-        self.wrong: list[str] = []
-        self.asked: Counter[str] = Counter()
+        super().__init__(world, port, seed)
         self.used: Counter[str] = Counter()
         self._tools = self._listed("tools/list", "tools")
         self._resources = [
@@ -54,50 +51,47 @@ class Prober:
             *self._listed("resources/templates/list", "resourceTemplates"),
         ]
 
-    def run(self, count: int) -> None:
-        kinds = (self._ended, self._doubled, self._space, self._user, self._user)
-        while self.asked.total() < count:
-            self._chance.choice(kinds)()
-        self._connection.close()
+    def kinds(self) -> Sequence[Callable[[], None]]:
+        return (self._ended, self._doubled, self._space, self._user, self._user)
 
     def _ended(self) -> None:
-        kind, token = self._chance.choice(list(self._world.ended.items()))
+        kind, token = self.chance.choice(list(self.world.ended.items()))
         said = self._ask(kind, token, "alice", *self._drawn(THEIRS))
-        self._expect(said.status == 401, kind, said)
+        self.expect(said.status == 401, kind, said)
 
     def _doubled(self) -> None:
-        name, token = self._chance.choice(DOUBLED), self._world.valid["another user"]
+        name, token = self.chance.choice(DOUBLED), self.world.valid["another user"]
         said = self._ask("doubled", token, "alice", *self._drawn(THEIRS), twice=name)
-        self._expect(said.status == 400, f"doubled {name}", said)
+        self.expect(said.status == 400, f"doubled {name}", said)
 
     def _space(self) -> None:
         """The space of others, and one that does not exist."""
-        drawn, token = self._drawn(THEIRS), self._world.valid["another space"]
+        drawn, token = self._drawn(THEIRS), self.world.valid["another space"]
         pair = [self._ask("space", token, name, *drawn) for name in ("alice", "nowhere")]
-        self._expect(pair[0].status == 404 and pair[0].body == pair[1].body, "space", pair[0])
+        self.expect(pair[0].status == 404 and pair[0].body == pair[1].body, "space", pair[0])
 
     def _user(self) -> None:
         """Something of another user, and something that does not exist."""
-        names, token = self._chance.choice(PAIRS), self._world.valid["another user"]
-        state = self._chance.getstate()
+        names, token = self.chance.choice(PAIRS), self.world.valid["another user"]
+        state = self.chance.getstate()
         pair = []
         for name in names:
-            self._chance.setstate(state)
+            self.chance.setstate(state)
             pair.append(self._ask("user", token, "alice", *self._drawn(name), name=name))
-        self._expect(pair[0].status == 200, "user", pair[0])
-        self._expect(pair[0].is_error == pair[1].is_error, "user", pair[0])
+        self.expect(pair[0].status == 200, "user", pair[0])
+        self.expect(pair[0].is_error == pair[1].is_error, "user", pair[0])
         if pair[0].is_error:
-            self._expect(pair[0].body == pair[1].body, "user", pair[0])
+            self.expect(pair[0].body == pair[1].body, "user", pair[0])
 
     def _drawn(self, name: str) -> tuple[str, dict[str, Any]]:
         """A method and its parameters, about this name."""
         values = KNOWN | {"id": name, "name": name, "evidence": [name]}
-        if self._chance.random() < 0.2:
-            found = self._chance.choice(self._resources)
+        if self.chance.random() < 0.2:
+            found = self.chance.choice(self._resources)
             address = found.get("uri") or found["uriTemplate"]
             self.used[address] += 1
-            return "resources/read", {"uri": address.partition("{")[0] + name * ("{" in address)}
-        tool = self._chance.choice(self._tools)
+            return "resources/read", {"uri": re.sub(r"\{.*\}", name, address)}
+        tool = self.chance.choice(self._tools)
         self.used[tool["name"]] += 1
         if not tool["annotations"].get("readOnlyHint"):
             values["tags"] = ["own"]  # a stranger's own record would be shown with theirs
@@ -106,16 +100,12 @@ class Prober:
         chosen = {
             each: values[each]
             for each in takes["properties"]
-            if each in values and (each in needed or self._chance.random() < 0.5)
+            if each in values and (each in needed or self.chance.random() < 0.5)
         }
         return "tools/call", {"name": tool["name"], "arguments": chosen}
 
-    def _expect(self, holds: bool, kind: str, said: Said) -> None:
-        if not holds:
-            self.wrong.append(f"{kind}: {said.status} {said.body[:300]!r}")
-
     def _listed(self, method: str, what: str) -> list[dict[str, Any]]:
-        token = self._world.valid["another user"]
+        token = self.world.valid["another user"]
         said = self._ask("listed", token, "alice", method, {})
         found: list[dict[str, Any]] = msgspec.json.decode(said.body)["result"][what]
         return found
@@ -134,15 +124,15 @@ class Prober:
         self.asked[kind] += 1
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
         raw = msgspec.json.encode(message)
-        self._connection.putrequest("POST", f"/v1/spaces/{space}/mcp?tools=all")
+        self.connection.putrequest("POST", f"/v1/spaces/{space}/mcp?tools=all")
         headers = [*SENT.items(), ("Authorization", f"Bearer {token}")]
         headers += [(twice, f"Bearer {token}")] * (1 if twice == "Authorization" else 2)
         for header, value in headers:
             if header:
-                self._connection.putheader(header, value)
-        self._connection.putheader("Content-Length", str(len(raw)))
-        self._connection.endheaders(raw)
-        answer = self._connection.getresponse()
+                self.connection.putheader(header, value)
+        self.connection.putheader("Content-Length", str(len(raw)))
+        self.connection.endheaders(raw)
+        answer = self.connection.getresponse()
         said = answer.read()
         shown = said + str(answer.headers).encode()
         if CANARY.encode() in shown or b"of ben" in shown or b"said ben" in shown:
@@ -152,17 +142,9 @@ class Prober:
         return Said(answer.status, neutral.replace(space.encode(), b"SPACE"), is_error)
 
 
-def probed(store: Store, count: int, mcp: Speaks | None = None, seed: int = 7) -> Prober:
-    world = World(store)
-    with served(store, mcp=mcp or OverHttp()) as port:
-        prober = Prober(world, port, seed)
-        prober.run(count)
-    return prober
-
-
 @pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_strangers_get_nothing_over_mcp(store: Store, count: int) -> None:
-    prober = probed(store, count)
+    prober = probed(Prober, store, count, OverHttp())
     print(f"{prober.asked.total()} probes {dict(prober.asked)} of {len(prober.used)} tools and "  # noqa: T201
           f"resources: {len(prober.wrong)} wrong")  # fmt: skip
     assert prober.wrong == []
@@ -180,5 +162,5 @@ class Leaking(OverHttp):
 
 
 def test_a_port_that_forgets_the_user_is_caught(store: Store) -> None:  # a control
-    wrong = probed(store, 200, Leaking(store)).wrong
+    wrong = probed(Prober, store, 200, Leaking(store)).wrong
     assert any("leaked" in each for each in wrong)

@@ -34,6 +34,7 @@ from tests.http.test_probes import (  # noqa: F401 - the same tests
     test_strangers_get_nothing_and_one_404,
 )
 from tests.http.test_probes_mcp import (  # noqa: F401 - the same tests
+    test_a_port_that_forgets_the_user_is_caught,
     test_strangers_get_nothing_over_mcp,
 )
 from tests.http.test_protocol import (  # noqa: F401 - the same tests

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import TypeVar
@@ -125,11 +125,7 @@ class History:
         for act in self.rng.choices([act for _, act in self._acts], weights, k=3 * steps):
             self.seam.tick(self.rng.choice(_GAPS_US))
             handle = self.rng.choice(self._handles)
-            try:
-                act(handle)
-                self.done[act.__name__] += 1
-            except (Conflict, Forbidden, InvalidInput, NotFound):
-                self.refused += 1
+            self._try(act, handle)
             if self._beside.random() < 0.12:
                 self.session(handle)
             if self._beside.random() < 0.15:
@@ -142,6 +138,21 @@ class History:
                 self.branch(handle)
             if self.done.total() == steps:
                 break
+
+    def make_up_for(self, verbs: Sequence[str]) -> None:
+        """One of each of these verbs that was not done yet; each is tried up to 200 times."""
+        for act in [act for _, act in self._acts if act.__name__ in verbs]:
+            for _ in range(200):
+                if self.done[act.__name__]:
+                    break
+                self._try(act, self.rng.choice(self._handles))
+
+    def _try(self, act: Callable[[Memory], object], handle: Memory) -> None:
+        try:
+            act(handle)
+            self.done[act.__name__] += 1
+        except (Conflict, Forbidden, InvalidInput, NotFound):
+            self.refused += 1
 
     # One of each verb.
 

@@ -58,7 +58,8 @@ class Telling:
 
     def fail(self, job: Job, code: str, again_s: float | None) -> bool:
         is_told = self._jobs.fail(job, code, again_s)
-        self._note("failed", job)
+        if is_told:
+            self._note("failed", job)
         return is_told
 
     def _note(self, what: str, job: Job) -> None:

@@ -19,7 +19,7 @@ from statistics import quantiles
 
 from recollect.memory import Memory
 
-POLL_S = 0.25
+POLL_S = 0.25  # as often as the service looks for writes of other processes
 EVENT = re.compile(rb"(?:^|\n)id: ([0-9]+)\n")
 AT = re.compile(rb'"at":"([^"]+)"')
 PIECE = 262_144

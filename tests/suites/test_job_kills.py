@@ -192,6 +192,23 @@ def test_control_a_worker_that_ignores_its_lost_lease_is_seen(tmp_path: Path) ->
             store.jobs.ask("consolidate", space="a", params={"rule": "seats"})
 
 
+def test_a_worker_that_fails_after_its_lease_gives_nothing_back(tmp_path: Path) -> None:
+    """Else a job with two workers would look like one that was given back and taken again."""
+    with Store.open(tmp_path / "w", embedder="none") as store:
+        fill(store, ["a"])
+        logs = tmp_path / "logs"
+        logs.mkdir()
+        late = Telling(store._backend.jobs(), logs / "late.log")
+        job = late.lease((), 0.1)
+        assert job is not None
+        time.sleep(0.15)
+        assert not late.fail(job, "unavailable", 0)
+        again = late.lease((), 60)
+        assert again is not None
+        assert late.fail(again, "unavailable", 0)
+        assert [line.what for line in lines(logs)] == ["leased", "leased", "failed"]
+
+
 def test_control_a_job_with_two_workers_is_seen(tmp_path: Path) -> None:
     now = "2026-01-01T00:00:0{}.000000Z"
     noted = [

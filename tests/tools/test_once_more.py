@@ -31,8 +31,8 @@ def test_drawn():
 FAILING = "def test_failing():\n    assert False\n"
 
 
-def twice(folder: Path, tests: dict[str, str]) -> tuple[int, str]:
-    """Run pytest on `tests`, then what is tested here."""
+def twice(folder: Path, tests: dict[str, str], code: int = 1) -> tuple[int, str]:
+    """Run pytest on `tests`, then what is tested here, as if pytest had ended with `code`."""
     for name, source in tests.items():
         path = folder / "tests" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ def twice(folder: Path, tests: dict[str, str]) -> tuple[int, str]:
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
     run = [
         subprocess.run(
-            [sys.executable, "-m", what, "-p", "no:schemathesis"],
+            [sys.executable, "-m", *what, "-p", "no:schemathesis"],
             cwd=folder,
             env=environment,
             stdout=subprocess.PIPE,
@@ -49,7 +49,7 @@ def twice(folder: Path, tests: dict[str, str]) -> tuple[int, str]:
             timeout=120,
             check=False,
         )
-        for what in ("pytest", "tools.once_more")
+        for what in (["pytest"], ["tools.once_more", str(code)])
     ]
     assert run[0].returncode == 1, run[0].stdout
     return run[1].returncode, run[1].stdout
@@ -80,3 +80,8 @@ def test_what_fails_twice_fails_and_draws_the_same(tmp_path: Path) -> None:
 )
 def test_a_suite_and_many_tests_are_not_run_again(tmp_path: Path, tests: dict[str, str]) -> None:
     assert twice(tmp_path, tests) == (1, "")
+
+
+@pytest.mark.parametrize("code", [2, 3, 139])
+def test_a_run_that_was_interrupted_stays_failed(tmp_path: Path, code: int) -> None:
+    assert twice(tmp_path, {"test_a.py": UNSTEADY}, code) == (code, "")
