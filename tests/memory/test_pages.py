@@ -315,11 +315,11 @@ def test_what_is_saved_while_pages_are_written_is_kept(tmp_path: Path) -> None:
     )
     with desk(REAL, tmp_path) as writer:
         writer.note(old)
-        writer.write(old, overwrite=False)
+        writer.write(old)
     page = tmp_path / "topic-b.md"
     with desk(_Saving(page), tmp_path) as writer:
         writer.note(new)
-        found = writer.write(new, overwrite=False)
+        found = writer.write(new)
     assert found is not None
     assert (found.old, found.edited) == (["topic-a.md"], ["topic-b.md"])
     assert page.read_text() == "Saved meanwhile."
@@ -357,10 +357,10 @@ def test_what_is_saved_while_that_page_is_written_is_kept(tmp_path: Path, is_ear
     )
     with desk(REAL, tmp_path) as writer:
         writer.note(old)
-        writer.write(old, overwrite=False)
+        writer.write(old)
     with desk(_SavingAt(page, is_early=is_early), tmp_path) as writer:
         writer.note(new)
-        found = writer.write(new, overwrite=False)
+        found = writer.write(new)
     assert page.read_text() == "Saved meanwhile."
     assert found is not None
     assert found.edited == ([page.name] if is_early else [])

@@ -59,13 +59,13 @@ class AsyncPages(AsyncCalls[Pages]):
     ) -> Rendered:
         """Write the pages that differ from what is in the folder, and remove those that ended.
 
-        A file that a person changed is left as it is and named in the answer.
+        A file that says more than this memory ever said is left as it is and named in the answer.
 
         Args:
             folder: Where to; by default ``pages`` in the folder of the memory. A memory in a server
                 or in the process has no folder, so it must be named there. After an erasure render
                 again into a folder that you named: only the default folder is cleaned by itself.
-            overwrite: Also write files that a person changed.
+            overwrite: Also write over such files; they are moved to the folder ``aside``.
 
         Raises:
             Unsupported: This memory has no folder, or the handle shows the past.
@@ -104,6 +104,7 @@ class AsyncPages(AsyncCalls[Pages]):
         take: Literal["page", "memory"] | Mapping[str, Literal["page", "memory"]] | None = None,
         expect: str | None = None,
         propose: bool = False,
+        unknown: Literal["leave", "adopt", "aside"] = "leave",
     ) -> Synced:
         """Take over what a person changed on pages, then render.
 
@@ -119,16 +120,22 @@ class AsyncPages(AsyncCalls[Pages]):
                 others now.
             propose: Apply nothing: new and changed texts and struck entries become proposals that
                 wait in ``memory.review``, each once and without trust.
+            unknown: What becomes of entries that are not in this memory: they were erased, or came
+                from elsewhere. ``leave`` their files; ``adopt`` them as records with the id, tags
+                and date that the page gives; or move their files to the folder ``aside``.
 
         Returns:
             What was applied, what waits for a review, and what is left.
 
         Raises:
             Changed: The pages are not those of ``expect`` any more.
+            Forbidden: Only a person adopts entries.
             ConfigError: The folder is a link or a file.
             Unavailable: The folder could not be read or written.
         """
-        return await self._run(self._calls.sync, folder, take=take, expect=expect, propose=propose)
+        return await self._run(
+            self._calls.sync, folder, take=take, expect=expect, propose=propose, unknown=unknown
+        )
 
     async def flag(self, name: str, reason: str | None = None) -> PageInfo:
         """Flag a page that should be condensed. It stays flagged until that is done, or ``unflag``.

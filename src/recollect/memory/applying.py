@@ -9,11 +9,11 @@ file is given up to rendering only if the memory says everything that it says.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from msgspec import UNSET, structs
 
@@ -21,6 +21,7 @@ from recollect.errors import Changed, InvalidInput, RecollectError
 from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.memory import acts, answers
+from recollect.memory.adopting import adopt
 from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.page_care import checked_line, checked_tags
@@ -35,6 +36,7 @@ from recollect.model.values import PageChange, Refusal, Rendered, Synced
 
 Side = Literal["page", "memory"]
 Take = Side | Mapping[str, Side] | None
+Unknown = Literal["leave", "adopt", "aside"]
 _TRIES: Final = 3  # another process may write in between
 _BUSY: Final = "the memory changed while this was taken over; run sync again"
 
@@ -294,12 +296,14 @@ def waiting(files: Iterable[FilePlan], done: Iterable[str]) -> tuple[PageChange,
     )
 
 
-def proposed(folder: Comparison, render: Callable[[Mapping[str, str]], Rendered]) -> Synced:
+def proposed(
+    folder: Comparison, render: Callable[[Mapping[str, str], Collection[str]], Rendered]
+) -> Synced:
     """Asks a person about what was changed in a folder, then renders what is settled."""
     files, asking = folder.files(), Proposing(folder.handle)
     asking.run(files)
     changes = [change for file in files for change in file.changes]
-    settled = {file.name: file.digest for file in files if not (file.is_kept or file.changes)}
+    settled = {file.name: file.digest for file in files if file.is_settled}
     return Synced(
         folder=str(folder.folder),
         applied=(),
@@ -307,7 +311,7 @@ def proposed(folder: Comparison, render: Callable[[Mapping[str, str]], Rendered]
         conflicts=tuple(one for one in changes if one.state == "conflict"),
         refused=tuple(asking.left),
         problems=tuple(problem for file in files for problem in file.problems),
-        rendered=render(settled),
+        rendered=render(settled, ()),
     )
 
 
@@ -315,13 +319,22 @@ def synced(
     folder: Comparison,
     take: Take,
     expect: str | None,
-    render: Callable[[Mapping[str, str]], Rendered],
+    unknown: Unknown,
+    render: Callable[[Mapping[str, str], Collection[str]], Rendered],
 ) -> Synced:
     """Takes over what a person changed in a folder, then renders."""
     side, first = checked_take(take), folder.files()
+    if unknown not in get_args(Unknown):
+        raise InvalidInput(f"unknown must be one of {', '.join(get_args(Unknown))}")
     if expect is not None and shown(folder.folder, first).digest != expect:
         raise Changed("the pages have changed since they were shown", hint="look at them again")
     _check_refs(take, first)
+    adopted, refused = list[str](), list[Refusal]()
+    strange = {file.name: file.digest for file in first if file.unknown}
+    if unknown == "adopt" and strange:
+        adopted, refused = adopt(folder.handle, first)
+        seen = {file.name: file.digest for file in first}
+        first = [file for file in folder.files() if seen.get(file.name) == file.digest]
     applied = Applying(folder.handle, folder.folder, side).run(first, folder.files)
     changes = [change for file in applied.files for change in file.changes]
     return Synced(
@@ -329,7 +342,8 @@ def synced(
         applied=applied.done,
         waiting=waiting(applied.files, applied.sent),
         conflicts=tuple(one for one in changes if one.state == "conflict" and side(one) is None),
-        refused=applied.refused,
+        refused=(*refused, *applied.refused),
         problems=tuple(problem for file in applied.files for problem in file.problems),
-        rendered=render(applied.settled),
+        rendered=render(applied.settled, strange if unknown == "aside" else ()),
+        adopted=tuple(adopted),
     )

@@ -9,11 +9,13 @@ removed.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 from recollect.errors import ConfigError
 from recollect.memory.handle import Handle
 from recollect.places.page_folders import chosen
+from recollect.store.page_notes import is_of
 from recollect.store.pages import erase_noted
 
 
@@ -35,7 +37,9 @@ def clean_folder(handle: Handle, folder: Path, ids: Collection[str] = ()) -> lis
     with handle.space.reading() as reads:
         last = reads.position()
         erased = reads.erased_between(0, last.seq if last else 0)
-    return erase_noted(handle.seam, folder, erased, ids) if erased else []
+        if not erased:
+            return []
+        return erase_noted(handle.seam, folder, erased, partial(is_of, reads), ids)
 
 
 def clean_chosen(handle: Handle, ids: Collection[str] = ()) -> list[str]:

@@ -8,7 +8,7 @@ the last rendering.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -18,15 +18,32 @@ from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.memory.handle import Handle
 from recollect.memory.page_sources import Sources, every_page
+from recollect.memory.syncing import Comparison
 from recollect.mirror.gather import Made
 from recollect.mirror.naming import INDEX
 from recollect.mirror.page import SUFFIX
 from recollect.mirror.render import index_lines, index_of, listed, render
-from recollect.store.page_notes import Notes, digest_of, packed
+from recollect.store.page_notes import Notes, bond_of, digest_of, notes_for, packed
 from recollect.store.pages import Plan, Wanted, differing, is_as_noted, read_page
 
-RENDERING_VERSION: Final = 2  # raise it when the same records give other bytes
+RENDERING_VERSION: Final = 3  # raise it when the same records give other bytes
 _INDEX: Final = f"{INDEX}{SUFFIX}"
+
+
+def noted_files(
+    handle: Handle, folder: Path, made: Callable[[Reads, str | None], list[Made]]
+) -> tuple[Notes, Mapping[str, str]]:
+    """The notes of a folder as far as they count for this memory, and files that it can give back.
+
+    If the notes do not count, as in a clone or after an upgrade, the pages themselves are read: a
+    file whose words this memory has, given by its digest, can be rendered again.
+    """
+    with handle.reading() as reads:
+        notes, is_known = notes_for(reads, folder)
+    if is_known or handle.position != NOW:
+        return notes, {}
+    files = Comparison(handle, folder, made).files()
+    return notes, {file.name: file.digest for file in files if file.is_settled}
 
 
 def plan(handle: Handle, reads: Reads, folder: Path, notes: Notes) -> Plan:
@@ -35,7 +52,8 @@ def plan(handle: Handle, reads: Reads, folder: Path, notes: Notes) -> Plan:
     seq = position.seq if position else 0
     made = _made(handle, reads, seq)
     files = _from_last(handle, reads, folder, notes) if made else None
-    return Plan(files or every_file(every_page(handle, reads)), seq, made)
+    wanted = files or every_file(every_page(handle, reads))
+    return Plan(wanted, seq, made, bond_of(reads, seq))
 
 
 def every_file(made: Collection[Made]) -> dict[str, Wanted]:

@@ -9,7 +9,8 @@ erased while pages are written is not on them afterwards.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:  # pages are loaded only by calls that make them
     from recollect.index.reads import Reads
     from recollect.mirror.gather import Made
     from recollect.store.page_notes import Notes
-    from recollect.store.pages import Plan
+    from recollect.store.pages import Over, Plan
 
 
 List = list  # ``list`` is also the name of a call
@@ -89,28 +90,37 @@ class Pages(Calls):
     ) -> Rendered:
         """Write the pages that differ from what is in the folder, and remove those that ended.
 
-        A file that a person changed is left as it is and named in the answer.
+        A file that says more than this memory ever said is left as it is and named in the answer.
 
         Args:
             folder: Where to; by default ``pages`` in the folder of the memory. A memory in a server
                 or in the process has no folder, so it must be named there. After an erasure render
                 again into a folder that you named: only the default folder is cleaned by itself.
-            overwrite: Also write files that a person changed.
+            overwrite: Also write over such files; they are moved to the folder ``aside``.
 
         Raises:
             Unsupported: This memory has no folder, or the handle shows the past.
             Forbidden: Without a folder: the handle is bound to one user.
             Unavailable: The folder could not be written.
         """
-        return self._render(self._folder(folder), overwrite=validate.flag(overwrite, "overwrite"))
+        over: Over = "aside" if validate.flag(overwrite, "overwrite") else ""
+        return self._render(self._folder(folder), over)
 
     def _render(
-        self, target: Path, *, overwrite: bool = False, settled: Mapping[str, str] | None = None
+        self,
+        target: Path,
+        overwrite: Over = "",
+        settled: Mapping[str, str] | None = None,
+        aside: Collection[str] = (),
     ) -> Rendered:
         """Renders; ``settled`` names files, by their digests, whose words the memory has."""
+        from recollect.memory.page_plans import noted_files
         from recollect.store.pages import desk
 
         with desk(self._handle.seam, target) as writer:
+            writer.notes, more = noted_files(self._handle, target, self._made)
+            settled = more if settled is None else settled
+            moved = tuple(writer.set_aside(name) for name in sorted(aside))
             for _ in range(_TRIES):
                 plan = self._plan(target, writer.notes)
                 writer.note(plan)
@@ -125,15 +135,14 @@ class Pages(Calls):
                     "erasures or changes of files did not stop while pages were made",
                     hint="try again",
                 )
-        wanted = plan.files
+        wanted, old = plan.files, found.old
         return Rendered(
             folder=str(target),
-            written=tuple(sorted((*found.new, *(name for name in found.old if name in wanted)))),
-            removed=tuple(
-                sorted((*found.extra, *(name for name in found.old if name not in wanted)))
-            ),
+            written=tuple(sorted((*found.new, *(name for name in old if name in wanted)))),
+            removed=tuple(sorted((*found.extra, *(name for name in old if name not in wanted)))),
             unchanged=len(found.same),
             edited=tuple(found.edited),
+            aside=(*moved, *found.aside),
         )
 
     def status(self, folder: str | os.PathLike[str] | None = None) -> PagesStatus:
@@ -142,12 +151,12 @@ class Pages(Calls):
         Args:
             folder: As for ``render``.
         """
-        from recollect.store.page_notes import Notes, read_notes
+        from recollect.memory.page_plans import noted_files
         from recollect.store.pages import compare
 
         target = self._folder(folder)
-        notes = read_notes(target) or Notes()
-        found = compare(target, notes, self._plan(target, notes).files)
+        notes, settled = noted_files(self._handle, target, self._made)
+        found = compare(target, notes, self._plan(target, notes).files, settled)
         return PagesStatus(
             folder=str(target),
             current=len(found.same),
@@ -181,6 +190,7 @@ class Pages(Calls):
         take: Literal["page", "memory"] | Mapping[str, Literal["page", "memory"]] | None = None,
         expect: str | None = None,
         propose: bool = False,
+        unknown: Literal["leave", "adopt", "aside"] = "leave",
     ) -> Synced:
         """Take over what a person changed on pages, then render.
 
@@ -196,12 +206,16 @@ class Pages(Calls):
                 others now.
             propose: Apply nothing: new and changed texts and struck entries become proposals that
                 wait in ``memory.review``, each once and without trust.
+            unknown: What becomes of entries that are not in this memory: they were erased, or came
+                from elsewhere. ``leave`` their files; ``adopt`` them as records with the id, tags
+                and date that the page gives; or move their files to the folder ``aside``.
 
         Returns:
             What was applied, what waits for a review, and what is left.
 
         Raises:
             Changed: The pages are not those of ``expect`` any more.
+            Forbidden: Only a person adopts entries.
             ConfigError: The folder is a link or a file.
             Unavailable: The folder could not be read or written.
         """
@@ -215,10 +229,10 @@ class Pages(Calls):
         said = None if expect is None else validate.plain(expect, "expect")
         files = Comparison(self._handle, target, self._made)
         if validate.flag(propose, "propose"):
-            if take is not None or said is not None:
-                raise InvalidInput("propose takes neither a side nor a digest")
-            return proposed(files, lambda settled: self._render(target, settled=settled))
-        return synced(files, take, said, lambda settled: self._render(target, settled=settled))
+            if take is not None or said is not None or unknown != "leave":
+                raise InvalidInput("propose takes no side and no digest, and leaves the unknown")
+            return proposed(files, partial(self._render, target, ""))
+        return synced(files, take, said, unknown, partial(self._render, target, ""))
 
     def _pages_in(self, folder: str | os.PathLike[str] | None) -> Path:
         """A folder whose pages are read."""

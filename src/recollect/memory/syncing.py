@@ -38,7 +38,9 @@ from recollect.mirror.page import SUFFIX, Entry, Page, Reading
 from recollect.mirror.parse import of_record, parse
 from recollect.model.values import PageChange, PageChanges, PageProblem
 from recollect.store.page_files import PageFile, changed_files, read_page
+from recollect.store.page_notes import notes_for
 
+_UNKNOWN: Final = "{} is not in this memory: erased, or never there"
 _NEVER: Final = "1970-01-01T00:00:00.000000Z"  # an instant that is not compared
 
 
@@ -51,11 +53,17 @@ class FilePlan(NamedTuple):
     about: str | None  # what new entries are about
     changes: tuple[PageChange, ...]
     problems: tuple[PageProblem, ...]
+    unknown: tuple[Entry, ...] = ()  # with ids that are not in this memory
 
     @property
     def is_kept(self) -> bool:
         """True if the file holds something that the memory would not give back."""
         return any(problem.keeps for problem in self.problems)
+
+    @property
+    def is_settled(self) -> bool:
+        """True if the memory says all that the file says."""
+        return not self.is_kept and not self.changes
 
 
 class Comparison:
@@ -70,8 +78,8 @@ class Comparison:
 
     def files(self) -> list[FilePlan]:
         """Every file that is not as a rendering left it."""
-        found = list(changed_files(self.folder))
         with self.handle.reading() as reads:
+            found = list(changed_files(self.folder, notes_for(reads, self.folder)[0]))
             state = _State(self.handle, self.folder, self._made)
             return [_compared(state, reads, file) for file in found]
 
@@ -166,6 +174,7 @@ class _OneFile:
         has_position = "position" in reading.said and 0 < at <= (last.seq if last else 0)
         self._then = Reads(reads.db, at=at) if has_position else None
         self._problems: list[PageProblem] = []
+        self._unknown: list[Entry] = []
         self._changes: list[PageChange] = []
         self._rows: dict[str, VersionRow] = {}  # as they are now
         self._base: dict[str, VersionRow] = {}
@@ -188,6 +197,7 @@ class _OneFile:
             self._about(),
             tuple(self._changes),
             tuple(self._problems),
+            tuple(self._unknown),
         )
 
     def _report(self, line: int, message: str, *, keeps: bool = True) -> None:
@@ -229,8 +239,11 @@ class _OneFile:
             end = line + self._reading.parts[number].count("\n")
             last = end - self._reading.parts[number].endswith("\n")
             is_broken = any(line <= at <= last for at in broken)
-            if not entry.is_session and entry.text and entry.id not in seen and not is_broken:
-                if entry.id is None:
+            if not entry.is_session and entry.text and entry.id not in seen:
+                if is_broken:
+                    if entry.id is not None and entry.id not in self._rows:
+                        self._report(line, _UNKNOWN.format(entry.id))
+                elif entry.id is None:
                     self._new(number, line, entry)
                 else:
                     seen.add(entry.id)
@@ -240,7 +253,8 @@ class _OneFile:
     def _known(self, line: int, entry: Entry, id: str) -> None:
         row = self._rows.get(id)
         if row is None:
-            self._report(line, f"{id} is not in this memory: erased, or never there")
+            self._report(line, _UNKNOWN.format(id))
+            self._unknown.append(entry)
             return
         base = self._base.get(id)
         said = {words.normal(version.text) for version in self._reads.versions(id)}
@@ -470,10 +484,12 @@ def shown(folder: Path, files: Iterable[FilePlan]) -> PageChanges:
     """The changes as a caller sees them, with a digest that stands for exactly these."""
     found = list(files)
     changes = tuple(change for file in found for change in file.changes)
-    bound = [(file.name, file.digest, file.changes) for file in found if file.changes]
+    said = [file for file in found if file.changes or file.unknown]
+    bound = [(file.name, file.digest, file.changes) for file in said]
     return PageChanges(
         folder=str(folder),
         changes=changes,
         problems=tuple(problem for file in found for problem in file.problems),
+        unknown=sum(len(file.unknown) for file in found),
         digest=sha256(msgspec.json.encode(bound)).hexdigest(),
     )

@@ -146,7 +146,8 @@ class _Draft:
         self._flag = material.flags.get(name)
         self._titles = titles
         self._began = material.began
-        self._entries: list[tuple[str, str, int, Entry]] = []  # instant, id and offset first
+        self._entries: list[tuple[str, str, Entry]] = []  # when it was said, and an id, first
+        self._added: list[tuple[str, str, int]] = []  # instant, id and offset
         self._changed: list[tuple[str, int, int]] = []  # instant, seq and offset
         self._related: set[str] = set()
         self._days: set[str] = set()
@@ -154,7 +155,8 @@ class _Draft:
 
     def show(self, row: VersionRow) -> None:
         """Adds a record."""
-        self._entries.append((row.created_at, row.id, row.tz_minutes, _entry(row)))
+        self._entries.append((_said_at(row), row.id, _entry(row)))
+        self._added.append((row.created_at, row.id, row.tz_minutes))
         self._days.update(() if row.session is None else (day_page(row),))
         self._follow(row)
 
@@ -164,7 +166,8 @@ class _Draft:
         names = {row.id: place[row.id] for row in session.rows}
         links = {id: words.link(self._titles[name].text, name) for id, name in names.items()}
         entry = session_entry(session, links)
-        self._entries.append((first.created_at, first.id, first.tz_minutes, entry))
+        self._entries.append((first.created_at, first.id, entry))
+        self._added.append((first.created_at, first.id, first.tz_minutes))
         for row in (*session.rows, *session.earlier.values()):
             self._follow(row)
         self._events.update(*(self._titles[name].events for name in names.values()))
@@ -195,7 +198,7 @@ class _Draft:
             description=_text(about, "description") or _description(self._name, title),
             tags=_tags(about),
             status=_status(about),
-            created=_stamp(*((entries[0][0], entries[0][2]) if entries else (began, 0))),
+            created=_stamp(*(min(self._added)[::2] if self._added else (began, 0))),
             updated=_stamp(changed[0], changed[2]),
             needs_compact=self._flag is not None or is_flagged(about),
             position=max(self._events, default=first),
@@ -213,11 +216,16 @@ def _stamp(at: str, tz_minutes: int) -> str:
     return words.with_offset(words.local(at, tz_minutes))
 
 
+def _said_at(row: VersionRow) -> str:
+    """When something was said, which may be long before it was stored."""
+    return row.said_at or row.created_at
+
+
 def _entry(row: VersionRow) -> Entry:
     holds = row.status == "active"
     return Entry(
         id=row.id,
-        at=words.clock_time(words.local(row.created_at, row.tz_minutes)),
+        at=words.clock_time(words.local(_said_at(row), row.tz_minutes)),
         text=row.text,
         tags=unpack_names(row.tags),
         struck=not holds,

@@ -7,11 +7,21 @@ those of the frontmatter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final
 
 from recollect.mirror import frontmatter, words
 from recollect.mirror.naming import INDEX, PREFIXES
-from recollect.mirror.page import Entry, Page
+from recollect.mirror.page import STATUSES, Entry, Page
+
+_INDEX: Final = "# Index"
+_OTHER: Final = "Other"
+_GROUP: Final = re.compile(f"## (?:{'|'.join((*(one.title() for one in PREFIXES), _OTHER))})")
+_LISTED: Final = re.compile(
+    r"- \[.*\]\(([^()\s]+)\.md\): (?:(.*), )?[0-9]+ entr(?:y|ies), updated [0-9-]{0,10}"
+    f"(?:, (?:{'|'.join(STATUSES)}))?"
+)
 
 
 def render(page: Page) -> str:
@@ -51,9 +61,9 @@ def render_index(pages: Iterable[Page]) -> str:
 
 def index_of(lines: Mapping[str, str]) -> str:
     """The index, from the line of each page."""
-    text = ["# Index"]
+    text = [_INDEX]
     for prefix, names in _grouped(lines):
-        text += ["", f"## {prefix.title() or 'Other'}", "", *(lines[name] for name in names)]
+        text += ["", f"## {prefix.title() or _OTHER}", "", *(lines[name] for name in names)]
     return "\n".join(text) + "\n"
 
 
@@ -64,6 +74,25 @@ def index_lines(text: str, names: Collection[str]) -> dict[str, str] | None:
         return None
     in_order = (name for _, group in _grouped(names) for name in group)
     return dict(zip(in_order, lines, strict=True))
+
+
+def added_to_index(text: str, says: Callable[[str, str], bool] | None = None) -> str | None:
+    """What a person wrote into an index; None if the text is not an index.
+
+    With ``says`` also the lines about pages that do not say their description themselves.
+    """
+    first, *lines = text.replace("\r\n", "\n").split("\n")
+    if first != _INDEX:
+        return None
+    return "\n".join(line for line in lines if not _is_made(line, says)).strip()
+
+
+def _is_made(line: str, says: Callable[[str, str], bool] | None) -> bool:
+    """True for a line that an index is made of."""
+    listed = _LISTED.fullmatch(line)
+    if listed is None or says is None:
+        return bool(listed or _GROUP.fullmatch(line))
+    return says(listed[1], listed[2] or "")
 
 
 def _grouped(names: Iterable[str]) -> list[tuple[str, list[str]]]:

@@ -35,6 +35,7 @@ PAGES: Final = "pages"
 # Pages are in the first, or in the second if an API that knows them as memory files made it.
 PAGE_FOLDERS: Final = (PAGES, "memory")
 PAGES_STATE: Final = ".pages.json"  # in a folder of pages: what was rendered
+PAGES_ASIDE: Final = "aside"  # in a folder of pages: files of a person that made room for pages
 LOG: Final = "log"
 HOOKS_LOG: Final = "hooks.log"
 IGNORE: Final = ".gitignore"

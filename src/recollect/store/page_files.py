@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from recollect.errors import ConfigError, Unavailable
 from recollect.mirror.naming import INDEX
 from recollect.mirror.page import SUFFIX
-from recollect.store.page_notes import Notes, digest_of, file_digest, read_notes
+from recollect.store.page_notes import Notes, digest_of, file_digest
 from recollect.store.regular_files import read_regular
 
 FILE_MAX_BYTES: Final = 64 << 20
@@ -41,9 +41,8 @@ def check_pages_folder(folder: Path) -> None:
         raise ConfigError(f"{folder} is not a folder", hint="name the folder of the pages")
 
 
-def changed_files(folder: Path) -> Iterator[PageFile]:
-    """The files that are not as a rendering left them, by name."""
-    notes = read_notes(folder) or Notes()
+def changed_files(folder: Path, notes: Notes) -> Iterator[PageFile]:
+    """The files that are not as a noted rendering left them, by name."""
     for found in page_names(folder):
         readable = os.fsencode(found).decode(errors="replace")
         if readable != found:

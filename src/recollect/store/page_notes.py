@@ -2,8 +2,9 @@
 
 Responsible for reading and keeping it, and for telling from it whether a file changed. Leaves what
 becomes of a file to ``store.pages``. Invariants: the file holds names of pages, digests and
-numbers, and can be deleted; what cannot be read counts as nothing; the digest of a file is taken
-from here only if the file cannot have changed since.
+numbers, and can be deleted; what cannot be read counts as nothing, and so does what another memory
+noted, or this one before it lost events; the digest of a file is taken from here only if the file
+cannot have changed since.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from recollect.index.reads import Reads
 from recollect.mirror.page import SUFFIX
 from recollect.store.disk import replace_file
 from recollect.store.layout import IGNORE, PAGES_STATE
@@ -63,6 +65,32 @@ class Notes(msgspec.Struct, frozen=True):
     position: int = 0  # of the memory when these pages were made; 0: they may be of several
     made: str = ""  # stands for the memory, the position, and what made the pages
     written_ns: int = 0  # when this was kept; known from the file
+    memory: str = ""  # see ``bond_of``; empty: nothing tells whose pages these are
+    through: int = 0  # no page shows a later event
+
+    def names_only(self) -> Notes:
+        """The same names; no file counts as one that was rendered."""
+        return Notes({name: Noted("", (), "") for name in self.pages})
+
+
+def bond_of(reads: Reads, seq: int) -> str:
+    """Stands for a memory up to a position: for its first event and for the one that is there.
+
+    Empty if the memory has no such position, or if this handle does not see it.
+    """
+    first, last = reads.command_of(1), reads.command_at(seq)
+    if first is None or last is None or last.seq != seq:
+        return ""
+    return digest_of(repr((first.id, first.at, seq, last.id, last.at)).encode())
+
+
+def is_of(reads: Reads, notes: Notes) -> bool:
+    """True if this memory said all that the noted renderings show.
+
+    A folder can be copied together with its notes, and a ledger can be put back as it was before
+    pages were rendered. What such pages say may be nowhere else.
+    """
+    return bool(notes.memory) and notes.memory == bond_of(reads, notes.through)
 
 
 def packed(events: Iterable[int]) -> str:
@@ -82,9 +110,8 @@ def unpacked(events: str) -> list[int]:
 
 def _is_sound(notes: Notes) -> bool:
     """True if its numbers can be used; the file may come from elsewhere."""
-    return 0 <= notes.position <= _SEQ_MAX and all(
-        _PACK.fullmatch(noted.events) for noted in notes.pages.values()
-    )
+    is_number = all(0 <= seq <= _SEQ_MAX for seq in (notes.position, notes.through))
+    return is_number and all(_PACK.fullmatch(noted.events) for noted in notes.pages.values())
 
 
 class _Checked(msgspec.Struct):
@@ -107,8 +134,15 @@ def read_notes(folder: Path) -> Notes | None:
         return None
     if not _is_sound(notes):
         return None
-    pages = {name: noted for name, noted in notes.pages.items() if _is_plain(name)}
+    pages = {name: noted for name, noted in notes.pages.items() if is_plain(name)}
     return msgspec.structs.replace(notes, pages=pages, written_ns=written_ns)
+
+
+def notes_for(reads: Reads, folder: Path) -> tuple[Notes, bool]:
+    """What is noted of a folder, and whether this memory noted it; else only names are left."""
+    notes = read_notes(folder) or Notes()
+    is_known = is_of(reads, notes)
+    return (notes if is_known else notes.names_only()), is_known
 
 
 def keep_notes(seam: Seam, folder: Path, notes: Notes) -> Notes:
@@ -173,6 +207,6 @@ def is_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """True if a name leads nowhere but into its folder."""
     return name.endswith(SUFFIX) and name[0] != "." and not {"/", "\\", "\0"} & set(name)

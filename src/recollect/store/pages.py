@@ -2,8 +2,9 @@
 
 Responsible for the files, for what is remembered about them and for what a person changed in them.
 Leaves the text of pages to ``mirror`` and when to write to ``memory.pages``. Invariants: a file
-that a person changed is overwritten only if the caller says so; no link is followed; what a page
-shows is noted before its first byte is written, so that an erasure finds it.
+is overwritten or removed only if this memory said all that it says, or after it was kept aside; no
+link is followed; what a page shows is noted before its first byte is written, so that an erasure
+finds it.
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+from msgspec import structs
 
 from recollect.errors import ConfigError, Unavailable
 from recollect.mirror.naming import INDEX, PROFILE
 from recollect.mirror.page import SUFFIX
+from recollect.mirror.render import added_to_index
 from recollect.store import posix
-from recollect.store.disk import alone, make_folder, replace_file, sync_folder
-from recollect.store.layout import IGNORE, PAGE_FOLDERS, PAGES_STATE, half_made
+from recollect.store.disk import alone, make_folder, replace_file, sync_folder, write_file
+from recollect.store.layout import IGNORE, PAGE_FOLDERS, PAGES_ASIDE, PAGES_STATE, half_made
+from recollect.store.page_entries import Derived, Gone, changed_names, take_out
 from recollect.store.page_notes import (
     FILE_MAX_BYTES,
     Noted,
@@ -30,6 +35,7 @@ from recollect.store.page_notes import (
     Stamp,
     file_digest,
     is_file,
+    is_plain,
     keep_notes,
     packed,
     read_notes,
@@ -38,10 +44,14 @@ from recollect.store.page_notes import (
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
-_INDEX: Final = f"{INDEX}{SUFFIX}"  # nothing can be said there by hand
+_INDEX: Final = f"{INDEX}{SUFFIX}"
 _NAMED_MAX_COUNT: Final = 5  # in a report
 _NAP_S: Final = 0.02
 _NAPS: Final = 150  # how often an erasure looks whether a rendering has ended
+
+
+_UNKNOWN: Final = Noted("", (), "")  # a file that counts as a person's
+Over = Literal["", "aside", "gone"]  # what becomes of a file that a person changed
 
 
 class Wanted(NamedTuple):
@@ -59,6 +69,7 @@ class Plan(NamedTuple):
     files: Mapping[str, Wanted]
     position: int  # of the memory
     made: str = ""  # see ``Notes``; empty if the next rendering has to make every page
+    memory: str = ""  # see ``page_notes.bond_of``
 
 
 class Compared(NamedTuple):
@@ -71,6 +82,7 @@ class Compared(NamedTuple):
     extra: list[str]  # rendered before, and not wanted any more
     digests: dict[str, str]  # of the files that are there
     stamps: dict[str, Stamp]
+    aside: tuple[str, ...] = ()  # where files that a person changed are now
 
 
 class Desk:
@@ -91,22 +103,29 @@ class Desk:
             elif page.digest not in before.digests:
                 both[name] = _joined(before, page)
         if both != self.notes.pages:
-            self._keep(Notes(both))
+            self._keep(Notes(both, memory=plan.memory, through=plan.position))
 
     def write(
-        self, plan: Plan, *, overwrite: bool, settled: Mapping[str, str] | None = None
+        self,
+        plan: Plan,
+        *,
+        overwrite: Over = "",
+        settled: Mapping[str, str] | None = None,
     ) -> Compared | None:
         """Makes the folder show what is wanted; returns what was found before.
 
         ``settled`` names files by the digest of what was read from them: they are overwritten
-        unless they have changed since. None, and nothing is done, if a file that the plan takes
-        from the last rendering is not there any more.
+        unless they have changed since. ``overwrite`` says what becomes of the other files that a
+        person changed: they stay, are kept "aside", or are "gone". None, and nothing is done, if a
+        file that the plan takes from the last rendering is not there any more.
         """
         wanted, found = plan.files, compare(self._folder, self.notes, plan.files, settled or {})
+        added = self._added_to_index(wanted) if _INDEX in found.edited else None
         over = [
             name
             for name in found.edited
-            if (overwrite or name == _INDEX) and is_file(self._folder / name)
+            if is_file(self._folder / name)
+            and (overwrite or (name == _INDEX and added is not None))
         ]
         due = (*found.new, *found.old, *found.extra, *over)
         data = {name: wanted[name].data for name in due if name in wanted}
@@ -114,6 +133,11 @@ class Desk:
             return None
         kept = [name for name in found.edited if name not in over]
         stamps = {name: found.stamps[name] for name in found.same}
+        aside = [
+            self.set_aside(name, added if name == _INDEX else None)
+            for name in over
+            if overwrite != "gone" and (name != _INDEX or added != "")
+        ]
         for name in due:
             is_due = partial(self._is_as_found, found, name) if name not in over else None
             if self._put(name, data.get(name), is_due):
@@ -126,7 +150,39 @@ class Desk:
             [name for name in names if name not in left]
             for names in (found.new, [*found.old, *over], found.extra)
         )
-        return found._replace(new=new, old=old, extra=extra, edited=sorted(kept))
+        return found._replace(
+            new=new, old=old, extra=extra, edited=sorted(kept), aside=tuple(aside)
+        )
+
+    def _added_to_index(self, wanted: Mapping[str, Wanted]) -> str | None:
+        """What is only in the index; None if the file is not an index of pages."""
+        index = wanted.get(_INDEX)
+        after = b"" if index is None else index.data or b""
+
+        def says(name: str, description: str) -> bool:
+            file = f"{name}{SUFFIX}"
+            places = (self._folder, self._folder / PAGES_ASIDE) if is_plain(file) else ()
+            texts = (after, *(read_page(place, file) or b"" for place in places))
+            return any(description.encode() in text for text in texts)
+
+        data = read_page(self._folder, _INDEX) or b""
+        return added_to_index(data.decode(errors="replace"), says)
+
+    def set_aside(self, name: str, text: str | None = None) -> str:
+        """Moves a file to where no rendering looks, or only this text of it; returns where."""
+        shelf, stem, number, free = self._folder / PAGES_ASIDE, Path(name).stem, 1, name
+        check_folder(shelf)
+        make_folder(self._seam, shelf)
+        while os.path.lexists(shelf / free):
+            number += 1
+            free = f"{stem}-{number}{SUFFIX}"
+        if text is None:
+            self._seam.replace(self._folder / name, shelf / free)
+            sync_folder(self._seam, self._folder)
+        else:
+            write_file(self._seam, shelf / free, [f"{text}\n".encode()])
+        sync_folder(self._seam, shelf)
+        return f"{PAGES_ASIDE}/{free}"
 
     def _put(self, name: str, data: bytes | None, is_due: Callable[[], bool] | None) -> bool:
         """Writes a file, or removes it; False if it is not due any more.
@@ -137,7 +193,8 @@ class Desk:
         if is_due is not None and not is_due():
             return False
         if data is None:
-            self._seam.unlink(path)
+            if os.path.lexists(path):  # it may be aside now
+                self._seam.unlink(path)
             return True
         return replace_file(self._seam, path, [data], is_due) > 0
 
@@ -166,7 +223,7 @@ class Desk:
                 pages[name] = before.pages[name]
         is_whole = pages.keys() == wanted.keys()
         made = (plan.position, plan.made) if is_whole else (0, "")
-        after = Notes(pages, *made, before.written_ns)
+        after = Notes(pages, *made, before.written_ns, plan.memory, plan.position)
         if after != before:
             self._keep(after)
             sync_folder(self._seam, self._folder)
@@ -261,7 +318,11 @@ def read_page(folder: Path, name: str) -> bytes | None:
 
 
 def erase_noted(
-    seam: Seam, folder: Path, erased: Collection[int], ids: Collection[str] = ()
+    seam: Seam,
+    folder: Path,
+    erased: Collection[int],
+    is_ours: Callable[[Notes], bool],
+    ids: Collection[str] = (),
 ) -> list[str]:
     """The same in a folder with other files: removes nothing that was not rendered.
 
@@ -269,28 +330,30 @@ def erase_noted(
     """
     if folder.is_symlink() or not folder.is_dir():
         return []
-    notes, named = read_notes(folder), partial(tuple, ids) if ids else None
-    if notes is None:
+    notes = read_notes(folder)
+    if notes is None or not is_ours(notes):
         with _alone_if_possible(seam, folder):
-            taken = _taken_out(seam, folder, Notes(), named, str(folder))
-        return [*taken, f"NOT checked: {folder}, because {PAGES_STATE} is missing"]
+            taken = _taken_out(seam, folder, Notes(), partial(Gone, ids) if ids else None, folder)
+        why = "is missing" if notes is None else "is not of this memory"
+        return [*taken, f"NOT checked: {folder}, because {PAGES_STATE} {why}"]
     shown = (set(unpacked(note.events)) for note in notes.pages.values())
     if not ids and all(events.isdisjoint(erased) for events in shown):
         return []
-    return erase_pages(seam, folder, dict.fromkeys(erased, 0), named, str(folder))
+    return erase_pages(seam, folder, erased, is_ours, partial(Gone, ids), folder)
 
 
 def erase_pages(
     seam: Seam,
     folder: Path,
-    erased: Mapping[int, int],
-    ids: Callable[[], Collection[str]] | None,
-    label: str | None = None,
+    erased: Collection[int],
+    is_ours: Callable[[Notes], bool],
+    gone: Callable[[], Gone],
+    label: Path | str | None = None,
 ) -> list[str]:
     """Removes the pages that show one of these events; reports what was done.
 
-    They are rendered again when someone asks for it. Without notes every page is removed. From
-    other pages that a person changed only the entries of the records with these ids are removed.
+    They are rendered again when someone asks for it. From a page that a person changed, and from
+    every page if nothing tells who rendered them, only what was erased is taken out.
     """
     if folder.is_symlink() or not folder.is_dir():
         return []
@@ -298,41 +361,74 @@ def erase_pages(
     with _alone_if_possible(seam, folder):
         for path in folder.glob(f"*{half_made(Path(SUFFIX))}"):
             seam.unlink(path)
-        notes, there = read_notes(folder), _pages_in(folder)
-        pages = {} if notes is None else notes.pages
-        gone = [
-            name
-            for name, note in pages.items()
-            if not erased.keys().isdisjoint(unpacked(note.events))
-        ]
-        kept = {name: note for name, note in pages.items() if name not in gone}
-        if notes is None:
-            gone = there
-        for name in gone:
+        found = read_notes(folder)
+        is_known = found is not None and is_ours(found)
+        notes = found if found is not None and is_known else Notes()
+        showing = _showing(notes, erased)
+        removed = [name for name in showing if _is_rendered(folder, name, notes)]
+        kept = {name: note for name, note in notes.pages.items() if name not in showing}
+        for name in removed:
             seam.unlink(folder / name)
+        if _INDEX in showing or not is_known:
+            _erase_index(seam, folder)
         sync_folder(seam, folder)
-        if gone or notes is None:
-            keep_notes(seam, folder, Notes(kept))
-        taken = _taken_out(seam, folder, Notes(kept), ids, label)
-    removed = [name for name in gone if name in there]
+        taken = _taken_out(seam, folder, Notes(kept), gone, label, showing)
+        taken += _taken_out(seam, folder / PAGES_ASIDE, Notes(), gone, f"{label}/{PAGES_ASIDE}")
+        if showing or not is_known:
+            names = showing if is_known else (found or Notes()).pages
+            left = {name: _UNKNOWN for name in names if is_file(folder / name)}
+            keep_notes(seam, folder, structs.replace(notes, pages=left | kept, position=0, made=""))
     told = f"{label}/: {len(removed)} removed; render them again"
     lines = [*([told] if removed else []), *taken]
-    strange = _not_as_rendered(folder, Notes() if notes is None else notes)
+    strange = _not_as_rendered(folder, Notes(kept))
     named = strange[:_NAMED_MAX_COUNT]
     lines += [f"NOT checked, not a page as it was rendered: {path}" for path in named]
     more = len(strange) - len(named)
     return [*lines, *([f"NOT checked: {more} more files in {folder}"] if more else [])]
 
 
-def _taken_out(
-    seam: Seam, folder: Path, notes: Notes, ids: Callable[[], Collection[str]] | None, label: str
-) -> list[str]:
-    """Takes the entries of erased records out of pages that a person changed."""
-    from recollect.store.page_entries import changed_names, take_out
+def _showing(notes: Notes, erased: Collection[int]) -> dict[str, Derived]:
+    """The noted pages that show one of these events, and what of them was made from it."""
+    gone = set(erased)
+    return {
+        name: Derived(sessions=True, title=not gone.isdisjoint(note.title))
+        for name, note in notes.pages.items()
+        if not gone.isdisjoint(unpacked(note.events))
+    }
 
-    if ids is None or next(changed_names(folder, notes), None) is None:
+
+def _is_rendered(folder: Path, name: str, notes: Notes) -> bool:
+    """True if a file is there as a rendering left it."""
+    try:
+        return file_digest(folder, name, notes)[0] in notes.pages[name].digests
+    except OSError:  # it is named
+        return False
+
+
+def _erase_index(seam: Seam, folder: Path) -> None:
+    """Leaves of an index only what a person added: the rest is rendered again."""
+    try:
+        added = added_to_index((read_page(folder, _INDEX) or b"").decode())
+    except (OSError, UnicodeDecodeError):  # it is named
+        return
+    if added:
+        replace_file(seam, folder / _INDEX, [f"{added}\n".encode()])
+    elif added is not None:
+        seam.unlink(folder / _INDEX)
+
+
+def _taken_out(
+    seam: Seam,
+    folder: Path,
+    notes: Notes,
+    gone: Callable[[], Gone] | None,
+    label: Path | str,
+    derived: Mapping[str, Derived] = MappingProxyType({}),
+) -> list[str]:
+    """Takes what was erased out of pages that a person changed."""
+    if gone is None or folder.is_symlink() or next(changed_names(folder, notes), None) is None:
         return []  # the ids need not be looked for
-    found = take_out(seam, folder, notes, ids())
+    found = take_out(seam, folder, notes, gone(), derived)
     return [
         f"{label}/{os.fsencode(name).decode(errors='replace')}: "
         f"{count} {'entry' if count == 1 else 'entries'} taken out"

@@ -249,15 +249,21 @@ class MemoryFiles:
 
     # Files that a person changed.
 
-    def rebuild_index(self, *, take: Literal["page", "memory"] | None = None) -> IndexRebuilt:
+    def rebuild_index(
+        self,
+        *,
+        take: Literal["page", "memory"] | None = None,
+        unknown: Literal["leave", "adopt", "aside"] = "leave",
+    ) -> IndexRebuilt:
         """Take over what was changed in the files by hand, and build the index from scratch.
 
         It can be called at any time, and again. A file that cannot be read, or that contradicts
         what was written since, stays as it is and is named; the others are taken over. With
-        ``take`` the file, or the memory, is right where they contradict each other.
+        ``take`` the file, or the memory, is right where they contradict each other. ``unknown``
+        says what becomes of entries that are not in this memory, as for ``pages.sync``.
         """
         self._memory.rebuild()
-        done = self._memory.pages.sync(self._folder, take=take)
+        done = self._memory.pages.sync(self._folder, take=take, unknown=unknown)
         self.advice = ()
         return rebuilt_of(done, self._memory.pages.list())
 
@@ -277,7 +283,7 @@ class MemoryFiles:
         if not confirm(f"Erase {records} and the files in {self._folder}? It cannot be undone."):
             return None
         done = cleaning.clean(handle, what, expect=position)
-        self._memory.pages.render(self._folder, overwrite=True)
+        self._memory.pages._render(self._folder, "gone")  # a person said yes to that
         self._preseed()
         self._render()
         return done
@@ -320,7 +326,7 @@ class MemoryFiles:
 
     def _render(self, advice: tuple[str, ...] = ()) -> None:
         done = self._memory.pages.render(self._folder)
-        edited = [f"{name} was changed by hand: call rebuild_index" for name in done.edited]
+        edited = [f"{name} says more than the memory: call rebuild_index" for name in done.edited]
         self.advice = (*advice, *edited)
 
     def close(self) -> None:

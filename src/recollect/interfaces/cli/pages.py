@@ -1,7 +1,8 @@
 """The verbs about pages.
 
 Responsible for listing, showing and rendering them. Leaves what is on a page to the memory.
-Invariant: a file that a person changed is named, and is overwritten only with ``--overwrite``.
+Invariant: a file that says more than the memory is named, and gives way only with ``--overwrite``,
+which keeps it aside.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ Folder = Annotated[
     str | None,
     Argument(metavar="[FOLDER]", help="The folder of the pages.  [default: pages, in the memory]"),
 ]
-Overwrite = Annotated[bool, Option("--overwrite", help="Also write files that you changed.")]
+Overwrite = Annotated[
+    bool, Option("--overwrite", help="Also write files that you changed; what they said is kept.")
+]
+_HOW = " (`recollect sync` shows why)"
 
 
 @verb
@@ -70,16 +74,25 @@ def line_of(page: PageInfo) -> str:
 def _rendered(done: Rendered) -> None:
     pages = f"{len(done.written)} written, {len(done.removed)} removed, {done.unchanged} unchanged"
     plain.say(f"{plain.one_line(done.folder)}: {pages}")
-    _edited(done.edited)
+    say_what_was_left(done.edited, _HOW)
+    say_what_is_aside(done.aside)
 
 
 def _standing(found: PagesStatus) -> None:
     pages = f"{found.current} current, {len(found.outdated)} outdated, {len(found.missing)} missing"
     plain.say(f"{plain.one_line(found.folder)}: {pages}")
-    _edited(found.edited)
+    say_what_was_left(found.edited, _HOW)
 
 
-def _edited(names: Sequence[str]) -> None:
+def say_what_was_left(names: Sequence[str], hint: str = "") -> None:
+    """Names the files that a rendering did not touch."""
     if names:
-        plain.say("Changed by hand and left as they are (`recollect sync` takes them over):")
+        plain.say(f"Left as they are, because the memory does not say all that they say{hint}:")
+        plain.say(*(f"  {plain.one_line(name)}" for name in names))
+
+
+def say_what_is_aside(names: Sequence[str]) -> None:
+    """Names the files that made room for pages."""
+    if names:
+        plain.say("Kept aside, because pages took their place:")
         plain.say(*(f"  {plain.one_line(name)}" for name in names))

@@ -20,6 +20,7 @@ from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
+from recollect.interfaces.cli.pages import say_what_is_aside, say_what_was_left
 from recollect.memory import Memory
 from recollect.mirror.naming import is_page_name
 from recollect.mirror.page import SUFFIX
@@ -38,6 +39,15 @@ Folder = Annotated[
 Take = Annotated[
     Side | None,
     Option("--take", help="In a conflict, take what the page says, or the memory."),
+]
+Unknown = Literal["leave", "adopt", "aside"]
+UnknownOption = Annotated[
+    Unknown | None,
+    Option(
+        "--unknown",
+        help="Entries that are not in this memory: leave their files, adopt them as records, or "
+        "move their files aside.",
+    ),
 ]
 Watch = Annotated[
     bool,
@@ -65,6 +75,7 @@ def sync(
     call: Call,
     folder: Folder = None,
     take: Take = None,
+    unknown: UnknownOption = None,
     watch: Watch = False,
     yes: o.Yes = False,
     origin: o.Origin = None,
@@ -72,12 +83,14 @@ def sync(
 ) -> None:
     """Take over what you changed on pages, then render them. FOLDER is remembered.
 
-    Without a terminal it only shows the changes, unless --yes is given.
+    Without a terminal it only shows the changes, unless --yes is given. An entry that is not in
+    this memory was erased, or came from elsewhere: its file is left as it is until you choose.
     """
     settings = call.require_known("taking over pages", mount)
-    if watch and (yes or take or call.json):
+    if watch and (yes or take or unknown or call.json):
         raise InvalidInput(
-            "--watch only proposes what you changed", hint="leave out --yes, --take and --json"
+            "--watch only proposes what you changed",
+            hint="leave out --yes, --take, --unknown and --json",
         )
     if folder is not None:
         try:
@@ -94,20 +107,20 @@ def sync(
             watch_pages(memory, folder)
             return
         plan = memory.pages.changes(folder)
-        if not plan.changes:
-            done = memory.pages.sync(folder, expect=plan.digest)
-            _remember(call, settings, folder)
-            _finish(call, memory, done)
-            return
         asks = not yes and not call.json and sys.stdin.isatty()
-        if not (yes or asks):
+        is_chosen = bool(plan.unknown) and unknown in ("adopt", "aside")
+        if (plan.changes or is_chosen) and not (yes or asks):
             _only_shown(call, plan)
-        if not call.json:
+        if (plan.changes or (asks and plan.unknown)) and not call.json:
             _draw(plan)
         sides = _choices(plan.changes) if asks and take is None else {}
-        if asks:
+        if asks and plan.unknown and unknown is None:
+            unknown = _fate(plan.unknown)
+        if asks and plan.changes:
             call.confirm(_question(plan, sides, take), yes=False, what="a sync")
-        done = memory.pages.sync(folder, take=take or sides, expect=plan.digest)
+        done = memory.pages.sync(
+            folder, take=take or sides or None, expect=plan.digest, unknown=unknown or "leave"
+        )
         _remember(call, settings, folder)
         _finish(call, memory, done)
 
@@ -160,6 +173,7 @@ def rebuild_index(
     call: Call,
     folder: Folder = None,
     take: Take = None,
+    unknown: UnknownOption = None,
     yes: o.Yes = False,
     origin: o.Origin = None,
     mount: o.MountOption = None,
@@ -172,12 +186,29 @@ def rebuild_index(
     with call.memory(mount=mount) as memory, call.progress("Folding") as tick:
         rebuilt = memory.rebuild(tick)
     call.note(f"Rebuilt the index from {counted(rebuilt.events, 'event')}.")
-    sync.function(call, folder, take=take, yes=yes, origin=origin, mount=mount)
+    sync.function(call, folder, take=take, unknown=unknown, yes=yes, origin=origin, mount=mount)
+
+
+def _fate(count: int) -> Unknown:
+    """What a person chooses for the entries that are not in this memory."""
+    be = "is" if count == 1 else "are"
+    entries = f"{count:,} {'entry' if count == 1 else 'entries'}"
+    plain.say(f"{entries} {be} not in this memory: erased, or from elsewhere.")
+    fates: dict[str, Unknown] = {"a": "adopt", "k": "aside", "l": "leave"}
+    while True:
+        plain.say(plain.dim("a adopt   k keep the files aside   l leave   (and Enter)"))
+        line = sys.stdin.readline()
+        word = line.strip().lower() if line else "leave"
+        if word[:1] in fates:
+            return fates[word[:1]]
 
 
 def _only_shown(call: Call, plan: PageChanges) -> None:
     call.answer(plan, _draw)
-    call.note("Nothing was changed: --yes takes this over, and --take decides conflicts.")
+    call.note(
+        "Nothing was changed: --yes takes this over, --take decides conflicts, and --unknown "
+        "what becomes of entries that are not in this memory."
+    )
     raise Exit(_NEEDS_YES)
 
 
@@ -295,6 +326,7 @@ def watch_pages(memory: Memory, folder: str | None) -> None:
 def _told(done: Synced) -> None:
     said = [f"{counted(len(done.applied), 'change')} taken over"]
     for count, word in (
+        (len(done.adopted), "adopted"),
         (len(done.waiting), "waiting for a review"),
         (len(done.conflicts), "in conflict"),
         (len(done.refused), "refused"),
@@ -302,10 +334,10 @@ def _told(done: Synced) -> None:
         said += [f"{count} {word}"] if count else []
     rendered = done.rendered
     said.append(f"{counted(len(rendered.written), 'page')} written")
+    said += [f"{len(rendered.removed)} removed"] if rendered.removed else []
     plain.say(f"{plain.one_line(done.folder)}: {', '.join(said)}")
     for refusal in done.refused:
         plain.say(f"  {plain.one_line(refusal.change.ref)}: {plain.one_line(refusal.reason)}")
     _problems(done.problems)
-    if rendered.edited:
-        plain.say("Left as they are, because the memory does not say all that they say:")
-        plain.say(*(f"  {plain.one_line(name)}" for name in rendered.edited))
+    say_what_was_left(rendered.edited)
+    say_what_is_aside(rendered.aside)

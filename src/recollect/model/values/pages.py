@@ -68,7 +68,8 @@ class Rendered(Value, frozen=True, kw_only=True):
     written: tuple[str, ...]
     removed: tuple[str, ...]
     unchanged: int
-    edited: tuple[str, ...]  # changed by a person, and left as they are
+    edited: tuple[str, ...]  # left as they are: the memory does not say all that they say
+    aside: tuple[str, ...] = ()  # where files are now that made room for pages
 
 
 class PagesStatus(Value, frozen=True, kw_only=True):
@@ -122,6 +123,7 @@ class PageChanges(Value, frozen=True, kw_only=True):
     changes: tuple[PageChange, ...]
     problems: tuple[PageProblem, ...]
     digest: str
+    unknown: int = 0  # how many entries are not in this memory: they can be adopted
 
 
 class Refusal(Value, frozen=True, kw_only=True):
@@ -141,3 +143,4 @@ class Synced(Value, frozen=True, kw_only=True):
     refused: tuple[Refusal, ...]
     problems: tuple[PageProblem, ...]
     rendered: Rendered
+    adopted: tuple[str, ...] = ()  # the ids of entries that this memory did not have

@@ -19,7 +19,7 @@ from recollect.ledger.codec import decode
 from recollect.ledger.erasure import lines_of, orders_in
 from recollect.ledger.line import claimed, parse, seq_of, subject_of
 from recollect.model.counts import counted
-from recollect.model.events import RecordAdded
+from recollect.model.events import RecordAdded, RecordRevised
 from recollect.store.exports import remove_exports
 from recollect.store.files import copies, holders, segments, vector_file
 from recollect.store.files.build import clean_index
@@ -28,6 +28,8 @@ from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.projections import remove_projections
 from recollect.store.files.stamp import stamp_of
 from recollect.store.layout import BACKUPS, INDEX, LEDGER, SNAPSHOT, VECTORS, half_made
+from recollect.store.page_entries import Gone
+from recollect.store.page_notes import is_of
 from recollect.store.pages import erase_pages, own_folders
 from recollect.store.sqlite import SqliteDb
 
@@ -49,8 +51,10 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     locked = {seq for seq, subject in named if subject in orders}
     copied = copies.erase_copies(files.seam, *space, erased, locked)
     pages = own_folders(files.folder)
-    ids = partial(_erased_records, files, lines, erased)
-    rendered = [line for one in pages for line in erase_pages(files.seam, one, erased, ids)]
+    gone, is_ours = partial(_erased_records, files, lines, erased), partial(is_of, Reads(db))
+    rendered = [
+        line for one in pages for line in erase_pages(files.seam, one, erased, is_ours, gone)
+    ]
     projected = remove_projections(files.seam, files.folder)
     snapshot = _remove_snapshot(files)
     exported = remove_exports(files.seam, *space, min(erased))
@@ -109,8 +113,12 @@ def _noted(files: OpenFiles, lines: list[bytes], erased: Collection[int]) -> lis
     return []
 
 
-def _erased_records(files: OpenFiles, lines: list[bytes], erased: Collection[int]) -> set[str]:
-    """The ids of erased records, from bodies that are still in the ledger."""
+def _erased_records(files: OpenFiles, lines: list[bytes], erased: Collection[int]) -> Gone:
+    """The ids and the texts of erased records, from bodies that are still in the ledger."""
     found = (parse(raw.removesuffix(b"\n")) for raw in lines if seq_of(raw) in erased)
-    bodies = (decode(line, files.subjects).body for line in found)
-    return {body.id for body in bodies if isinstance(body, RecordAdded)}
+    bodies = [decode(line, files.subjects).body for line in found]
+    texts = (body.text for body in bodies if isinstance(body, RecordAdded | RecordRevised))
+    return Gone(
+        {body.id for body in bodies if isinstance(body, RecordAdded)},
+        {text for text in texts if isinstance(text, str) and text},
+    )
