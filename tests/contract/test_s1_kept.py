@@ -98,7 +98,9 @@ def test_no_database_but_the_index_is_there(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", USES, str(tmp_path)], capture_output=True, text=True, check=True
     )
-    assert inside(tmp_path) == {"events.wal", "index.db", "ledger.lock", "settings.json"}
+    assert inside(tmp_path) == {
+        "events.wal", "index.db", "ledger.lock", "settings.json", "workspace-files.jsonl",
+    }  # fmt: skip
     loaded = {name for name in done.stdout.split() if not name.startswith("_")}
     assert "msgspec" in loaded, "the control: packages are seen"
     assert loaded <= {"msgspec", "Stemmer", "recollect", "typing_extensions"}

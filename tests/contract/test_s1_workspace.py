@@ -209,7 +209,13 @@ def test_links_in_a_workspace_are_not_followed(tmp_path: Path) -> None:
         target = root / "nodes" / "n.json"
         target.symlink_to(outside / "secret.json")
         store.save_node(Node(id="n", kind="claim", text="It rains."))
-        assert not target.is_symlink(), "the link was replaced, not followed"
+        assert target.is_symlink(), "the link was neither followed nor replaced"
+        assert [one.detail for one in store.findings] == [
+            "nodes/n.json was left as it is: it holds what this memory did not write"
+        ]
+        assert store.render(replace=True) == 1
+        assert not target.is_symlink()
+        assert (root / "aside" / "nodes" / "n.json").is_symlink()
         (root / "nodes" / "link.json").symlink_to(outside / "secret.json")
         (found,) = store.differing()
         assert "nodes/link.json could not be read" in found.detail
@@ -270,11 +276,23 @@ def test_files_that_differ_are_named_taken_over_or_written_again(tmp_path: Path)
         ]
         assert [one.what for one in store.import_workspace()] == ["files"], "the profile"
         assert store.load_node("decision.crane").text == "Containers go to the old crane."
-        assert store.render() == 2
-        assert runtime.diagnostics() == []
+        assert store.render() == 1, "the edge; the profile is not what this memory wrote"
+        assert (tmp_path / "profiles" / "p.json").read_bytes() == later
+        assert [one.detail for one in store.findings if "left as it is" in one.detail] == [
+            "profiles/p.json was left as it is: it holds what this memory did not write"
+        ]
+        assert store.render(replace=True) == 1
+        assert (tmp_path / "aside" / "profiles" / "p.json").read_bytes() == later
+        assert store.import_workspace() == runtime.diagnostics() == []
         (tmp_path / "nodes" / "left.json").write_text("{}")
-        assert store.render() == 1
+        assert store.render() == 0
+        assert [one.detail for one in store.differing()] == [
+            "nodes/left.json is of an unknown schema version: "
+            "it says None, and this release knows 'recollect.node.v1'"
+        ]
+        assert store.render(replace=True) == 1
         assert not (tmp_path / "nodes" / "left.json").exists()
+        assert (tmp_path / "aside" / "nodes" / "left.json").read_text() == "{}"
 
 
 def test_a_layout_of_another_release_is_refused(tmp_path: Path) -> None:
@@ -406,8 +424,14 @@ def test_no_file_makes_a_workspace_crash(tmp_path: Path, seed: int) -> None:
         PhaseMemoryRuntime(store).diagnostics()
         store.export_graph()
         store.events.replay(store)
+        before = visible(tmp_path / "b")
         store.render()
+        after = visible(tmp_path / "b")
+        assert all(after[name] == raw for name, raw in before.items())
+        store.render(replace=True)
         assert not [one for one in store.differing() if one not in store.findings]
+    kept = set(visible(tmp_path / "b").values())
+    assert kept >= set(before.values())
 
 
 PROGRAM = """

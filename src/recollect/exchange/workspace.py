@@ -28,6 +28,7 @@ FOLDERS: Final[dict[Kind, str]] = {
 HEAD: Final = "workspace.json"
 EVENTS: Final = "events.jsonl"
 AUDIT: Final = "audit.jsonl"
+ASIDE: Final = "aside"  # files of others, from where the memory's were wanted
 SUFFIX: Final = ".json"
 SCHEMA: Final = "recollect.workspace.v1"
 SCHEMAS: Final[dict[Kind, str]] = {kind: f"recollect.{kind}.v1" for kind in KINDS}

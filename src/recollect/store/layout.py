@@ -43,6 +43,7 @@ SETTINGS: Final = "settings.json"
 MANIFEST: Final = "manifest.json"  # of a backup
 BACKUPS: Final = "backups.json"  # where backups of the space were written
 EXPORTS: Final = "exports.json"  # which exports of the space are in the workspace
+WRITTEN: Final = "workspace-files.jsonl"  # which files of a graph workspace the memory wrote
 DROPPING: Final = "dropping.json"  # in a space that is being dropped: what and why
 DROPPED: Final = "dropped.json"  # of a workspace: which spaces were dropped
 TOKENS: Final = "tokens.json"  # of a workspace: what opens its spaces, as hashes
@@ -111,8 +112,8 @@ def memory_beside(projection: Path) -> Path:
 
 def is_reserved(name: str) -> bool:
     """True if a file of this name in a memory's folder could be the memory's own."""
-    own = (SETTINGS, MANIFEST, BACKUPS, EXPORTS, DROPPING, DROPPED, TOKENS, FRONTIER, IGNORE)
-    return name.startswith((LEDGER, INDEX, LOCK, JOBS)) or name in own
+    own = (SETTINGS, MANIFEST, BACKUPS, EXPORTS, WRITTEN, DROPPING, DROPPED, TOKENS, FRONTIER)
+    return name.startswith((LEDGER, INDEX, LOCK, JOBS)) or name in (*own, IGNORE)
 
 
 def is_own(workspace: Path, path: Path) -> bool:

@@ -50,8 +50,11 @@ class LineFile:
         else:
             self._begin(None)
 
-    def append(self, make: Callable[[], bytes]) -> None:
-        """Appends the line that ``make`` gives after it has seen every line before it."""
+    def append(self, make: Callable[[], bytes], *, is_lasting: bool = True) -> None:
+        """Appends the line that ``make`` gives after it has seen every line before it.
+
+        One that is not ``is_lasting`` may be lost if the machine stops.
+        """
         is_new = not self.path.exists()
         if is_new:
             make_folder(self._seam, self.path.parent)
@@ -61,7 +64,8 @@ class LineFile:
                 self._write(fd, b"\n")
                 self._read(fd)
             self._write(fd, make())
-            self._seam.fsync(fd)
+            if is_lasting:
+                self._seam.fsync(fd)
             self._read(fd)
         if is_new:
             sync_folder(self._seam, self.path.parent)

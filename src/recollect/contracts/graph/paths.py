@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from recollect.contracts.graph.records import PATH, path_document
+from recollect.contracts.graph.records import PATH, branch_in, path_document
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import MAIN, MemoryPath
 from recollect.errors import Changed, Conflict, InvalidInput, NotFound
@@ -87,6 +87,26 @@ def compact(store: GraphStore, id: str, summary: str, *, reason: str | None = No
     return _tell(store, id, "compacted", {"summary": done.record, "reason": reason})
 
 
+def take(store: GraphStore, path: MemoryPath) -> None:
+    """Keep a path that a file tells, unless there is one with its id.
+
+    One that goes on gets a branch; what waited on it is in the memory where it began. One that has
+    ended stays so, as the file says.
+    """
+    document(PATH, path.id)
+    if _has(store, path.id):
+        return
+    data: dict[str, Json] = {"events": list(path.events)}
+    if path.id != MAIN:
+        data["parent"] = path.parent or MAIN
+        if path.is_active:
+            data["branch"] = _branch(store, path.id, MAIN, None).id
+        else:
+            data["told"] = path.to_dict()
+    _keeper(store).documents.set(PATH, path.id, data)
+    store.wrote("path", [path.id])
+
+
 def _open(store: GraphStore, id: str) -> MemoryPath:
     """A path that has not ended."""
     path = store.load_path(id)
@@ -108,7 +128,7 @@ def _branch(store: GraphStore, id: str, parent: str, reason: str | None) -> Bran
 def _branch_id(store: GraphStore, id: str) -> str:
     if id == MAIN:
         raise InvalidInput("the main path is the memory itself", hint="name another path")
-    return str(path_document(store.memory, id).data["branch"])
+    return branch_in(path_document(store.memory, id))
 
 
 def _has(store: GraphStore, id: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import UNSET, structs
 
-from recollect.contracts.graph.values import MAIN, Activation, Edge, MemoryPath, Node
+from recollect.contracts.graph.values import MAIN, Activation, Edge, MemoryPath, Node, path_of
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.exchange.envelope import BETWEEN, EDGE, unnamed
 from recollect.index.reads import Reads
@@ -169,13 +169,24 @@ def path_document(memory: Memory, id: str) -> Document:
         ) from None
 
 
+def branch_in(document: Document) -> str:
+    """The branch of a path; refuses one that has none, because it ended in another memory."""
+    branch = document.data.get("branch")
+    if branch is None:
+        raise Conflict(f"the path {document.name!r} has ended", hint="start another one")
+    return str(branch)
+
+
 def path_from(memory: Memory, document: Document) -> MemoryPath:
     """A path: the events that its document lists, and what became of its branch."""
     given = document.data.get("events")
     events = tuple(str(event) for event in given) if isinstance(given, list) else ()
     if document.name == MAIN:
         return MemoryPath(id=MAIN, events=events)
-    branch = memory.branches.show(str(document.data["branch"]))
+    told = document.data.get("told")
+    if isinstance(told, dict):
+        return path_of({**told, "id": document.name, "events": list(events)})
+    branch = memory.branches.show(branch_in(document))
     return MemoryPath(
         id=document.name,
         parent=str(document.data["parent"]),

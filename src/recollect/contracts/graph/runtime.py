@@ -110,11 +110,13 @@ class PhaseMemoryRuntime:
             paths.abandon(store, id, action.reason or "")
         elif action.kind == "compact":
             paths.compact(store, id, _needed(action, "text"), reason=action.reason)
-        else:
-            self._do_node(action)
+        elif left := self._do_node(action):
+            how = "NOT removed" if action.kind == "erase" else "left as it was"
+            return f"{action.kind} {id}; {how}: {', '.join(left)}"
         return f"{action.kind} {id}"
 
-    def _do_node(self, action: Action) -> None:
+    def _do_node(self, action: Action) -> list[str]:
+        """Changes a node; returns the files that still show something else."""
         memory, id = self.store.memory, validate.identifier(action.subject)
         if action.kind != "restore":
             id = self.store.load_node(id).id
@@ -131,7 +133,7 @@ class PhaseMemoryRuntime:
             memory.restore(id)
         else:
             memory.erase(id, reason=action.reason)
-        self.store.wrote("node", [id])
+        return self.store.wrote("node", [id], erased=action.kind == "erase")
 
     def _is_gated(self) -> bool:
         policies = (profile.extra.get("policy") for profile in self.store.list_profiles())

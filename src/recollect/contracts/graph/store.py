@@ -20,6 +20,7 @@ from recollect.contracts.graph.records import (
     PATH,
     PROFILE,
     activation_of,
+    branch_in,
     edge_acts,
     edge_at,
     edge_from,
@@ -200,8 +201,8 @@ class GraphStore:
 
     def on(self, path: str) -> GraphStore:
         """The graph with the changes of an open path; nodes that are saved here wait there."""
-        branch = path_document(self.memory, path).data["branch"]
-        return GraphStore(self.memory.on(str(branch)), self.events, self.audit)
+        branch = branch_in(path_document(self.memory, path))
+        return GraphStore(self.memory.on(branch), self.events, self.audit)
 
     def activate(self, query: str, *, max_tokens: int | None = None) -> Activation | None:
         """Choose nodes for a prompt and keep which; None if nothing was relevant.
@@ -287,8 +288,12 @@ class GraphStore:
 
     # For stores that keep files too.
 
-    def wrote(self, kind: Kind, ids: Iterable[str]) -> None:
-        """Called after things of one kind were written, or may be gone."""
+    def wrote(self, kind: Kind, ids: Iterable[str], *, erased: bool = False) -> list[str]:
+        """Called after things of one kind were written, or may be gone.
+
+        Returns the files that still show something else; if it was ``erased``, all that name it.
+        """
+        return []
 
     def differing(self) -> Iterable[Finding]:
         """The files that say something else than the memory."""

@@ -142,6 +142,14 @@ def profile_of(given: Mapping[str, Json]) -> Profile:
     return Profile(id=id, extra=_rest(given, {"id": id}))
 
 
+def path_of(given: Mapping[str, Json]) -> MemoryPath:
+    """A path from its object."""
+    try:
+        return msgspec.convert(dict(given), MemoryPath)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InvalidInput(f"{validate.shown(dict(given))} is not a path: {error}") from error
+
+
 def action_of(given: Action | Mapping[str, Json]) -> Action:
     """An action from its object."""
     try:

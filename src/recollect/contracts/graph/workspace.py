@@ -1,8 +1,9 @@
 """``FileBackedMemoryGraphStore``: a graph store in a folder that people can read.
 
 Responsible for the files of a workspace: one JSON for each thing, written after each change. Leaves
-names and bytes to ``exchange.workspace``. Invariants: the memory in ``.recollect`` is the truth and
-the files show it; a write changes the files of what it wrote and no others; nothing outside the
+names and bytes to ``exchange.workspace``, and whether a file may be written to ``shown_files``.
+Invariants: the memory in ``.recollect`` is the truth and the files show it; a write changes the
+files of what it wrote and no others; what this memory did not write stays; nothing outside the
 folder is read or written.
 """
 
@@ -10,12 +11,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 from recollect.config import FOLDER
+from recollect.contracts.graph import paths
 from recollect.contracts.graph.audit import JsonlAuditSink
 from recollect.contracts.graph.events import JsonlMemoryEventLog
+from recollect.contracts.graph.file_notes import FileNotes
+from recollect.contracts.graph.shown_files import EITHER, ShownFiles, is_same, read_file
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import (
     Activation,
@@ -25,36 +30,39 @@ from recollect.contracts.graph.values import (
     Profile,
     edge_of,
     node_of,
+    path_of,
     profile_of,
 )
-from recollect.errors import ConfigError, InvalidInput, NotFound, RecollectError, Unsupported
+from recollect.errors import (
+    ConfigError,
+    InvalidInput,
+    NotFound,
+    RecollectError,
+    Unavailable,
+    Unsupported,
+)
 from recollect.exchange import workspace as layout
 from recollect.exchange.workspace import Kind
 from recollect.memory import Memory
 from recollect.model.events import Trust
-from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.validate import Json
 from recollect.model.values import Finding
 from recollect.store.disk import alone, make_folder, replace_file
-from recollect.store.layout import is_empty
-from recollect.store.regular_files import read_regular
+from recollect.store.layout import WRITTEN, is_empty
 from recollect.store.seam import REAL, Seam
 
-T = TypeVar("T")
-L = TypeVar("L", Profile, Node, Edge)
+L = TypeVar("L", Profile, Node, Edge, MemoryPath)
 _Listed = Profile | Node | Edge | MemoryPath | Activation
-_EITHER: Final = (
-    "import_workspace() takes the files over, render() writes them as the memory has them"
-)
+_LACKED: Final = "is not in the memory"
 _AGAIN: Final = "correct the file, then import_workspace()"
-_FILE_MAX_BYTES: Final = LINE_MAX_BYTES  # no node that can be stored is longer
 
 
 class FileBackedMemoryGraphStore(GraphStore):
     """A graph store in the folder ``root``, which is created if it is not there.
 
     Writes have the trust ``origin``, by default an agent's: such a store cannot change what a
-    person wrote, and cannot merge a path.
+    person wrote, and cannot merge a path. A file that its memory did not write is never changed:
+    ``findings`` names those that were in the way.
     """
 
     def __init__(
@@ -68,26 +76,34 @@ class FileBackedMemoryGraphStore(GraphStore):
         """Open a workspace. Files without a memory, as in a clone, are read into a new one."""
         self.root = Path(root).expanduser().absolute()
         self._seam = seam
+        self._unread: tuple[Finding, ...] = ()
         self._prepare()
-        is_new = is_empty(self.root / FOLDER)
-        memory = Memory.open(self.root / FOLDER, embedder=embedder).scoped(origin=origin)
+        place = self.root / FOLDER
+        is_new = is_empty(place)
+        memory = Memory.open(place, embedder=embedder).scoped(origin=origin)
         events = JsonlMemoryEventLog(self.root / layout.EVENTS, seam=seam)
         audit = JsonlAuditSink(self.root / layout.AUDIT, seam=seam)
         super().__init__(memory, events, audit)
-        #: What of the files could not be read into a new memory.
-        self.findings: tuple[Finding, ...] = ()
-        if is_new:
-            try:
-                self.findings = tuple(self.import_workspace())
-            except RecollectError:
-                self.close()
-                raise
+        self._shown = ShownFiles(self.root, FileNotes(place / WRITTEN, memory, seam), seam)
+        try:
+            if is_new:
+                self.import_workspace()
+            elif not self._shown.notes.are_of_this_memory():
+                self._note_all()
+        except RecollectError:
+            self.close()
+            raise
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What of the files could not be read when they were imported, and which were left."""
+        return (*self._unread, *self._shown.left.values())
 
     def _prepare(self) -> None:
         """Makes the folders, or refuses a folder that cannot be a workspace of this release."""
         head = self.root / layout.HEAD
-        if head.exists() or head.is_symlink():
-            layout.graph_in(self._read(head), str(head))
+        if os.path.lexists(head):
+            layout.graph_in(read_file(head), str(head))
         for name in layout.FOLDERS.values():
             folder = self.root / name
             if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -96,101 +112,151 @@ class FileBackedMemoryGraphStore(GraphStore):
                 )
             make_folder(self._seam, folder)
         if not head.exists():
-            self._write(head, layout.head({}))
+            replace_file(self._seam, head, [layout.head({})], lambda: not os.path.lexists(head))
+
+    def _note_all(self) -> None:
+        """Notes every file that says what the memory says: the notes are missing, or of another."""
+        with suppress(Unavailable):  # of a folder that cannot be written
+            for kind in layout.KINDS:
+                with alone(self._seam, self._folder(kind)):
+                    self._shown.note_same(self._wanted(kind))
+            self._shown.note_same({layout.HEAD: layout.head(self.load_about())})
 
     def save_about(self, about: Mapping[str, Json]) -> None:
         """Keep what the graph says about itself; it stands in ``workspace.json``."""
         super().save_about(about)
-        self._write(self.root / layout.HEAD, layout.head(self.load_about()))
+        self._show_head()
+
+    def _show_head(self, *, replace: bool = False) -> int:
+        with alone(self._seam, self.root):
+            wanted = {layout.HEAD: layout.head(self.load_about())}
+            return len(self._shown.show(wanted, replace=replace))
 
     # Files.
 
-    def render(self) -> int:
-        """Make every file as the memory has it, and remove the others; returns how many changed."""
-        changed = int(self._write(self.root / layout.HEAD, layout.head(self.load_about())))
+    def render(self, *, replace: bool = False) -> int:
+        """Make every file as the memory has it, and remove those it lacks; returns how many.
+
+        A file that this memory did not write, such as one that was edited by hand, stays and is
+        named in ``findings``. With ``replace`` it is moved to the folder ``aside``.
+        """
+        changed = self._show_head(replace=replace)
         for kind in layout.KINDS:
             with alone(self._seam, self._folder(kind)):
-                changed += self._render(kind)
+                there: dict[str, bytes | None] = dict.fromkeys(self._files(kind))
+                wanted = there | self._wanted(kind)
+                changed += len(self._shown.show(wanted, replace=replace))
+            if kind == "activation":  # those of another memory are not in the way
+                for file in there:
+                    self._shown.left.pop(file, None)
+        self._shown.notes.shorten()
         return changed
 
-    def _render(self, kind: Kind) -> int:
-        wanted = {layout.file_name(id): raw for id, raw in self._objects(kind)}
-        left = [file for file in self._files(kind) if file.name not in wanted]
-        for file in left:
-            self._seam.unlink(file)
-        written = [self._write(self._folder(kind) / name, raw) for name, raw in wanted.items()]
-        return len(left) + sum(written)
-
     def import_workspace(self) -> list[Finding]:
-        """Take over what the files say: profiles, nodes and edges; importing again adds nothing.
+        """Take over what the files say; importing again adds nothing, and changes no file.
 
-        Paths and activations are what happened here, and are not imported.
+        Of the paths, those that the memory lacks; an activation is what happened in one memory,
+        and is not imported.
         """
         found: list[Finding] = []
-        about = layout.graph_in(self._read(self.root / layout.HEAD), layout.HEAD)
+        about = layout.graph_in(self._shown.read(layout.HEAD), layout.HEAD)
+        profiles = self._taken("profile", profile_of, found)
+        nodes = self._taken("node", node_of, found)
+        edges = self._taken("edge", edge_of, found)
+        past = self._taken("path", path_of, found)
+        self._shown.left.clear()
         if about:
             self.save_about(about)
-        found += _each(self.save_profile, self._taken("profile", profile_of, found))
-        nodes = list(self._taken("node", node_of, found))
+        found += _each(self.save_profile, profiles)
         try:
             self.save_nodes(nodes)
         except RecollectError:  # one of them cannot be saved: keep the others
             found += _each(self.save_node, nodes)
-        edges = list(self._taken("edge", edge_of, found))
         try:
             found += self.save_whole(edges)
         except RecollectError:
             found += _each(self.save_edge, edges)
-        return found
+        found += _each(lambda path: paths.take(self, path), past)
+        self._unread = tuple(found)
+        return [*found, *self._shown.left.values()]
 
     def differing(self) -> Iterator[Finding]:
         """The files that say something else than the memory, or that it lacks."""
-        yield from self.findings
-        if self._read(self.root / layout.HEAD) != layout.head(self.load_about()):
-            yield _unread(f"{layout.HEAD} differs from the memory", _EITHER)
+        yield from self._unread
+        yield from self._differing_of({layout.HEAD: layout.head(self.load_about())}, None)
         for kind in layout.KINDS:
-            wanted = {layout.file_name(id): raw for id, raw in self._objects(kind)}
-            there = {file.name: file for file in self._files(kind)}
-            for name in sorted(wanted.keys() | there.keys()):
-                detail = self._difference(kind, there.get(name), wanted.get(name))
-                if detail is not None:
-                    yield _unread(f"{layout.FOLDERS[kind]}/{name} {detail}", _EITHER)
+            wanted: dict[str, bytes | None] = dict.fromkeys(self._files(kind))
+            yield from self._differing_of(wanted | self._wanted(kind), kind)
 
-    def _difference(self, kind: Kind, file: Path | None, wanted: bytes | None) -> str | None:
-        if file is None:
+    def _differing_of(
+        self, wanted: Mapping[str, bytes | None], kind: Kind | None
+    ) -> Iterator[Finding]:
+        past = []
+        for file, raw in sorted(wanted.items()):
+            detail = self._difference(kind, file, raw)
+            if detail == _LACKED and kind == "activation":
+                past.append(file)
+            elif detail is not None:
+                yield _problem(f"{file} {detail}", EITHER)
+        if past:
+            detail = f"{past[0]} is of another memory, and so are {len(past) - 1} beside it"
+            fix = "nothing has to be done: what was handed out elsewhere is kept in its file"
+            yield Finding(level="note", what="files", detail=detail, fix=fix)
+
+    def _difference(self, kind: Kind | None, file: str, wanted: bytes | None) -> str | None:
+        if not os.path.lexists(self.root / file):
             return "is missing"
         try:
-            raw = self._read(file)
-            if raw == wanted:
+            raw = self._shown.read(file)
+            if wanted is not None and is_same(raw, wanted):
                 return None
-            layout.object_in(kind, raw, "it")
+            if kind is not None:
+                layout.object_in(kind, raw, "it")
         except Unsupported as error:
             return f"is of an unknown schema version: {error.message}"
         except (InvalidInput, ConfigError) as error:
             return f"could not be read: {error.message}"
-        return "is not in the memory" if wanted is None else "differs from the memory"
+        return _LACKED if wanted is None else "differs from the memory"
 
-    def wrote(self, kind: Kind, ids: Iterable[str]) -> None:
-        """Writes the files of these, or removes them if they are gone."""
-        for id in ids:
-            file = self._folder(kind) / layout.file_name(id)
-            with alone(self._seam, file.parent):  # so that the last one to write is up to date
-                was_there = file.exists()
-                try:
-                    raw = layout.document(kind, self._object(kind, id))
-                except NotFound:
-                    self._seam.unlink(file)
-                else:
-                    self._write(file, raw)
-            if kind == "node" and was_there != file.exists():
-                self.wrote("edge", self._edges_of(id, is_gone=was_there))
+    def wrote(self, kind: Kind, ids: Iterable[str], *, erased: bool = False) -> list[str]:
+        """Writes the files of these, or removes them if they are gone; returns those left."""
+        named = {self._name(kind, id): id for id in ids}
+        if not named:
+            return []
+        with alone(self._seam, self._folder(kind)):  # so that the last one to write is up to date
+            there = {file for file in named if os.path.lexists(self.root / file)}
+            wanted = {file: self._bytes(kind, id) for file, id in named.items()}
+            self._shown.show(wanted)
+        left = [file for file in named if file in self._shown.left]
+        if kind == "node":
+            gone = {named[file] for file in there if wanted[file] is None}
+            new = [named[file] for file, raw in wanted.items() if raw and file not in there]
+            left += self.wrote("edge", self._edges_of(gone, new))
+        if erased:
+            self._shown.notes.shorten()
+            left += [file for id in named.values() for file in self._naming(kind, id)]
+        return list(dict.fromkeys(left))
 
-    def _edges_of(self, node: str, *, is_gone: bool) -> list[str]:
-        """The edges that show, or stop showing, with a node."""
-        if is_gone:
-            return [edge.id for edge in self.edges_kept() if node in (edge.source, edge.target)]
-        edges = [*self.list_edges(source=node), *self.list_edges(target=node)]
+    def _edges_of(self, gone: set[str], new: Iterable[str]) -> list[str]:
+        """The edges that stop showing, or show, with nodes."""
+        kept = self.edges_kept() if gone else ()
+        edges = [edge for edge in kept if gone & {edge.source, edge.target}]
+        for node in new:
+            edges += [*self.list_edges(source=node), *self.list_edges(target=node)]
         return [edge.id for edge in edges]
+
+    def _naming(self, kind: Kind, id: str) -> Iterator[str]:
+        return self._shown.naming(layout.FOLDERS[kind], id)
+
+    def _name(self, kind: Kind, id: str) -> str:
+        return f"{layout.FOLDERS[kind]}/{layout.file_name(id)}"
+
+    def _bytes(self, kind: Kind, id: str) -> bytes | None:
+        """What the file of a thing should hold; None if the memory does not show it."""
+        try:
+            return layout.document(kind, self._object(kind, id))
+        except NotFound:
+            return None
 
     def _object(self, kind: Kind, id: str) -> dict[str, Json]:
         load: dict[Kind, Callable[[], dict[str, Json]]] = {
@@ -202,7 +268,8 @@ class FileBackedMemoryGraphStore(GraphStore):
         }
         return load[kind]()
 
-    def _objects(self, kind: Kind) -> Iterator[tuple[str, bytes]]:
+    def _wanted(self, kind: Kind) -> dict[str, bytes]:
+        """The files that the memory has to show, and what they should hold."""
         lists: dict[Kind, Callable[[], Sequence[_Listed]]] = {
             "profile": self.list_profiles,
             "node": self.list_nodes,
@@ -210,45 +277,39 @@ class FileBackedMemoryGraphStore(GraphStore):
             "path": self.list_paths,
             "activation": self.list_activations,
         }
-        for one in lists[kind]():
-            yield one.id, layout.document(kind, one.to_dict())
+        return {
+            self._name(kind, one.id): layout.document(kind, one.to_dict()) for one in lists[kind]()
+        }
 
     def _taken(
-        self, kind: Kind, parse: Callable[[Mapping[str, Json]], T], found: list[Finding]
-    ) -> Iterator[T]:
-        """What the files of one kind say; those that could not be read are found."""
+        self, kind: Kind, parse: Callable[[Mapping[str, Json]], L], found: list[Finding]
+    ) -> list[L]:
+        """What the files of one kind say; those that cannot be read, or say it twice, are found."""
+        read: dict[str, dict[str, L]] = {}
         for file in self._files(kind):
-            where = f"{layout.FOLDERS[kind]}/{file.name}"
             try:
-                yield parse(layout.object_in(kind, self._read(file), where))
+                one = parse(layout.object_in(kind, self._shown.read(file), file))
             except RecollectError as error:
-                found.append(_unread(f"{where}: {error.message}", _AGAIN))
+                found.append(_problem(f"{file}: {error.message}", _AGAIN))
+            else:
+                read.setdefault(one.id, {})[file] = one
+        taken = []
+        for id, said in read.items():
+            own = said.get(self._name(kind, id))
+            chosen = own if own is not None else next(iter(said.values()))
+            others = [file for file, one in said.items() if one != chosen]
+            if others:
+                found.append(_twice(kind, id, said, others, own is not None))
+            if own is not None or not others:
+                taken.append(chosen)
+        return taken
 
-    def _files(self, kind: Kind) -> list[Path]:
-        return sorted(self._folder(kind).glob(f"*{layout.SUFFIX}"))
+    def _files(self, kind: Kind) -> list[str]:
+        found = sorted(self._folder(kind).glob(f"*{layout.SUFFIX}"))
+        return [f"{layout.FOLDERS[kind]}/{path.name}" for path in found]
 
     def _folder(self, kind: Kind) -> Path:
         return self.root / layout.FOLDERS[kind]
-
-    def _read(self, file: Path) -> bytes:
-        if file.is_symlink():
-            raise ConfigError(f"{file} is a link", hint="replace it by a file")
-        try:
-            raw = read_regular(file, _FILE_MAX_BYTES + 1)
-        except OSError as error:
-            raise ConfigError(f"{file} could not be read: {error.strerror}") from error
-        if len(raw) > _FILE_MAX_BYTES:
-            raise InvalidInput(f"{file} is longer than {_FILE_MAX_BYTES:,} bytes")
-        return raw
-
-    def _write(self, file: Path, raw: bytes) -> bool:
-        """Writes a file whole, unless it has these bytes; a link is replaced, not followed."""
-        if file.is_symlink():
-            self._seam.unlink(file)
-        elif file.exists() and self._read(file) == raw:
-            return False
-        replace_file(self._seam, file, [raw])
-        return True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.root)!r})"
@@ -261,10 +322,20 @@ def _each(save: Callable[[L], None], things: Iterable[L]) -> list[Finding]:
         try:
             save(one)
         except RecollectError as error:
-            detail = f"the {type(one).__name__.lower()} {one.id!r}: {error.message}"
-            found.append(_unread(detail, error.hint or _AGAIN))
+            what = "path" if isinstance(one, MemoryPath) else type(one).__name__.lower()
+            detail = f"the {what} {one.id!r}: {error.message}"
+            found.append(_problem(detail, error.hint or _AGAIN))
     return found
 
 
-def _unread(detail: str, fix: str) -> Finding:
+def _twice(kind: Kind, id: str, said: Iterable[str], others: list[str], has_own: bool) -> Finding:
+    if has_own:
+        detail = f"{', '.join(others)} also says what the {kind} {id!r} is, and was not imported"
+    else:
+        detail = f"{', '.join(said)} say different things of the {kind} {id!r}: none was imported"
+    fix = f"keep one, as {layout.FOLDERS[kind]}/{layout.file_name(id)}, then import_workspace()"
+    return _problem(detail, fix)
+
+
+def _problem(detail: str, fix: str) -> Finding:
     return Finding(level="problem", what="files", detail=detail, fix=fix)

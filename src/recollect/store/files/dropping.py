@@ -46,6 +46,7 @@ from recollect.store.layout import (
     SEALED,
     SNAPSHOT,
     VECTORS,
+    WRITTEN,
     half_made,
     workspace_of,
 )
@@ -90,7 +91,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
         tokens.revoke_space(space)
     _drop_jobs(seam, workspace_of(folder, space) / JOBS, space)
     _note(seam, workspace_of(folder, space), note)
-    notes = (folder / BACKUPS, folder / EXPORTS)
+    notes = (folder / BACKUPS, folder / EXPORTS, folder / WRITTEN)
     _remove(seam, *notes, *map(half_made, notes), half_made(folder / DROPPING))
     _end(seam, folder)
     return note, (*told, *_strays(seam, folder, space), *holders.told(old))
