@@ -251,6 +251,9 @@ COVERED = {
         "audit.jsonl",
     ],
     "Export, and find what to repair": ["runtime.export_graph(", "runtime.diagnostics("],
+    "Files of others": [
+        "store.findings", "store.import_workspace()", "store.render(replace=True)", "`aside/`",
+    ],
     "On the command line": [
         "recollect --store quay/.recollect import", "/graph.json", "/profile.json",
         "recollect --store quay/.recollect export markitect",

@@ -44,6 +44,7 @@ from recollect.errors import (
 from recollect.exchange import workspace as layout
 from recollect.exchange.workspace import Kind
 from recollect.memory import Memory
+from recollect.model.counts import counted
 from recollect.model.events import Trust
 from recollect.model.validate import Json
 from recollect.model.values import Finding
@@ -199,7 +200,7 @@ class FileBackedMemoryGraphStore(GraphStore):
             elif detail is not None:
                 yield _problem(f"{file} {detail}", EITHER)
         if past:
-            detail = f"{past[0]} is of another memory, and so are {len(past) - 1} beside it"
+            detail = f"{counted(len(past), 'activation')} of another memory: {past[0]}"
             fix = "nothing has to be done: what was handed out elsewhere is kept in its file"
             yield Finding(level="note", what="files", detail=detail, fix=fix)
 
