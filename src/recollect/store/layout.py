@@ -58,6 +58,7 @@ NOTE_SUFFIX: Final = ".note"  # of a checkpoint
 TREE_SUFFIX: Final = ".tree"  # of hashes of a ledger's tree
 NEW_SUFFIX: Final = ".new"  # of a file that is being written
 TORN_SUFFIX: Final = ".torn"  # of bytes that were cut off a ledger
+OTHERS_SUFFIX: Final = ".other"  # of another program's file that had the name of an own one
 MEMORY_SUFFIX: Final = "-memory"  # of the memory beside a projection, unless it lies in one
 # In the header of a database file: it is a projection, made from a memory, and can be deleted.
 PROJECTION_ID: Final = b"RcBl"

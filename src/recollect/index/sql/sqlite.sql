@@ -1,5 +1,9 @@
 -- Statements that only SQLite runs: full text and lists of parameters.
 
+-- name: get_tables
+-- Asked of any database.
+SELECT name FROM sqlite_master WHERE type = 'table';
+
 -- name: get_made_with
 SELECT tokens FROM made_with;
 

@@ -23,6 +23,7 @@ from recollect.model.events import Event, Head, SpaceOpened
 from recollect.store.disk import sync_file, sync_folder
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
+from recollect.store.files.foreign import is_foreign, refuse_foreign, set_aside
 from recollect.store.files.stamp import stamp_of
 from recollect.store.fold_ledger import fold_appends
 from recollect.store.layout import half_made
@@ -100,6 +101,7 @@ def build_index(
 
     The keys of subjects that an event ordered destroyed are destroyed, if they still are there.
     """
+    refuse_foreign(path.parent)
     fresh = _fresh(seam, path)
     # Without an index it is unknown which bytes of the active file are synced. Segments are.
     active.settle(0)
@@ -112,6 +114,8 @@ def build_index(
         raise
     if subjects is not None and ordered:
         subjects.destroy(ordered, max(ordered.values()))
+    if is_foreign(path):
+        set_aside(seam, path)
     move_into_place(seam, fresh, path)
 
 

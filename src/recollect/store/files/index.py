@@ -27,6 +27,7 @@ from recollect.store.files import backlog, segments
 from recollect.store.files.append import moved_to, note
 from recollect.store.files.build import Ahead, build_index, is_of_this_release, known_head
 from recollect.store.files.cleaning import finish_erasures
+from recollect.store.files.foreign import is_foreign
 from recollect.store.files.leftovers import remove_leftovers, torn_name
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.readers import INDEX_TRIES
@@ -123,7 +124,7 @@ class SpaceIndex:
         """Opens an index of this release; any other index is rebuilt."""
         files = self._files
         remove_leftovers(files.seam, files.folder)
-        if path.exists() and not files.distrusted:
+        if path.exists() and not files.distrusted and not is_foreign(path):
             try:
                 db = open_index(path)
                 if is_of_this_release(db):

@@ -26,6 +26,7 @@ from recollect.store.files import backlog, dropping, segments
 from recollect.store.files.active import ActiveFile, moved
 from recollect.store.files.backlog import Backlog, Pace
 from recollect.store.files.build import known_head
+from recollect.store.files.foreign import refuse_foreign
 from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.files.readers import Pool
 from recollect.store.files.resume_point import index_is_ahead
@@ -184,6 +185,7 @@ class OpenFiles:
         if is_dropping(self.folder):
             finish_interrupted(self.seam, self.folder, self.name)
         if self.ledger_path.exists() or self.index_path.exists():
+            refuse_foreign(self.folder)
             return
         if not self._create:
             what = f"the space {self.name!r} does not exist in {self.folder}"

@@ -31,6 +31,8 @@ def quick_read(folder: Path) -> Reads | None:
         return None
     try:
         check_regular(*opened_folders(folder))
+        if not os.stat(folder / LEDGER).st_size:
+            return None  # the index may be another program's, and opening it changes it
         db = open_index(folder / INDEX)
         db.run("begin_read")
         return Reads(db) if _is_up_to_date(db, folder / LEDGER) else None

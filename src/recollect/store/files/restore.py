@@ -24,6 +24,7 @@ from recollect.store.disk import (
     replace_file,
 )
 from recollect.store.files import segments
+from recollect.store.files.foreign import refuse_foreign
 from recollect.store.layout import LEDGER
 from recollect.store.receiving import first_hash
 from recollect.store.seam import Seam
@@ -47,6 +48,7 @@ def restore_backup(
     manifest = read_manifest(backup)
     if (folder / LEDGER).exists() or segments.all_segments(folder):
         raise Conflict(f"{folder} already contains a ledger", hint="restore into another folder")
+    refuse_foreign(folder)
     later = {int(k): by for k, by in manifest.erased.items() if by > manifest.seq}
     later |= dict.fromkeys(_erased_here(backup, keys, erased), manifest.seq + 1)
     renewed = dict.fromkeys(later, manifest.seq + 1)
