@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from recollect.contracts.blocks.db.queries import (
     update_block_scoring,
     upsert_frame,
 )
+from recollect.errors import ConfigError
 from tests.contract.test_s4_transactions import block, position, using
 
 
@@ -61,6 +64,74 @@ def test_the_file_can_be_deleted_at_any_time(tmp_path: Path) -> None:
         if each.is_file():
             each.unlink()
     assert using(path, read) == before
+
+
+async def three(engine: AsyncEngine) -> None:
+    async with engine.begin() as conn:
+        for name in ("a", "b", "c"):
+            await block(conn, name)
+
+
+async def ids(engine: AsyncEngine) -> list[str]:
+    async with engine.connect() as conn:
+        return sorted((await conn.execute(select(models.blocks.c.id))).scalars())
+
+
+def rows_in(path: Path) -> list[str]:
+    db = sqlite3.connect(path)
+    try:
+        return [id for (id,) in db.execute("SELECT id FROM blocks ORDER BY id")]
+    finally:
+        db.close()
+
+
+def copied_alone(folder: Path) -> Path:
+    (folder / "elsewhere").mkdir()
+    return Path(shutil.copy(folder / "x.db", folder / "elsewhere" / "x.db"))
+
+
+def renamed(folder: Path) -> Path:
+    return (folder / "x.db").rename(folder / "y.db")
+
+
+def with_an_older_ledger(folder: Path) -> Path:
+    memory, path = folder / "x.db-memory", folder / "x.db"
+    shutil.copytree(memory, folder / "older")
+
+    async def more(engine: AsyncEngine) -> None:
+        async with engine.begin() as conn:
+            await block(conn, "late")
+
+    using(path, more)
+    shutil.rmtree(memory)
+    (folder / "older").rename(memory)
+    return path
+
+
+@pytest.mark.parametrize("moved", [copied_alone, renamed, with_an_older_ledger])
+def test_rows_of_another_memory_are_refused_and_kept(
+    tmp_path: Path, moved: Callable[[Path], Path]
+) -> None:
+    using(tmp_path / "x.db", three)
+    path = moved(tmp_path)
+    before = rows_in(path)
+    assert {"a", "b", "c"} <= set(before)
+    for work in (ids, three, ids):
+        with pytest.raises(ConfigError, match="made from another memory"):
+            using(path, work)
+        assert rows_in(path) == before
+    path.rename(path.with_name("away.db"))
+    assert using(path, ids) in ([], ["a", "b", "c"])  # what the memory beside it has
+
+
+def test_rows_of_another_memory_are_of_use_again_beside_theirs(tmp_path: Path) -> None:
+    using(tmp_path / "x.db", three)
+    path = renamed(tmp_path)
+    with pytest.raises(ConfigError):
+        using(path, ids)
+    shutil.rmtree(tmp_path / "y.db-memory", ignore_errors=True)
+    (tmp_path / "x.db-memory").rename(tmp_path / "y.db-memory")
+    assert using(path, ids) == ["a", "b", "c"]
 
 
 def test_a_process_that_is_killed_in_a_commit_leaves_it_whole_or_none(tmp_path: Path) -> None:

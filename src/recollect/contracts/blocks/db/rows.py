@@ -1,7 +1,8 @@
 """The rows of the seven tables, read from a memory.
 
-Responsible for what each row says. Leaves writing them to ``projection``. Invariant: a row depends
-on the state of the memory alone, so reading what changed and reading everything give the same rows.
+Responsible for what each row says. Leaves writing them to ``projection``. Invariants: a row depends
+on the state of the memory alone, so reading what changed and reading everything give the same rows;
+rows of another memory are not replaced.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from recollect.contracts.blocks.graph import APART, canonical
 from recollect.contracts.blocks.notes import noted
 from recollect.contracts.blocks.settings import SETTINGS, stored, texts
 from recollect.contracts.blocks.table import Block, beside, block_of
+from recollect.errors import ConfigError
 from recollect.finding.context import CONTRADICTS
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow
@@ -104,7 +106,7 @@ def changed_rows(memory: Memory, after: Head, touched: Touched = NOTHING) -> Row
     still = memory.at(head.seq)
     with handle_of(still).reading() as reads:
         if after.seq > head.seq or _head_at(reads, after.seq) != after:
-            return every_row(memory)  # the rows are of another ledger
+            raise _made_from_another(memory)
         links = reads.links_changed(after.seq + 1, head.seq)
     changes = list(_events(still, after.seq))
     if any(change.kind is None or change.kind in _SWEEPING for change in changes):
@@ -120,6 +122,15 @@ def changed_rows(memory: Memory, after: Head, touched: Touched = NOTHING) -> Row
     if "document" in looked:
         made = made._replace(frames=_frames(still), config=_config(still))
     return made
+
+
+def _made_from_another(memory: Memory) -> ConfigError:
+    """The error for rows that are not of this ledger: they may be the last copy of something."""
+    return ConfigError(
+        f"the rows were made from another memory than {memory.where}, or from a later state of it",
+        hint="put that memory back beside the file, under the name of the file with -memory after "
+        "it; or move the file away to make it again from this memory",
+    )
 
 
 def _head_at(reads: Reads, seq: int) -> Head:
