@@ -375,6 +375,60 @@ def test_a_snapshot_is_not_written_through_a_link(tmp_path: Path) -> None:
     assert not (home(tmp_path) / "snapshot.json").is_symlink()
 
 
+def lose_the_log(project: Path) -> None:
+    shutil.rmtree(home(project) / "sealed")
+    for path in (*home(project).glob("index.db*"), home(project) / "events.wal"):
+        path.unlink()
+
+
+def restore_an_older_log(project: Path) -> None:
+    older = home(project) / "events.wal"
+    lose_the_log(project)
+    with ChronoStore(project.parent / "older") as store:
+        store.upsert(ChronoRecord(id="A", label="only this"))
+    older.write_bytes((home(project.parent / "older") / "events.wal").read_bytes())
+
+
+def note_in_the_snapshot(project: Path) -> None:
+    with (home(project) / "snapshot.json").open("a") as file:
+        file.write("// my notes")
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lose_the_log,
+        restore_an_older_log,
+        note_in_the_snapshot,
+        edit_the_snapshot,
+        move_the_snapshot,
+    ],
+)
+def test_a_snapshot_that_the_memory_could_not_write_again_is_kept(
+    tmp_path: Path, alter: Callable[[Path], None]
+) -> None:
+    project = tmp_path / "project"
+    for each in (project, tmp_path / "older"):
+        each.mkdir()
+    filled(project)
+    with ChronoStore(project) as store:
+        store.compact()
+    alter(project)
+    was = (home(project) / "snapshot.json").read_bytes()
+    with ChronoStore(project) as store:
+        store.upsert(ChronoRecord(id="N", label="new"))
+        sealed = store.epoch
+        for call in (store.compact, store.snapshot, store.compact):
+            with pytest.raises(Conflict, match=r"snapshot\.json"):
+                call()
+        assert store.epoch == sealed, "nothing was sealed either"
+        assert (home(project) / "snapshot.json").read_bytes() == was
+        (home(project) / "snapshot.json").rename(tmp_path / "moved.json")
+        store.compact()
+        store.compact()
+    assert is_valid(project)
+
+
 WRITER = """
 import sys
 from recollect.contracts.chrono import ChronoRecord, ChronoStore

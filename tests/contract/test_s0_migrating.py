@@ -18,7 +18,7 @@ from recollect.contracts.chrono.originals import read_original, records_in
 from recollect.contracts.chrono.taking_over import add_missing, move_aside
 from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
 from recollect.model.limits import LIST_MAX_RECORDS
-from recollect.store.seam import REAL
+from recollect.store.seam import REAL, Seam
 from recollect.testing.chrono_suite import ids
 from tests.contract.test_s0_files import CANARY, has_canary, home
 from tests.contract.test_s2_files import environment
@@ -188,6 +188,42 @@ def test_two_logs_in_one_folder_are_refused(tmp_path: Path) -> None:
     (home(tmp_path) / "events.wal.original").write_bytes(b"another")
     with pytest.raises(Conflict, match="two original logs"):
         ChronoStore(tmp_path).open()
+
+
+def test_a_snapshot_of_an_earlier_taking_over_is_not_overwritten(tmp_path: Path) -> None:
+    original(tmp_path, log(EVENTS))
+    first, second = (
+        home(tmp_path) / "events.wal.original-snapshot",
+        home(tmp_path) / "snapshot.json",
+    )
+    first.write_text("the first")
+    second.write_text('{"records": {}, "seq": 0}')
+    for _ in range(2):
+        with pytest.raises(
+            Conflict, match=r"two original snapshots .*original-snapshot .* snapshot\.json"
+        ):
+            ChronoStore(tmp_path).open()
+    assert (first.read_text(), second.exists()) == ("the first", True)
+
+
+class Stopping(Seam):
+    """Stops before a log is moved aside."""
+
+    def replace(self, source: Path, target: Path) -> None:
+        if target.name == "events.wal.original":
+            raise KeyboardInterrupt
+        super().replace(source, target)
+
+
+def test_a_moving_aside_that_was_stopped_between_two_files_goes_on(tmp_path: Path) -> None:
+    original(tmp_path, log([event("__compact__", op="compact"), event("NEW")]))
+    kept = {"records": [{"id": "OLD", "kind": "fact", "label": "only here"}], "seq": 1}
+    (home(tmp_path) / "snapshot.json").write_text(json.dumps(kept))
+    with pytest.raises(KeyboardInterrupt):
+        ChronoStore(tmp_path, seam=Stopping()).open()
+    assert not (home(tmp_path) / "snapshot.json").exists()
+    with ChronoStore(tmp_path) as store:
+        assert set(ids(store.query(status=None))) == {"OLD", "NEW"}
 
 
 def test_erasing_reaches_the_log_that_was_taken_over(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """``snapshot.json``: the records at one position of the ledger, in one file.
 
 Responsible for its bytes and for checking them. Leaves when it is written to ``store``. Invariants:
-the same position gives the same bytes; nothing is ever read from a snapshot but the event that it
+the same position gives the same bytes; a snapshot that the memory could not write again is not
+overwritten; nothing is ever read from a snapshot but the event that it
 names, so that it can be compared with the ledger.
 """
 
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.contracts.chrono.reads import Shown
-from recollect.errors import IntegrityError
+from recollect.errors import Conflict, IntegrityError
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.store.regular_files import read_regular
@@ -56,3 +57,24 @@ class Snapshot:
     def is_of(self, memory: Memory) -> bool:
         """True if it has exactly the records that the memory had there."""
         return self._raw == render(memory, self.seq, self.last_hash)
+
+
+def require_known(path: Path, memory: Memory, seq: int) -> None:
+    """Refuses to overwrite a file unless the memory, now at ``seq``, can write it again.
+
+    A snapshot may be the last copy of its records: its ledger was lost, is an older one, or is not
+    in the same place. A link is not looked at, because only the link is replaced.
+    """
+    if path.is_symlink() or not path.exists():
+        return
+    try:
+        kept = Snapshot(path)
+        is_known = kept.seq <= seq and kept.is_of(memory)
+    except IntegrityError:
+        is_known = False
+    if not is_known:
+        raise Conflict(
+            f"{path} was not made from this memory, or was changed: it may be the last copy of its "
+            "records",
+            hint="move it elsewhere, or put the ledger back that it was made from",
+        )

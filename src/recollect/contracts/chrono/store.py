@@ -23,7 +23,7 @@ from recollect.contracts.chrono.originals import (
 )
 from recollect.contracts.chrono.reads import Shown
 from recollect.contracts.chrono.records import ACTIVE, ChronoRecord, acts_for, record_id
-from recollect.contracts.chrono.snapshot import Snapshot, render
+from recollect.contracts.chrono.snapshot import Snapshot, render, require_known
 from recollect.errors import (
     Changed,
     ConfigError,
@@ -215,17 +215,25 @@ class ChronoStore:
 
         Afterwards ``events.wal`` has one line. The events before it are in ``sealed/``.
         """
-        done = self._for_upkeep("compacting").seal()
+        memory = self._for_upkeep("compacting")
+        if self.folder is not None:
+            require_known(self.folder / SNAPSHOT, memory, memory.position)
+        done = memory.seal()
         if self.folder is not None and done.seq:
             self.snapshot()
         return done.events
 
     def snapshot(self) -> str:
-        """Write ``snapshot.json``: every record as it is now; returns its path."""
+        """Write ``snapshot.json``: every record as it is now; returns its path.
+
+        Raises:
+            Conflict: There is one that was not made from this memory, or was changed.
+        """
         if self.folder is None:
             raise Unsupported("this memory has no folder", hint="use ChronoStore(project)")
         status = self._for_upkeep("a snapshot").status()
         path = self.folder / SNAPSHOT
+        require_known(path, self.memory, status.seq)
         if path.is_symlink():  # its author would choose the file to overwrite
             self._seam.unlink(path)
         replace_file(self._seam, path, [render(self.memory, status.seq, status.head)])

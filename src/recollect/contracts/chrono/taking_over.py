@@ -37,15 +37,30 @@ def move_aside(seam: Seam, folder: Path) -> None:
     with alone(seam, folder):
         if not is_original(folder / LEDGER):  # another process did it meanwhile
             return
-        if (folder / ORIGINAL).exists():
-            raise Conflict(
-                f"{folder} has two original logs", hint=f"move {ORIGINAL} or {LEDGER} elsewhere"
-            )
-        _require_whole(read_original(folder / LEDGER, folder / SNAPSHOT), folder / LEDGER)
-        if (folder / SNAPSHOT).exists():
-            seam.replace(folder / SNAPSHOT, folder / ORIGINAL_SNAPSHOT)
+        _require_one(folder)
+        is_there = (folder / SNAPSHOT).exists()
+        # A process may have been stopped after it moved the snapshot.
+        snapshot = folder / (SNAPSHOT if is_there else ORIGINAL_SNAPSHOT)
+        _require_whole(read_original(folder / LEDGER, snapshot), folder / LEDGER)
+        if is_there:
+            seam.replace(snapshot, folder / ORIGINAL_SNAPSHOT)
+            sync_folder(seam, folder)
         seam.replace(folder / LEDGER, folder / ORIGINAL)
         sync_folder(seam, folder)
+
+
+def _require_one(folder: Path) -> None:
+    """Refuses a folder where an earlier original is in the way of this one."""
+    for aside, name, what in (
+        (ORIGINAL, LEDGER, "logs"),
+        (ORIGINAL_SNAPSHOT, SNAPSHOT, "snapshots"),
+    ):
+        if (folder / aside).exists() and (folder / name).exists():
+            raise Conflict(
+                f"{folder} has two original {what}",
+                hint=f"move {ORIGINAL} and {ORIGINAL_SNAPSHOT} elsewhere, or {LEDGER} and "
+                f"{SNAPSHOT}",
+            )
 
 
 def _require_whole(found: Original, path: Path) -> None:
