@@ -42,6 +42,22 @@ def test_a_person_is_erased_with_the_key_and_a_certificate(store: Shell) -> None
     assert store.run("admin", "verify", "--certificate", "bob.note").code == 7
 
 
+@pytest.mark.parametrize("target", ["thesis.md", "nowhere/bob.note", "link.md"])
+def test_a_certificate_is_refused_before_anything_is_erased(store: Shell, target: str) -> None:
+    store.run("init", "--subjects", "users")
+    store.run("remember", SAID, "--user", "bob")
+    store.run("admin", "key", "create")
+    (store.folder / "thesis.md").write_text("my thesis")
+    (store.folder / "link.md").symlink_to("thesis.md")
+    for _ in range(2):
+        told = store.run("erase", "--subject", "bob", "--yes", "--certificate", target)
+        assert told.code not in (0, 70)
+    assert (store.folder / "thesis.md").read_text() == "my thesis"
+    assert SAID in store.run("recall", SAID, "--user", "bob").out
+    done = store.run("erase", "--subject", "bob", "--yes", "--certificate", "bob.note")
+    assert (done.code, (store.folder / "bob.note").is_file()) == (0, True)
+
+
 def test_a_certificate_of_something_else_is_refused(store: Shell) -> None:
     store.run("remember", SAID, "--user", "bob")
     refused = store.run("erase", "--user", "bob", "--yes", "--certificate", "bob.note")

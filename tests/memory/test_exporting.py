@@ -13,6 +13,8 @@ from recollect.contracts.graph import FileBackedMemoryGraphStore
 from recollect.errors import Conflict, InvalidInput
 from recollect.memory import exporting
 from recollect.memory.exporting import FORMATS
+from recollect.store.disk import put_new
+from recollect.store.seam import Seam
 
 
 @pytest.fixture
@@ -102,9 +104,6 @@ def test_a_graph_has_what_holds_and_what_joins_it(
 def test_a_workspace_is_read_by_the_graph_store(memory: Memory, tmp_path: Path) -> None:
     memory.link("r-2", "r-1", "employs", weight=0.5, name="edge-7")
     memory.link("r-2", "r-1", "pays", name="edge-7")  # two links may have one name
-    stopped = tmp_path / "out.new" / "nodes"  # of an export that was stopped
-    stopped.mkdir(parents=True)
-    (stopped / "left.json").write_text("left", "utf-8")
     done = memory.export("workspace", tmp_path / "out")
     assert (done.records, done.links, done.pages) == (2, 3, 0)
     with closing(FileBackedMemoryGraphStore(tmp_path / "out")) as store:
@@ -121,9 +120,38 @@ def test_a_workspace_is_read_by_the_graph_store(memory: Memory, tmp_path: Path) 
         assert [one.id for one in store.list_profiles()] == ["mine"]
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_with_the_name_of_a_half_made_one_is_a_persons(
+    memory: Memory, tmp_path: Path, format: str
+) -> None:
+    (tmp_path / "out.new" / "deep").mkdir(parents=True)
+    (tmp_path / "out.new" / "deep" / "thesis.md").write_text("mine", "utf-8")
+    (tmp_path / "again.new").write_text("mine", "utf-8")
+    for name in ("out", "again"):
+        memory.export(format, tmp_path / name)
+    assert (tmp_path / "out.new" / "deep" / "thesis.md").read_text("utf-8") == "mine"
+    assert (tmp_path / "again.new").read_text("utf-8") == "mine"
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".again")]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_that_appears_while_an_export_is_written_stays(
+    memory: Memory, tmp_path: Path, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = tmp_path / "late"
+
+    def save(seam: Seam, fresh: Path, path: Path) -> None:
+        late.write_text("saved meanwhile", "utf-8")
+        put_new(seam, fresh, path)
+
+    monkeypatch.setattr(exporting, "put_new", save)
+    with pytest.raises(Conflict):
+        memory.export(format, late)
+    assert late.read_text("utf-8") == "saved meanwhile"
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".late")]
+
+
 def test_pages_are_those_that_are_read_here(memory: Memory, tmp_path: Path) -> None:
-    (tmp_path / "out.new").mkdir()  # of an export that was stopped
-    (tmp_path / "out.new" / "left.md").write_text("left", "utf-8")
     done = memory.export("pages", tmp_path / "out")
     files = written(tmp_path / "out")
     assert done.size_bytes == sum(map(len, files.values()))

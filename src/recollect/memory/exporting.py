@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -30,9 +32,9 @@ from recollect.memory.handle import Handle
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.values import Document, Episode, Exported, Graph, Link, Record
-from recollect.store.disk import make_folder, replace_file, sync_folder, write_file
-from recollect.store.exports import note_export
-from recollect.store.layout import half_made
+from recollect.store.disk import make_folder, new_token, put_new, write_file
+from recollect.store.exports import Digests, note_export
+from recollect.store.layout import half_made_apart
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 
@@ -59,15 +61,64 @@ def run_export(handle: Handle, format: str, target: Path, progress: Progress | N
         require_last(handle)  # only those who may read the whole ledger can compare it
     exporting = Exporting(handle, progress)
     try:
-        exporting.note(target)
-        if format in FOLDERS:
-            return exporting.folder(format, target)
-        digest = LogicalDigest()
-        size = replace_file(handle.seam, target, WRITERS[format](digest.over(exporting.whole())))
+        with _Place(exporting, handle.seam, target) as place:
+            return (
+                exporting.folder(format, place)
+                if format in FOLDERS
+                else exporting.file(format, place)
+            )
+    except FileExistsError as error:
+        raise Conflict(f"{target} exists already", hint="name another one") from error
     except OSError as error:
         raise InvalidInput(f"{target} could not be written: {error.strerror}") from error
-    done = exporting.report(format, str(target), size)
-    return msgspec.structs.replace(done, digest=digest.hexdigest()) if format in COMPLETE else done
+
+
+class _Place:
+    """Where an export is written: under another name until it is whole, and listed before that."""
+
+    def __init__(self, exporting: Exporting, seam: Seam, target: Path) -> None:
+        self.target = target
+        self._exporting = exporting
+        self._seam = seam
+        self._token = new_token(seam)
+        self._fresh = half_made_apart(target, self._token)
+        self._digests = Digests()
+
+    def __enter__(self) -> Self:
+        self._exporting.note(self.target, self._token)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            with suppress(OSError):
+                _remove(self._seam, self._fresh)
+
+    def write(self, pieces: Iterable[bytes]) -> int:
+        """Writes an export that is one file."""
+        size = write_file(self._seam, self._fresh, self._digests.over(pieces), is_new=True)
+        self._finish()
+        return size
+
+    def write_folder(self, files: Iterable[tuple[str, bytes]]) -> int:
+        """Writes an export that is a folder."""
+        size = 0
+        self._seam.mkdir(self._fresh)
+        for name, data in files:
+            file = self._fresh / name
+            if not file.parent.exists():
+                make_folder(self._seam, file.parent)
+            size += write_file(self._seam, file, self._digests.over([data], name))
+        self._finish()
+        return size
+
+    def _finish(self) -> None:
+        self._exporting.note(self.target, self._token, self._digests.files)
+        put_new(self._seam, self._fresh, self.target)
 
 
 class Exporting:
@@ -83,10 +134,11 @@ class Exporting:
         self._progress = progress
         self._count = {"records": 0, "episodes": 0, "links": 0}
 
-    def note(self, target: Path) -> None:
-        """Lists an export that is about to be written in the workspace: erasing removes it."""
-        space = self._handle.space
-        note_export(self._handle.seam, Path(space.where), space.name, target, self._position)
+    def note(self, target: Path, token: str, files: dict[str, str] | None = None) -> None:
+        """Lists an export that is written in the workspace: erasing removes it."""
+        space, seq = self._handle.space, self._position
+        where = Path(space.where)
+        note_export(self._handle.seam, where, space.name, target, seq, token, files)
 
     def whole(self) -> Whole:
         """The memory; each part is read when it is asked for."""
@@ -101,12 +153,20 @@ class Exporting:
             graph=self._graph,
         )
 
-    def folder(self, format: str, target: Path) -> Exported:
+    def file(self, format: str, place: _Place) -> Exported:
+        """Writes a format that is one file."""
+        digest = LogicalDigest()
+        size = place.write(WRITERS[format](digest.over(self.whole())))
+        done = self.report(format, str(place.target), size)
+        is_complete = format in COMPLETE
+        return msgspec.structs.replace(done, digest=digest.hexdigest()) if is_complete else done
+
+    def folder(self, format: str, place: _Place) -> Exported:
         """Writes a format that is a folder."""
         made = self._pages_made() if format == PAGES else []
-        files = _page_files(made) if format == PAGES else self._workspace()
-        size = _new_folder(self._handle.seam, target, files)
-        return msgspec.structs.replace(self.report(format, str(target), size), pages=len(made))
+        size = place.write_folder(_page_files(made) if format == PAGES else self._workspace())
+        done = self.report(format, str(place.target), size)
+        return msgspec.structs.replace(done, pages=len(made))
 
     def _pages_made(self) -> list[Made]:
         from recollect.memory.page_sources import every_page  # only this format needs pages
@@ -216,25 +276,12 @@ def _page_files(made: list[Made]) -> Iterator[tuple[str, bytes]]:
     return ((name, file.data or b"") for name, file in every_file(made).items())
 
 
-def _new_folder(seam: Seam, target: Path, files: Iterable[tuple[str, bytes]]) -> int:
-    """Writes files to a folder that gets its name when all of them are there."""
-    fresh = half_made(target)
-    if fresh.is_dir() and not fresh.is_symlink():
-        _remove(seam, fresh)  # of an export that was stopped
-    seam.mkdir(fresh)
-    size = 0
-    for name, data in files:
-        file = fresh / name
-        if not file.parent.exists():
-            make_folder(seam, file.parent)
-        size += write_file(seam, file, [data])
-    seam.replace(fresh, target)
-    sync_folder(seam, target.parent)
-    return size
-
-
-def _remove(seam: Seam, folder: Path) -> None:
-    for path, _, names in os.walk(folder, topdown=False):
+def _remove(seam: Seam, fresh: Path) -> None:
+    """Removes what was written of an export that failed."""
+    if not fresh.is_dir():
+        seam.unlink(fresh)
+        return
+    for path, _, names in os.walk(fresh, topdown=False):
         for name in names:
             seam.unlink(Path(path) / name)
         seam.rmdir(Path(path))

@@ -7,6 +7,7 @@ its name only after its bytes are on the disk; a failed fsync is never tried aga
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,11 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from recollect.store import posix
-from recollect.store.layout import half_made
+from recollect.store.layout import half_made, half_made_apart
 from recollect.store.regular_files import opener
 from recollect.store.seam import Seam
 
 PIECE_BYTES: Final = 1 << 20
+# What a file system without links says.
+NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
+_TOKEN_BYTES: Final = 8
 
 
 def read_pieces(fd: int, start: int, end: int) -> Iterator[bytes]:
@@ -46,11 +50,15 @@ def write_all(seam: Seam, fd: int, data: bytes, offset: int) -> None:
         offset += taken
 
 
-def write_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
-    """Writes a file; its bytes and its name are on the disk when this returns."""
+def write_file(seam: Seam, path: Path, pieces: Iterable[bytes], *, is_new: bool = False) -> int:
+    """Writes a file; its bytes and its name are on the disk when this returns.
+
+    If it is to be new, an existing one raises ``FileExistsError`` and is not changed.
+    """
     count = 0
     # A link is not followed: its author would choose the file to overwrite.
-    fd = seam.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | posix.NO_LINK | os.O_NONBLOCK)
+    how = os.O_EXCL if is_new else os.O_TRUNC
+    fd = seam.open(path, os.O_WRONLY | os.O_CREAT | how | posix.NO_LINK | os.O_NONBLOCK)
     try:
         for piece in pieces:
             write_all(seam, fd, piece, count)
@@ -82,6 +90,44 @@ def replace_file(
     seam.replace(fresh, path)
     sync_folder(seam, path.parent)
     return count
+
+
+def new_token(seam: Seam) -> str:
+    """A part of a name that nobody else chooses."""
+    return seam.random(_TOKEN_BYTES).hex()
+
+
+def create_file(seam: Seam, path: Path, pieces: Iterable[bytes]) -> int:
+    """Writes a file in a folder that people use; it has its name when it is whole.
+
+    Nothing is overwritten, not even a file that appears meanwhile: ``FileExistsError``.
+    """
+    fresh = half_made_apart(path, new_token(seam))
+    try:
+        count = write_file(seam, fresh, pieces, is_new=True)
+        put_new(seam, fresh, path)
+    except BaseException:
+        with suppress(OSError):
+            seam.unlink(fresh)
+        raise
+    return count
+
+
+def put_new(seam: Seam, fresh: Path, path: Path) -> None:
+    """Gives a finished file or folder its name, unless there is something of that name."""
+    try:
+        if fresh.is_dir():
+            raise OSError(errno.EPERM, "a folder has one name")
+        seam.link(fresh, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
+        seam.replace(fresh, path)
+    else:
+        seam.unlink(fresh)
+    sync_folder(seam, path.parent)
 
 
 def make_folder(seam: Seam, folder: Path) -> None:

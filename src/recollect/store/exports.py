@@ -1,41 +1,77 @@
 """Exports that were written inside a workspace, which an erasure removes.
 
-    exports.json    in a space's folder: where each one is, and what it shows at most
+    exports.json    in a space's folder: where each one is, what it shows at most, and its digests
 
 Responsible for this list, and for removing what it names. Leaves writing an export to
-``memory.exporting``. Invariants: an export is listed before its first byte is written; nothing
-outside of the workspace, no file of a memory and nothing behind a link is removed.
+``memory.exporting``. Invariants: an export is listed before its first byte is written, and with its
+digests before it has its name; only a file that still has its digest is removed; nothing outside of
+the workspace, no file of a memory and nothing behind a link is removed.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.store.disk import alone, replace_file, sync_folder
-from recollect.store.layout import EXPORTS, LEDGER, half_made, is_own, workspace_of
+from recollect.store.disk import alone, file_pieces, replace_file, sync_folder
+from recollect.store.layout import EXPORTS, LEDGER, half_made_apart, is_own, workspace_of
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
-_NOTES_MAX_BYTES: Final = 1 << 24
+_NOTES_MAX_BYTES: Final = 1 << 30
+_TOKEN: Final = re.compile(r"[0-9a-f]{16}")
+_ITSELF: Final = ""  # the name of an export that is one file
 
 
-class Noted(msgspec.Struct, frozen=True):
-    """An export: where it is in the workspace, and the last event that it may show."""
+class Noted(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An export: where it is in the workspace, and the last event that it may show.
+
+    While it is written it has another name, with this token. The digests are those of its files,
+    by their names in it; without them it has not got its name yet.
+    """
 
     path: str
     seq: int
+    token: str = ""
+    files: dict[str, str] = {}
 
 
-def note_export(seam: Seam, folder: Path, space: str, target: Path, seq: int) -> None:
+class Digests:
+    """The digests of an export's files, while they are written."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def over(self, pieces: Iterable[bytes], name: str = _ITSELF) -> Iterator[bytes]:
+        """The same pieces of a file; its digest is there after the last."""
+        digest = sha256()
+        for piece in pieces:
+            digest.update(piece)
+            yield piece
+        self.files[name] = digest.hexdigest()
+
+
+def note_export(
+    seam: Seam,
+    folder: Path,
+    space: str,
+    target: Path,
+    seq: int,
+    token: str,
+    files: dict[str, str] | None = None,
+) -> None:
     """Lists an export that is about to be written, if that is inside the workspace.
 
-    A store that is not in files has no folder, and so no workspace.
+    Once it is written, and before it has its name, it is listed again with its digests. A store
+    that is not in files has no folder, and so no workspace.
     """
     if not (folder / LEDGER).exists():
         return
@@ -51,8 +87,9 @@ def note_export(seam: Seam, folder: Path, space: str, target: Path, seq: int) ->
                 hint="it lists the exports in this folder, which an erasure removes; correct or "
                 "delete it, or export to another folder",
             )
-        listed = [one for one in known if _is_there(top / one.path)]
-        listed.append(Noted(str(path.relative_to(top)), seq))
+        made = Noted(str(path.relative_to(top)), seq, token, files or {})
+        listed = [one for one in known if one.token != token and _is_there(top / one.path, one)]
+        listed.append(made)
         replace_file(seam, folder / EXPORTS, [msgspec.json.encode(listed)])
 
 
@@ -67,7 +104,7 @@ def remove_exports(seam: Seam, folder: Path, space: str, first: int = 0) -> list
             return [f"NOT removed, the list of exports cannot be read: {folder / EXPORTS}"]
         left = [one for one in listed if one.seq < first]
         for one in listed:
-            if one not in left and not _removed(seam, top, one.path, told):
+            if one not in left and not _removed(seam, top, one, told):
                 left.append(one)
         if left:
             replace_file(seam, folder / EXPORTS, [msgspec.json.encode(left)])
@@ -77,22 +114,59 @@ def remove_exports(seam: Seam, folder: Path, space: str, first: int = 0) -> list
     return told
 
 
-def _removed(seam: Seam, top: Path, name: str, told: list[str]) -> bool:
-    path = top / name
+def _removed(seam: Seam, top: Path, one: Noted, told: list[str]) -> bool:
+    """Removes an export; False if something is left that may show what it showed."""
+    path = top / one.path
     if not _may_go(top, path):
         told.append(f"NOT removed, not an export: {path}")
         return True  # it is not looked at again
-    was_there = os.path.lexists(path)
     try:
-        for each in (half_made(path), path):
-            _remove(seam, each)
+        if _TOKEN.fullmatch(one.token):
+            _remove(seam, half_made_apart(path, one.token))
+        was_there = os.path.lexists(path)
+        left = _remove_known(seam, path, one.files) if was_there else []
         if path.parent.is_dir():
             sync_folder(seam, path.parent)
     except OSError:
         told.append(f"NOT removed, could not be written: {path}")
         return False
-    told += [f"{name}: removed; export it again"] if was_there else []
-    return True
+    why = "changed since it was exported" if one.files else "listed without its digests"
+    told += [f"NOT removed, {why}: {each}" for each in left]
+    told += [f"{one.path}: removed; export it again"] if was_there and not left else []
+    return not left
+
+
+def _remove_known(seam: Seam, path: Path, files: dict[str, str]) -> list[Path]:
+    """Removes the files of an export that are as they were written; returns what is left."""
+    for name, digest in files.items():
+        file = path / name if name else path
+        if _is_inside(path, file) and _digest(file) == digest:
+            seam.unlink(file)
+    if path.is_symlink() or not path.is_dir():
+        return [path] if os.path.lexists(path) else []
+    left = list[Path]()
+    for below, folders, names in os.walk(path, topdown=False):
+        here = Path(below)
+        left += [here / name for name in (*names, *(n for n in folders if (here / n).is_symlink()))]
+        if not any(here.iterdir()):
+            seam.rmdir(here)
+    return sorted(left)
+
+
+def _is_inside(path: Path, file: Path) -> bool:
+    """True for a file of an export, and not for one behind a link: the list may be another's."""
+    real = file.parent.resolve() / file.name
+    return file.name != ".." and (file == path or path.parent.resolve() / path.name in real.parents)
+
+
+def _digest(file: Path) -> str | None:
+    """The digest of a regular file; None if it is none, or not there."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    digest = sha256()
+    for piece in file_pieces(file):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _may_go(top: Path, path: Path) -> bool:
@@ -123,7 +197,7 @@ def _listed(folder: Path) -> list[Noted] | None:
         return None
 
 
-def _is_there(path: Path) -> bool:
+def _is_there(path: Path, one: Noted) -> bool:
     with suppress(OSError):
-        return os.path.lexists(path) or os.path.lexists(half_made(path))
+        return os.path.lexists(path) or os.path.lexists(half_made_apart(path, one.token))
     return True

@@ -93,6 +93,11 @@ def half_made(path: Path) -> Path:
     return path.with_name(path.name + NEW_SUFFIX)
 
 
+def half_made_apart(path: Path, token: str) -> Path:
+    """The same in a folder that people use: a name that no file of theirs has."""
+    return path.with_name(f".{path.name}.{token}{NEW_SUFFIX}")
+
+
 def opened_folders(folder: Path) -> tuple[Path, ...]:
     """The folders of a space whose files are opened by their names."""
     return folder, folder / SEALED, folder / VECTORS, folder / CHECKPOINTS

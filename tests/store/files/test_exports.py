@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -46,6 +47,9 @@ def test_an_export_that_was_stopped_goes_too(
         (tmp_path / "folder").mkdir()
         with monkeypatch.context() as patch:
             patch.setattr(type(memory._handle.seam), "replace", full_disk)
+            patch.setattr(type(memory._handle.seam), "link", full_disk)
+            for name in ("unlink", "rmdir"):  # a process that is stopped removes nothing either
+                patch.setattr(type(memory._handle.seam), name, lambda *_: None)
             for format in ("ndjson", "pages"):
                 with pytest.raises(InvalidInput):
                     memory.export(format, tmp_path / "folder" / format)
@@ -84,6 +88,67 @@ def test_a_list_from_elsewhere_removes_nothing_else(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match=r"exports\.json cannot be read"):
             memory.export("json", where / "more.json")
         memory.export("json", tmp_path / "more.json")
+
+
+def edited(path: Path) -> None:
+    path.write_text(f"{path.read_text()} and my own words")
+
+
+def replaced(path: Path) -> None:
+    path.unlink()
+    path.write_text("my own file")
+
+
+def linked(path: Path) -> None:
+    path.rename(path.with_name("kept.jsonl"))
+    path.symlink_to("kept.jsonl")
+
+
+@pytest.mark.parametrize("alter", [edited, replaced, linked])
+def test_an_export_that_was_changed_stays_and_is_named(
+    tmp_path: Path, alter: Callable[[Path], None]
+) -> None:
+    with Memory.open(tmp_path) as memory:
+        first, second = (memory.remember(f"{n} {WORD}") for n in ("one", "two"))
+        memory.export("ndjson", tmp_path / "all.jsonl")
+        alter(tmp_path / "all.jsonl")
+        for record in (first, second):
+            told = memory.erase(record.id).places
+            named = f"NOT removed, changed since it was exported: {tmp_path / 'all.jsonl'}"
+            assert named in told
+            assert (tmp_path / "all.jsonl").read_text()
+
+
+def test_own_files_in_an_exported_folder_stay_and_are_named(tmp_path: Path) -> None:
+    with Memory.open(tmp_path) as memory:
+        record = memory.remember(f"About {WORD}", about="Ada")
+        memory.export("pages", tmp_path / "site")
+        for name in ("mine.md", "deep/mine.md"):
+            (tmp_path / "site" / name).parent.mkdir(exist_ok=True)
+            (tmp_path / "site" / name).write_text("my own notes")
+        told = memory.erase(record.id).places
+        for name in ("mine.md", "deep/mine.md"):
+            path = tmp_path / "site" / name
+            assert path.read_text() == "my own notes"
+            assert f"NOT removed, changed since it was exported: {path}" in told
+        assert with_word(tmp_path) == []
+
+
+def test_a_list_that_was_copied_or_written_by_hand_removes_no_file(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "one") as memory:
+        memory.remember("Another")
+        memory.export("ndjson", tmp_path / "one" / "diary.txt")
+    with Memory.open(tmp_path / "two") as memory:
+        record, later = memory.remember(f"About {WORD}"), memory.remember("Later")
+        diary, listed = tmp_path / "two" / "diary.txt", tmp_path / "two" / "exports.json"
+        diary.write_text("my diary")
+        listed.write_bytes((tmp_path / "one" / "exports.json").read_bytes())
+        memory.erase(record.id)
+        assert diary.read_text() == "my diary"
+        listed.write_text('[{"path": "diary.txt", "seq": 999, "token": "../diary.txt"}]')
+        told = memory.erase(later.id).places
+        assert f"NOT removed, listed without its digests: {diary}" in told
+        assert diary.read_text() == "my diary"
 
 
 def test_a_dropped_space_takes_its_exports_along(tmp_path: Path) -> None:

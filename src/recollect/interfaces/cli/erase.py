@@ -2,7 +2,7 @@
 
 Responsible for what a person sees before and after. Leaves choosing and erasing to ``Memory``.
 Invariants: nothing is erased unless a person confirms; what is erased is what was shown; what
-remains of a key is always told.
+remains of a key is always told; a certificate overwrites no file.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from recollect.errors import Ambiguous, Changed, NotFound
+from recollect.errors import Ambiguous, Changed, NotFound, RecollectError
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Option
+from recollect.interfaces.cli.proofs import new_file, write_new
 from recollect.interfaces.cli.undo import MaybeId
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import INCLUDES, Erasure, Record
-from recollect.store.disk import write_file
-from recollect.store.seam import REAL
 
 Key = Annotated[
     str | None, Option(metavar="KEY", help="The value of a key, with all its earlier values.")
@@ -40,6 +39,7 @@ CertificateFile = Annotated[
 ]
 Unit = Annotated[Literal["record", "episode"], Option(help="What --filter chooses.")]
 _LISTED_MAX_COUNT: Final = 10
+_OPTION: Final = "--certificate"
 
 
 @verb
@@ -61,6 +61,7 @@ def erase(
 ) -> None:
     """Delete every byte of what is named permanently."""
     is_whole_user = user is not None and (id, key, about, filter, subject) == (None,) * 5
+    target = None if certificate is None else new_file(certificate, _OPTION)
     with call.memories(mount) as found:
         for_user = None if is_whole_user else user
         choice = partial(
@@ -92,10 +93,21 @@ def erase(
                 certificate=certificate is not None,
             )
             erasure = order() if yes else _as_shown(order, position)
-        if certificate is not None and erasure.certificate is not None:
-            write_file(REAL, Path(certificate), [erasure.certificate.encode()])
+        if target is not None and erasure.certificate is not None:
+            _keep(erasure.certificate, target)
         key = key or _key_of(memory, erasure)
         call.answer(erasure, lambda _: _erased(erasure, key), memory)
+
+
+def _keep(certificate: str, target: Path) -> None:
+    """Writes a certificate; one that cannot be written is shown, as it is made only once."""
+    try:
+        write_new(target, [certificate.encode()], _OPTION)
+    except RecollectError:
+        plain.say_to_stderr(
+            "The erasure is done. This is its certificate:", *certificate.splitlines()
+        )
+        raise
 
 
 def _erase(memory: Memory, **options: Any) -> Erasure:

@@ -17,7 +17,7 @@ from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.model.values import Proof
-from recollect.store.disk import replace_file
+from recollect.store.disk import create_file
 from recollect.store.seam import REAL
 
 Id = Annotated[
@@ -62,22 +62,28 @@ def _written(target: str, made: Proof) -> None:
     plain.next_step(f"python verify_proof.py {plain.one_line(target)} KEY")
 
 
-def new_file(name: str) -> Path:
+def new_file(name: str, option: str = "--out") -> Path:
     """The path of a file to write; nothing is overwritten."""
     target = Path(name).expanduser()
     if not name or target.exists() or target.is_symlink():
-        raise Conflict(f"{name or 'the file'} exists already", hint="name another file with --out")
+        raise _exists(name or "the file", option)
     if not target.parent.is_dir():
         raise InvalidInput(f"there is no folder {target.parent}", hint="make the folder first")
     return target
 
 
-def write_new(target: Path, pieces: Iterable[bytes]) -> None:
+def _exists(name: str, option: str) -> Conflict:
+    return Conflict(f"{name} exists already", hint=f"name another file with {option}")
+
+
+def write_new(target: Path, pieces: Iterable[bytes], option: str = "--out") -> None:
     """Writes a file that is complete or not there."""
     try:
-        replace_file(REAL, target, pieces)
+        create_file(REAL, target, pieces)
+    except FileExistsError as error:
+        raise _exists(str(target), option) from error
     except OSError as error:
         raise InvalidInput(
             f"{target} could not be written: {error.strerror}",
-            hint="name a file with --out in a folder that you may write",
+            hint=f"name a file with {option} in a folder that you may write",
         ) from error

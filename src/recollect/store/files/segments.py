@@ -11,7 +11,6 @@ after an interrupted seal, in the active file is read once.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +25,7 @@ from recollect.ledger.line import Line, parse, seq_of
 from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import GENESIS, Head
 from recollect.store.disk import (
+    NO_LINKS,
     file_pieces,
     make_folder,
     read_pieces,
@@ -39,7 +39,6 @@ from recollect.store.regular_files import open_regular, opener
 from recollect.store.seam import Seam
 
 _NAME: Final = re.compile(rf"([0-9]{{10,16}})-([0-9]{{10,16}}){re.escape(SEGMENT_SUFFIX)}")
-_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
 
 class Segment(NamedTuple):
@@ -202,7 +201,7 @@ def close_segment(seam: Seam, active: ActiveFile, last: int) -> Path:
     try:
         seam.link(active.path, path)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         replace_file(seam, path, active.pieces())  # a file system without links
     sync_folder(seam, folder)
