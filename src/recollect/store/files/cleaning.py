@@ -21,10 +21,10 @@ from recollect.ledger.line import claimed, parse, seq_of, subject_of
 from recollect.model.counts import counted
 from recollect.model.events import RecordAdded, RecordRevised
 from recollect.store.exports import remove_exports
-from recollect.store.files import copies, holders, segments, vector_file
+from recollect.store.files import copies, holders, leftovers, segments, vector_file
 from recollect.store.files.build import clean_index
-from recollect.store.files.leftovers import remove_leftovers
 from recollect.store.files.open_files import OpenFiles
+from recollect.store.files.own_files import is_snapshot
 from recollect.store.files.projections import remove_projections
 from recollect.store.files.stamp import stamp_of
 from recollect.store.layout import BACKUPS, INDEX, LEDGER, SNAPSHOT, VECTORS, half_made
@@ -43,7 +43,7 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
     files.pool.drop()
     # Copies first: a rebuild of the index takes a ledger without the bodies as proof
     # that the erasure was finished.
-    remove_leftovers(files.seam, files.folder)
+    leftovers.remove_leftovers(files.seam, files.folder)
     space, old = (files.folder, files.name), holders.files_of(files.folder)
     lines = _lines(files, {*erased, *erased.values()})
     orders, noted = orders_in(lines, erased), _noted(files, lines, erased)
@@ -78,18 +78,27 @@ def finish_erasures(files: OpenFiles, db: SqliteDb) -> tuple[str, ...]:
         *snapshot,
         *exported,
         *(f"NOT cleaned, could not be written: {path}" for path in stuck),
+        *_others(files),
         *holders.told(old),
     )
 
 
 def _remove_snapshot(files: OpenFiles) -> list[str]:
     """Removes the snapshot, which shows every record; it can be written again."""
-    removed = []
+    told = []
     for path in (files.folder / SNAPSHOT, half_made(files.folder / SNAPSHOT)):
-        if os.path.lexists(path):
+        if path.is_symlink() or is_snapshot(path, segments.pieces(files.opened())):
             files.seam.unlink(path)
-            removed.append(f"{path.name}: removed")
-    return removed
+            told.append(f"{path.name}: removed")
+        elif os.path.lexists(path):
+            told.append(f"NOT removed, not a snapshot of this memory: {path}")
+    return told
+
+
+def _others(files: OpenFiles) -> list[str]:
+    """Files with names that a memory gives, which somebody else made."""
+    found = (*vector_file.others(files.folder), *leftovers.others(files.folder))
+    return [f"NOT checked, not a file of Recollect: {path}" for path in found]
 
 
 def _lines(files: OpenFiles, wanted: Collection[int]) -> list[bytes]:

@@ -23,6 +23,7 @@ from recollect.model.events import Head
 from recollect.store.backup import read_manifest
 from recollect.store.disk import file_pieces, replace_file, sync_folder
 from recollect.store.files import segments
+from recollect.store.files.own_files import is_checkpoint, is_torn
 from recollect.store.layout import (
     BACKUPS,
     CHECKPOINTS,
@@ -30,7 +31,6 @@ from recollect.store.layout import (
     LEDGER,
     LOCK,
     MANIFEST,
-    NOTE_SUFFIX,
     SEALED,
     half_made,
     workspace_of,
@@ -41,6 +41,8 @@ from recollect.store.seam import Seam
 _FILES_MAX_COUNT: Final = 100_000  # files that one erasure checks
 _NOTES_MAX_BYTES: Final = 1 << 26
 _NAMED_MAX_COUNT: Final = 5  # of each kind, in a report
+_START_BYTES: Final = 64  # a line begins with the event's number and id
+_MANIFEST_START: Final = b'{"space":'
 
 
 class Noted(msgspec.Struct, frozen=True):
@@ -132,7 +134,7 @@ def remove_copies(seam: Seam, folder: Path, space: str) -> list[str]:
 
 def find_copies(folder: Path, space: str) -> list[str]:
     """Reports what removing the copies would do."""
-    return _Work(place_of(folder, space), 0, lambda copy: None, _FOUND).report()
+    return _Work(place_of(folder, space), 0, lambda copy: (), _FOUND).report()
 
 
 class _Words(NamedTuple):
@@ -154,7 +156,7 @@ class _Work:
         self,
         place: Place,
         first: int,
-        change: Callable[[Path], None],
+        change: Callable[[Path], Collection[Path]],
         words: _Words,
         plain: int | None = 0,
     ) -> None:
@@ -172,13 +174,23 @@ class _Work:
         self._missed: list[Path] = []
         self._unread: list[Path] = []
         self._alive: list[Path] = []
+        self._others: list[Path] = []
         self._outside: list[str] = []
         self._locked: list[Noted] = []
 
     def remove_torn(self, seam: Seam) -> None:
-        for torn in self._place.folder.glob(f"{LEDGER}.*"):
-            if self._tried(torn, seam.unlink):
+        """Removes what was cut off the ledger; notes what only has such a name."""
+        for path in sorted(self._place.folder.glob(f"{LEDGER}.*")):
+            if not is_torn(path):
+                self._note_other(path)
+            elif self._tried(path, seam.unlink):
                 self._torn += 1
+
+    def _note_other(self, path: Path) -> None:
+        """Notes a file of somebody else; a copy of the ledger is found with the others."""
+        with suppress(OSError):  # what cannot be read is named as such
+            if not path.is_symlink() and path.is_file() and not _begins_with(path, self._ours):
+                self._others.append(path)
 
     def _change_noted(self) -> None:
         """Changes recorded backups: those in the workspace even if the walk did not reach them."""
@@ -215,8 +227,11 @@ class _Work:
             return
         if _is_alive(path):
             self._alive.append(path)
-        elif self._tried(path, self._change):
+        elif self._tried(path, self._changed):
             self._done.add(path)
+
+    def _changed(self, path: Path) -> None:
+        self._others += self._change(path)
 
     def _tried(self, path: Path, act: Callable[[Path], None]) -> bool:
         try:
@@ -240,6 +255,7 @@ class _Work:
             f"NOT {done}, an independent memory that began as a copy of this one; erase there, too",
             self._alive,
         )
+        lines += _named("NOT checked, not a copy of this ledger", self._others)
         lines += _named("NOT checked, links are not followed", walk.links)
         if walk.was_cut:
             lines.append(
@@ -304,14 +320,18 @@ def _is_alive(ledger: Path) -> bool:
     return is_ledger and any((folder / name).exists() for name in (LOCK, INDEX))
 
 
-def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> None:
+def _erase_in_copy(seam: Seam, copy: Path, erased: Mapping[int, int]) -> list[Path]:
     """Erases bodies in a copy of the ledger, and in the manifest if it is a backup."""
-    for name in (copy.name, MANIFEST):
-        seam.unlink(half_made(copy.with_name(name)))
-    if copy.name == LEDGER:
+    is_backup = copy.name == LEDGER
+    if not _remove_half_made(seam, copy) or (
+        is_backup and not _remove_half_manifest(seam, copy.parent)
+    ):
+        raise FileExistsError(f"a file of another program is beside {copy}")
+    if is_backup:
         with suppress(NotFound, InvalidInput):  # no valid manifest: nothing to record
             _note_in_manifest(seam, copy.parent, erased)
     replace_file(seam, copy, without_bodies(file_pieces(copy), erased))
+    return []
 
 
 def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> None:
@@ -321,22 +341,61 @@ def _note_in_manifest(seam: Seam, backup: Path, erased: Mapping[int, int]) -> No
     replace_file(seam, backup / MANIFEST, [msgspec.json.encode(manifest)])
 
 
-def _remove_copy(seam: Seam, copy: Path) -> None:
-    """Removes a copy of the ledger; if it is a backup, with its manifest and its folder."""
-    names = (LEDGER, MANIFEST) if copy.name == LEDGER else (copy.name,)
-    for name in names:
-        for path in (copy.with_name(name), half_made(copy.with_name(name))):
-            seam.unlink(path)
+def _remove_copy(seam: Seam, copy: Path) -> list[Path]:
+    """Removes a copy of the ledger; if it is a backup, with its manifest and its folder.
+
+    Returns what is beside it and was made by another program: it stays.
+    """
+    left = [] if _remove_half_made(seam, copy) else [half_made(copy)]
+    seam.unlink(copy)
+    left += _remove_manifest(seam, copy.parent) if copy.name == LEDGER else []
     sync_folder(seam, copy.parent)
     if copy.name == LEDGER:
         notes = copy.parent / CHECKPOINTS
         with suppress(OSError):  # something else is in it
-            for path in () if notes.is_symlink() else notes.glob(f"*{NOTE_SUFFIX}"):
+            for path in () if notes.is_symlink() else filter(is_checkpoint, notes.glob("*")):
                 seam.unlink(path)
             if notes.is_dir() and not notes.is_symlink():
                 seam.rmdir(notes)
             seam.rmdir(copy.parent)
             sync_folder(seam, copy.parent.parent)
+    return left
+
+
+def _remove_half_made(seam: Seam, copy: Path) -> bool:
+    """Removes what was written of a new copy before a stop; False if it is something else."""
+    path = half_made(copy)
+    with suppress(FileNotFoundError):
+        start = read_regular(path, _START_BYTES)
+        if start != read_regular(copy, _START_BYTES)[: len(start)]:
+            return False
+        seam.unlink(path)
+    return True
+
+
+def _remove_manifest(seam: Seam, backup: Path) -> list[Path]:
+    """Removes the manifest of a backup; returns one that another program made."""
+    path = backup / MANIFEST
+    left = [] if _remove_half_manifest(seam, backup) else [half_made(path)]
+    try:
+        read_manifest(backup)
+    except NotFound:
+        return left
+    except RecollectError:
+        return [path, *left]
+    seam.unlink(path)
+    return left
+
+
+def _remove_half_manifest(seam: Seam, backup: Path) -> bool:
+    """Removes what was written of a manifest before a stop; False if it is something else."""
+    path = half_made(backup / MANIFEST)
+    with suppress(FileNotFoundError):
+        start = read_regular(path, len(_MANIFEST_START))
+        if start != _MANIFEST_START[: len(start)]:
+            return False
+        seam.unlink(path)
+    return True
 
 
 def _left_outside(note: Noted, words: _Words) -> str:

@@ -16,7 +16,7 @@ or drop it finishes; no file goes before the lock is held, and the lock's own fi
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -28,9 +28,11 @@ from recollect.model.values import Dropped
 from recollect.store import posix
 from recollect.store.disk import alone, replace_file, sync_folder
 from recollect.store.exports import remove_exports
-from recollect.store.files import copies, holders, vector_file
+from recollect.store.files import copies, holders, own_files, vector_file
 from recollect.store.files.build import drop_index
+from recollect.store.files.foreign import is_foreign, set_aside
 from recollect.store.files.projections import remove_projections
+from recollect.store.files.segments import OpenedLedger
 from recollect.store.files.tokens import FileTokens
 from recollect.store.layout import (
     BACKUP,
@@ -65,6 +67,8 @@ def order(seam: Seam, folder: Path, note: Dropped) -> None:
     with closing(_tokens(seam, workspace)) as tokens:
         tokens.read()
     # Before the order: a reader that finds its index checks nothing else. It can be built again.
+    if is_foreign(folder / INDEX):
+        set_aside(seam, folder / INDEX)
     drop_index(seam, folder / INDEX)
     replace_file(seam, folder / DROPPING, [msgspec.json.encode(note)])
 
@@ -74,18 +78,20 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     note, old = _ordered(folder), holders.files_of(folder)
     told = (*copies.remove_copies(seam, folder, space), *remove_projections(seam, folder))
     told = (*told, *remove_exports(seam, folder, space))
-    _remove(seam, *folder.glob(f"{INDEX}*"))
+    _remove(seam, *filter(own_files.is_index, folder.glob(f"{INDEX}*")))
     # After the index: a process that adds vectors looks for it under the lock of their file.
     if not (folder / VECTORS).is_symlink():
         vector_file.clear_all(seam, folder)
-    _empty(seam, folder / VECTORS)
+    left = _empty(seam, folder / VECTORS, lambda path: path in vector_file.files(folder))
+    left += _empty(seam, folder / CHECKPOINTS, own_files.is_checkpoint)
     for pages in own_folders(folder):
-        _empty(seam, pages)
-    _empty(seam, folder / CHECKPOINTS)
-    _empty(seam, folder / SEALED)
-    _remove(seam, folder / SNAPSHOT, half_made(folder / SNAPSHOT))
+        _empty(seam, pages, own_files.page_in(pages))
+        left += _empty(seam, pages, own_files.is_page_note)  # after the pages that they name
+    _remove_snapshot(seam, folder)
+    left += _empty(seam, folder / SEALED, own_files.is_segment)
     # The ledger last: with it, copies that are still there can be recognised.
-    _remove(seam, *folder.glob(f"{LEDGER}.*"), folder / LEDGER)
+    _remove(seam, *filter(own_files.is_torn, folder.glob(f"{LEDGER}.*")))
+    _remove(seam, half_made(folder / LEDGER), folder / LEDGER)
     sync_folder(seam, folder)
     with closing(_tokens(seam, workspace_of(folder, space))) as tokens:
         tokens.revoke_space(space)
@@ -94,7 +100,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
     notes = (folder / BACKUPS, folder / EXPORTS, folder / WRITTEN)
     _remove(seam, *notes, *map(half_made, notes), half_made(folder / DROPPING))
     _end(seam, folder)
-    return note, (*told, *_strays(seam, folder, space), *holders.told(old))
+    return note, (*told, *_strays(seam, folder, space, left), *holders.told(old))
 
 
 def _drop_jobs(seam: Seam, path: Path, space: str) -> None:
@@ -171,16 +177,35 @@ def _end(seam: Seam, folder: Path) -> None:
         seam.close(order_file)
 
 
-def _empty(seam: Seam, folder: Path) -> None:
-    """Removes a folder and the files in it; a link to a folder, not what is there."""
+def _empty(seam: Seam, folder: Path, is_own: Callable[[Path], bool]) -> list[Path]:
+    """Removes the own files in a folder, and a folder without others; returns the others.
+
+    Of a link to a folder the link is removed, not what is there.
+    """
     _remove(seam, *([folder] if folder.is_symlink() else []))
     for _ in range(_TRIES):
         if not folder.is_dir():
-            return
-        _remove(seam, *folder.iterdir())
+            return []
+        own = [path for path in folder.iterdir() if is_own(path)]
+        _remove(seam, *own)
         sync_folder(seam, folder)
         with suppress(OSError):  # not empty: somebody added a file
             seam.rmdir(folder)
+        if not own:
+            break
+    return _files_below(folder)
+
+
+def _files_below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+
+
+def _remove_snapshot(seam: Seam, folder: Path) -> None:
+    """Removes a snapshot of the ledger, which is still there."""
+    for path in (folder / SNAPSHOT, half_made(folder / SNAPSHOT)):
+        with suppress(FileNotFoundError), closing(OpenedLedger(folder / LEDGER)) as opened:
+            if path.is_symlink() or own_files.is_snapshot(path, opened.pieces()):
+                _remove(seam, path)
 
 
 def _remove(seam: Seam, *paths: Path) -> None:
@@ -189,13 +214,22 @@ def _remove(seam: Seam, *paths: Path) -> None:
             seam.unlink(path)
 
 
-def _strays(seam: Seam, folder: Path, space: str) -> Iterable[str]:
+def _strays(seam: Seam, folder: Path, space: str, left: Iterable[Path]) -> Iterable[str]:
     """Removes the folder; names what in it is not of Recollect. The root of a workspace stays."""
     for empty in (folder / BACKUP, *([folder] if space != "main" else [])):
         with suppress(OSError):  # not there, or not empty
             seam.rmdir(empty)
             sync_folder(seam, empty.parent)
-    if space == "main" or not folder.is_dir():
+    if not folder.is_dir():
         return []
-    left = sorted(path for path in folder.iterdir() if path.name not in (BACKUP, LOCK))
-    return [f"NOT removed, not a file of Recollect: {path}" for path in left]
+    named = {*left, *(_files_below(folder / BACKUP) if space != "main" else [])}
+    seen = {parent for path in named for parent in path.parents}
+    for path in folder.iterdir():
+        is_like_own = path.name.startswith((LEDGER, INDEX, SNAPSHOT))
+        if (
+            path not in seen
+            and path.name not in (BACKUP, LOCK)
+            and (space != "main" or is_like_own)
+        ):
+            named.add(path)
+    return [f"NOT removed, not a file of Recollect: {path}" for path in sorted(named)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.errors import Conflict
+from recollect.store.files.own_files import is_index, is_segment
 from recollect.store.layout import INDEX, LEDGER, NEW_SUFFIX, SEALED, TORN_SUFFIX, half_made
 from recollect.store.seam import Seam
 
@@ -25,7 +26,20 @@ def torn_name(folder: Path, seq: int) -> Path:
 
 def remove_leftovers(seam: Seam, folder: Path) -> None:
     """Removes temporary files of a stopped process; under the lock, so that none is in use."""
-    indexes = folder.glob(f"{half_made(Path(INDEX))}*")  # with the files that SQLite adds
-    for path in (*indexes, half_made(folder / LEDGER), *(folder / SEALED).glob(f"*{NEW_SUFFIX}")):
-        if path.exists():
+    for path in (*_found(folder), half_made(folder / LEDGER)):
+        if _is_own(path) and path.exists():
             seam.unlink(path)
+
+
+def others(folder: Path) -> list[Path]:
+    """The files that are named like temporary ones, but were made by somebody else."""
+    return sorted(path for path in _found(folder) if not _is_own(path))
+
+
+def _found(folder: Path) -> list[Path]:
+    indexes = folder.glob(f"{half_made(Path(INDEX))}*")  # with the files that SQLite adds
+    return [*indexes, *(folder / SEALED).glob(f"*{NEW_SUFFIX}")]
+
+
+def _is_own(path: Path) -> bool:
+    return is_index(path) or is_segment(path) or path.name == half_made(Path(LEDGER)).name

@@ -29,12 +29,14 @@ from recollect.model.values import Finding
 from recollect.store import posix
 from recollect.store.disk import make_folder, write_all
 from recollect.store.layout import VECTORS, VECTORS_SUFFIX
+from recollect.store.regular_files import opener
 from recollect.store.seam import Seam
 
 HEADER_BYTES: Final = 512
 SEQ_BYTES: Final = 8
 NAME_MAX_BYTES: Final = 250
 _VERSION: Final = 1
+_NAME: Final = re.compile(rf"[a-z0-9-]*-[0-9a-f]{{8}}{re.escape(VECTORS_SUFFIX)}")  # see path_of
 _TRIES: Final = 100  # how often the file may be deleted while waiting for its lock
 
 
@@ -125,8 +127,27 @@ def append(seam: Seam, fd: int, header: Header, rows: bytes, after: Header) -> N
 
 
 def files(folder: Path) -> list[Path]:
-    """The vector files of a space."""
+    """The vector files of a space: by their names, or by their headers if they were renamed."""
+    return [path for path in _named_so(folder) if _is_own(path)]
+
+
+def others(folder: Path) -> list[Path]:
+    """The files that are named like vector files, but were made by somebody else."""
+    return [path for path in _named_so(folder) if not _is_own(path)]
+
+
+def _named_so(folder: Path) -> list[Path]:
     return sorted((folder / VECTORS).glob(f"*{VECTORS_SUFFIX}"))
+
+
+def _is_own(path: Path) -> bool:
+    if _NAME.fullmatch(path.name):
+        return True
+    try:
+        with open(path, "rb", opener=opener) as file:
+            return read_header(file.fileno()) is not None
+    except OSError:
+        return False
 
 
 def clear(seam: Seam, folder: Path) -> None:
