@@ -22,6 +22,7 @@ from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupport
 from recollect.model.values import Migrated, Vacuumed
 from recollect.store.layout import CHOSEN, ERASED, SETTINGS, SUBJECTS
 from recollect.store.port import Backend, Progress
+from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # drivers and encoders are loaded only when used
@@ -260,25 +261,54 @@ def _resolved(settings: Settings) -> str:
 def record_embedder(settings: Settings, *, replace: bool = False, seam: Seam = REAL) -> str:
     """The embedder of a place: ``auto`` is resolved once, and the first choice is kept.
 
-    With ``replace`` the choice in the settings replaces the recorded one.
+    With ``replace`` the choice in the settings replaces the recorded one; then a file that cannot
+    be changed without losing something is an error.
     """
     chosen = _resolved(settings)
     folder = settings.folder
     if folder is not None and folder.is_dir():
-        from recollect.store.disk import replace_file
-
-        with suppress(OSError, ConfigError):  # a read-only disk can still be read
+        # A read-only disk can still be read.
+        with suppress(OSError, *(() if replace else (ConfigError,))):
             if replace or not (folder / SETTINGS).exists():
-                data = msgspec.json.encode(Recorded(chosen))
-                replace_file(seam, folder / SETTINGS, [data])
+                _record(folder / SETTINGS, chosen, seam)
                 _record_choice(settings, chosen, seam)
     return chosen
+
+
+def _record(file: Path, chosen: str, seam: Seam) -> None:
+    """Writes the choice; what else the file says stays. Another program's file is refused."""
+    from recollect.store.disk import replace_file
+
+    kept = _parts(file)
+    data = msgspec.json.encode({**kept, **msgspec.structs.asdict(Recorded(chosen))})
+    replace_file(seam, file, [data])
+
+
+def _parts(file: Path) -> dict[str, msgspec.Raw]:
+    """Everything that a file of settings says, to be written again with a change.
+
+    A file without one of ours is another program's, which is not overwritten.
+    """
+    try:
+        data = read_regular(file, config.RECORDED_MAX_BYTES)
+        found = msgspec.json.decode(data or b"{}", type=dict[str, msgspec.Raw])
+    except FileNotFoundError:
+        return {}
+    except ValueError:  # also for bytes that are not UTF-8
+        found = None
+    if found is None or (found and not found.keys() & set(Recorded.__struct_fields__)):
+        raise ConfigError(
+            f"{file} is not a file of Recollect, so it was not changed",
+            hint="move it away, or use another folder for the memory",
+        )
+    return found
 
 
 def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
     """Records the choice for a folder that is found by searching in the person's own list."""
     if settings.known_in is None:
         return
+    from recollect.places import known
     from recollect.store.disk import alone, replace_file
     from recollect.store.files.backend import make_workspace
 
@@ -288,7 +318,7 @@ def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
         return  # a folder may choose this by itself
     make_workspace(file.parent, seam)
     with alone(seam, file.parent):
-        listed = {**config.known(file), place: chosen}
+        listed = {**known.listed(file), place: chosen}
         replace_file(seam, file, [msgspec.json.format(msgspec.json.encode(listed)), b"\n"])
 
 

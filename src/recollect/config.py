@@ -45,8 +45,8 @@ STATIC: Final = "static"
 ONNX: Final = "onnx:"
 ENDPOINTS: Final = ("https://", "http://")
 FREE: Final = (AUTO, NONE, STATIC)  # embedders that an untrusted folder may choose
-_RECORDED_MAX_BYTES: Final = 65_536
-_KNOWN_MAX_BYTES: Final = 16_777_216
+RECORDED_MAX_BYTES: Final = 65_536
+KNOWN_MAX_BYTES: Final = 16_777_216
 # A plus joins embedders; a plus inside a folder's name or an address does not.
 _JOINT: Final = re.compile(r"\+(?=static(?:\+|$)|onnx:|https?://)")
 
@@ -336,7 +336,7 @@ def recorded(folder: Path) -> Recorded:
     """The settings stored in a workspace; the defaults if there are none."""
     path = folder / SETTINGS
     try:
-        return msgspec.json.decode(read_regular(path, _RECORDED_MAX_BYTES), type=Recorded)
+        return msgspec.json.decode(read_regular(path, RECORDED_MAX_BYTES), type=Recorded)
     except OSError:
         return Recorded()  # missing, or unreadable: opening the folder reports that
     except ValueError as error:  # also for bytes that are not UTF-8
@@ -390,7 +390,7 @@ def master_key() -> tuple[Path, str | None, str | None]:
 def known(file: Path) -> dict[str, str]:
     """Maps places to the hash of their first event; empty if the list cannot be read."""
     try:
-        return msgspec.json.decode(read_regular(file, _KNOWN_MAX_BYTES), type=dict[str, str])
+        return msgspec.json.decode(read_regular(file, KNOWN_MAX_BYTES), type=dict[str, str])
     except (OSError, ValueError):  # also for bytes that are not UTF-8
         return {}
 

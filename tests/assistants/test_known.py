@@ -13,8 +13,10 @@ import pytest
 
 from recollect import Memory
 from recollect.config import known, places
-from recollect.places.known import adopt, is_known
-from recollect.store.layout import KNOWN
+from recollect.errors import ConfigError
+from recollect.places import consent, page_folders
+from recollect.places.known import adopt, forget, is_known
+from recollect.store.layout import KNOWN, PAGES_CHOSEN, SESSIONS
 from tests.assistants.session import recorded
 from tests.assistants.test_capture import PROGRAM
 from tests.assistants.test_hooks import Project, Ran
@@ -191,6 +193,31 @@ def test_a_list_that_does_not_read_knows_nothing(tmp_path: Path) -> None:
     assert list(known(file)) == [str((tmp_path / ".recollect").resolve())]
     file.write_text('{"half": ')
     assert not is_known(found)
+
+
+@pytest.mark.parametrize("broken", ['{"half": ', '{"/a": "b",\n}', '["/a"]', "\0"])
+def test_a_list_that_does_not_read_is_not_overwritten(tmp_path: Path, broken: str) -> None:
+    file = tmp_path / "home" / ".recollect" / KNOWN
+    for name in ("one", "two"):
+        hostile_memory(tmp_path / name / ".recollect")
+    one, two = (
+        places(start=tmp_path / name, home=tmp_path / "home", environment={}).project
+        for name in ("one", "two")
+    )
+    adopt(one)
+    file.write_text(broken)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="could not be read, so it was not changed"):
+            adopt(two)
+        forget(one, "main")
+    assert file.read_text() == broken
+    for change in (consent.give, lambda found: page_folders.choose(found, "main", tmp_path)):
+        for other in (SESSIONS, PAGES_CHOSEN):
+            file.with_name(other).write_text(broken)
+        file.unlink(missing_ok=True)
+        with pytest.raises(ConfigError):
+            change(two)
+        assert {file.with_name(other).read_text() for other in (SESSIONS, PAGES_CHOSEN)} == {broken}
 
 
 def test_those_who_list_at_once_lose_no_line(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,24 @@ def home(tmp_path: Path) -> Path:
 def project(tmp_path: Path) -> Path:
     (tmp_path / "project" / "deep" / "er").mkdir(parents=True)
     return tmp_path / "project"
+
+
+@pytest.mark.parametrize("theirs", ['{"editor.fontSize": 14}', "[1]", "no json", "\0"])
+def test_settings_of_another_program_are_not_overwritten(tmp_path: Path, theirs: str) -> None:
+    settings = load(tmp_path, embedder="none")
+    (tmp_path / "settings.json").write_text(theirs)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="not a file of Recollect"):
+            record_embedder(settings, replace=True)
+        assert record_embedder(settings) == "none"
+    assert (tmp_path / "settings.json").read_text() == theirs
+
+
+def test_a_choice_leaves_the_other_settings_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"embedder": "static", "later": {"a": [1]}}')
+    record_embedder(load(tmp_path, embedder="none"), replace=True)
+    found = json.loads((tmp_path / "settings.json").read_text())
+    assert found == {"embedder": "none", "later": {"a": [1]}}
 
 
 def test_a_named_place_wins(project: Path, home: Path) -> None:

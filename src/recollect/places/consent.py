@@ -31,4 +31,4 @@ def give(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
         return
     with known.lock(settings, seam):
         file = known.list_of(settings, SESSIONS)
-        known.write({**config.known(file), known.place(settings, space): first}, file, seam)
+        known.write({**known.listed(file), known.place(settings, space): first}, file, seam)

@@ -141,7 +141,7 @@ def add(settings: Settings, space: str = "main", seam: Seam = REAL) -> None:
     """Adds a memory to the list. Call it inside ``lock``."""
     entry, file = _marked(Path(settings.where), space, seam), list_of(settings)
     if entry is not None:
-        write({**config.known(file), place(settings, space): entry}, file, seam)
+        write({**listed(file), place(settings, space): entry}, file, seam)
 
 
 def has_listed(settings: Settings) -> bool:
@@ -158,7 +158,7 @@ def has_listed(settings: Settings) -> bool:
 def list_as(settings: Settings, new: str, seam: Seam, name: str | None = None) -> None:
     """Also lists all spaces of a workspace under another place. Call it inside ``lock``."""
     old = config.place_of(settings.where)
-    found = config.known(list_of(settings, name))
+    found = listed(list_of(settings, name))
     moved = {
         config.place_of(new) + key[len(old) :]: found[key] for key in found if _is_in(key, old)
     }
@@ -169,7 +169,7 @@ def list_as(settings: Settings, new: str, seam: Seam, name: str | None = None) -
 def unlist(settings: Settings, seam: Seam, name: str | None = None) -> None:
     """Removes all spaces of a workspace from the list. Call it inside ``lock``."""
     old = config.place_of(settings.where)
-    found = config.known(list_of(settings, name))
+    found = listed(list_of(settings, name))
     kept = {key: value for key, value in found.items() if not _is_in(key, old)}
     if kept != found:
         write(kept, list_of(settings, name), seam)
@@ -183,12 +183,31 @@ def forget(settings: Settings, space: str, seam: Seam = REAL) -> None:
     for file in (list_of(settings, name) for name in (None, SESSIONS, PAGES_CHOSEN)):
         if gone in config.known(file):
             with lock(settings, seam):
-                found = config.known(file)
+                found = listed(file)
                 write({key: value for key, value in found.items() if key != gone}, file, seam)
 
 
 def _is_in(key: str, place: str) -> bool:
     return key == place or key.startswith(f"{place}/")
+
+
+def listed(file: Path) -> dict[str, str]:
+    """A list, to be changed and written again; an error if there is one that does not read.
+
+    One wrong character would otherwise lose every other line.
+    """
+    import msgspec
+
+    try:
+        data = read_regular(file, config.KNOWN_MAX_BYTES)
+        return msgspec.json.decode(data, type=dict[str, str]) if data.strip() else {}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:  # also for bytes that are not UTF-8
+        raise ConfigError(
+            f"{file} could not be read, so it was not changed: {error}",
+            hint="correct it, or move it away to begin an empty list",
+        ) from error
 
 
 def write(found: dict[str, str], file: Path, seam: Seam) -> None:
@@ -242,7 +261,10 @@ def list_of(settings: Settings, name: str | None = None) -> Path:
 
 
 def prepare(file: Path, seam: Seam = REAL) -> None:
-    """Creates the list's folder, so that no memory is created that could not be listed."""
+    """Creates the list's folder, so that no memory is created that could not be listed.
+
+    For the same reason a list that does not read is refused.
+    """
     from recollect.store.files.backend import make_workspace
 
     try:
@@ -252,6 +274,7 @@ def prepare(file: Path, seam: Seam = REAL) -> None:
             f"the list of known memories could not be created at {file}",
             hint=f"make {file.parent} a writable folder, or name the memory's folder explicitly",
         ) from error
+    listed(file)
 
 
 def place(settings: Settings, space: str) -> str:

@@ -44,7 +44,7 @@ def choose(settings: Settings, space: str, folder: Path, seam: Seam = REAL) -> N
     entry = f"{first} {os.path.realpath(folder)}"
     if config.known(file).get(key) != entry:
         with known.lock(settings, seam):
-            known.write({**config.known(file), key: entry}, file, seam)
+            known.write({**known.listed(file), key: entry}, file, seam)
 
 
 def _key(settings: Settings, space: str) -> str:
