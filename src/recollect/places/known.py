@@ -192,7 +192,7 @@ def _is_in(key: str, place: str) -> bool:
 
 
 def listed(file: Path) -> dict[str, str]:
-    """A list, to be changed and written again; an error if there is one that does not read.
+    """A list, to be changed and written again; an error if it cannot be parsed.
 
     One wrong character would otherwise lose every other line.
     """
@@ -263,7 +263,7 @@ def list_of(settings: Settings, name: str | None = None) -> Path:
 def prepare(file: Path, seam: Seam = REAL) -> None:
     """Creates the list's folder, so that no memory is created that could not be listed.
 
-    For the same reason a list that does not read is refused.
+    For the same reason a list that cannot be parsed is refused.
     """
     from recollect.store.files.backend import make_workspace
 

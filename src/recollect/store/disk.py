@@ -93,7 +93,7 @@ def replace_file(
 
 
 def new_token(seam: Seam) -> str:
-    """A part of a name that nobody else chooses."""
+    """A part of a name that no person chooses."""
     return seam.random(_TOKEN_BYTES).hex()
 
 

@@ -96,7 +96,7 @@ def _remove_snapshot(files: OpenFiles) -> list[str]:
 
 
 def _others(files: OpenFiles) -> list[str]:
-    """Files with names that a memory gives, which somebody else made."""
+    """Files with names that a memory gives, which a memory did not make."""
     found = (*vector_file.others(files.folder), *leftovers.others(files.folder))
     return [f"NOT checked, not a file of Recollect: {path}" for path in found]
 

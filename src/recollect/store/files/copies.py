@@ -187,7 +187,7 @@ class _Work:
                 self._torn += 1
 
     def _note_other(self, path: Path) -> None:
-        """Notes a file of somebody else; a copy of the ledger is found with the others."""
+        """Notes a file that is not of a memory; a copy of the ledger is found with the others."""
         with suppress(OSError):  # what cannot be read is named as such
             if not path.is_symlink() and path.is_file() and not _begins_with(path, self._ours):
                 self._others.append(path)

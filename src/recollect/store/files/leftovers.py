@@ -32,7 +32,7 @@ def remove_leftovers(seam: Seam, folder: Path) -> None:
 
 
 def others(folder: Path) -> list[Path]:
-    """The files that are named like temporary ones, but were made by somebody else."""
+    """The files that are named like temporary ones, but were not made by a memory."""
     return sorted(path for path in _found(folder) if not _is_own(path))
 
 

@@ -132,7 +132,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def others(folder: Path) -> list[Path]:
-    """The files that are named like vector files, but were made by somebody else."""
+    """The files that are named like vector files, but were not made by a memory."""
     return [path for path in _named_so(folder) if not _is_own(path)]
 
 
