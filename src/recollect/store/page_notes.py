@@ -202,17 +202,6 @@ def digest_of(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def bond_of(reads: Reads, seq: int) -> str:
-    """Stands for a memory up to a position: for its first event and for the one that is there.
-
-    Empty if the memory has no such position, or if this handle does not see it.
-    """
-    first, last = reads.command_of(1), reads.command_at(seq)
-    if first is None or last is None or last.seq != seq:
-        return ""
-    return digest_of(repr((first.id, first.at, seq, last.id, last.at)).encode())
-
-
 def is_file(path: Path) -> bool:
     """True for a regular file; no link is followed."""
     return path.is_file() and not path.is_symlink()
