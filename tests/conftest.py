@@ -76,7 +76,7 @@ def _length(item: pytest.Item) -> tuple[bool, int]:
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    return item.get_closest_marker("slow") is not None
+    return item.get_closest_marker("nightly") is not None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,7 +16,7 @@ from recollect import AsyncMemory, AsyncStore, Memory
 from recollect.errors import Unavailable
 from recollect.model.limits import WORKERS_MAX_COUNT
 
-PATIENCE_S = 20
+PATIENCE_S = 60.0
 
 
 class Gate:

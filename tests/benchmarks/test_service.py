@@ -22,7 +22,7 @@ TINY = Sizes(records=20, rounds=1, echoes=16, writes=16, recalls=16, calls=4, st
 FEW = 3  # of the figures; each starts several processes
 
 
-@pytest.mark.parametrize("count", [FEW, pytest.param(len(service.AIMS), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [FEW, pytest.param(len(service.AIMS), marks=pytest.mark.nightly)])
 def test_every_figure_is_reported(count: int, tmp_path: Path) -> None:
     some = set(random.sample([aim.name for aim in service.AIMS], count))
     aims = [aim for aim in service.AIMS if aim.name in some]

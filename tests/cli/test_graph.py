@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import process_time
 
+import pytest
 from msgspec.structs import replace
 
 from recollect import Memory
@@ -107,6 +108,7 @@ def test_a_hostile_text_or_kind_cannot_draw(store: Shell) -> None:
         assert not any(line.startswith("├─ fake") for line in said.out.splitlines())
 
 
+@pytest.mark.timing
 def test_drawing_many_records_takes_time_in_proportion() -> None:
     def seconds(leaves: int) -> float:
         with Memory.open(":memory:", embedder="none") as memory:

@@ -149,6 +149,7 @@ def seconds(work: Callable[[], object]) -> float:
     return min(times)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("part", ["/*x", '\\"', '"a\\', '",', ",\n", "//"])
 def test_reading_settings_takes_as_long_as_their_text(part: str) -> None:
     short, long = (part * (size // len(part)) for size in (60_000, 240_000))

@@ -108,6 +108,6 @@ def test_follow_prints_each_event_once_as_it_comes(store: Shell) -> None:
             assert store.process("observe", "Not asked for.").code == 0
             seen.append(json.loads(process.stdout.readline()))
         process.send_signal(signal.SIGINT)
-        rest, complaint = process.communicate(timeout=30)
+        rest, complaint = process.communicate(timeout=60)
     assert [event["text"] for event in seen] == ["Before.", "Number 0.", "Number 1.", "Number 2."]
     assert (rest, complaint, process.returncode) == ("", "", 0)

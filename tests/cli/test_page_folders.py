@@ -201,5 +201,5 @@ def test_a_watched_folder_is_remembered(project: Shell) -> None:
         waits_for((folder / "person-alice.md").exists)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert project.run("page", "status", "--json").json["folder"] == str(folder)

@@ -46,7 +46,7 @@ def proof(folder: Path, data: str, *, stranger: str = "") -> str:
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, str(SCRIPT), *words],
-        capture_output=True, check=False, timeout=20, env=os.environ | environment,
+        capture_output=True, check=False, timeout=60, env=os.environ | environment,
     )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def test_an_answer_that_cannot_be_written_is_no_verdict(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, str(SCRIPT), proof(tmp_path, "{}"), LINE],
-            stdout=full, stderr=subprocess.PIPE, check=False, timeout=20,
+            stdout=full, stderr=subprocess.PIPE, check=False, timeout=60,
         )  # fmt: skip
     assert done.returncode not in (0, 1)
     assert b"Not proved" not in done.stderr
@@ -133,7 +133,7 @@ def test_a_key_is_not_taken_from_a_file_of_its_name(tmp_path: Path) -> None:
     (tmp_path / str(STRANGER.public)).write_text(LINE)
     done = subprocess.run(
         [sys.executable, str(SCRIPT), file, str(STRANGER.public)],
-        cwd=tmp_path, capture_output=True, check=False, timeout=20,
+        cwd=tmp_path, capture_output=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 1
 

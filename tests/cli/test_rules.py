@@ -84,7 +84,7 @@ def test_ctrl_c_ends_the_work(store: Shell) -> None:
         assert process.stdout.readline() == "facts: looked at 1 episode, applied 1\n"
         process.send_signal(signal.SIGINT)
         try:
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=60)
         finally:
             process.kill()  # if it ignores the signal, the test fails and does not hang
     assert (process.returncode, "Traceback" in said) == (0, False)

@@ -171,7 +171,7 @@ def watching(store: Shell) -> subprocess.Popen[bytes]:
 
 
 def waits_for(is_true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not is_true():
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -192,7 +192,7 @@ def test_a_watch_renders_and_proposes(store: Shell, how: signal.Signals) -> None
         assert "row 4" in page.read_text()
     finally:
         process.send_signal(how)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 0
     assert b"1 waiting for a review" in out
     assert err == b""

@@ -67,7 +67,7 @@ class Served:
 
     def end(self, how: signal.Signals) -> int:
         self._process.send_signal(how)
-        code = self._process.wait(20)
+        code = self._process.wait(60)
         assert self._process.stdout is not None
         self._process.stdout.close()
         return code
@@ -129,7 +129,7 @@ def first_lines(store: Shell, *words: str) -> str:
             lines += process.stdout.readline()
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(20)
+            process.wait(60)
         finally:
             process.kill()  # if it ignores the signal, the test fails and does not hang
     return lines

@@ -74,13 +74,13 @@ class Served:
 class TestFiles(Served, MemorySuite, TrustSuite, ContextSuite):
     """The daily calls."""
 
-    @pytest.mark.slow
+    @pytest.mark.nightly
     def test_recall_takes_any_question(self, memory: Memory) -> None:
         """More than 1,000 questions, each a request."""
         super().test_recall_takes_any_question(memory)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 class TestFurther(Served, EventsSuite, ReviewSuite, WritesSuite, BranchSuite):
     """Events, reviews, branches, and keys and expectations of every write."""
 

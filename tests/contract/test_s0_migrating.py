@@ -282,7 +282,7 @@ def test_the_samples_are_read_as_the_original_read_them(tmp_path: Path) -> None:
     assert bridge.status().to_dict() == wanted
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_any_number_of_records_is_taken_over_and_shown(tmp_path: Path) -> None:
     # S0-12: more than one page of the memory's list
     count = LIST_MAX_RECORDS + 1

@@ -455,8 +455,6 @@ def test_two_processes_leave_files_that_show_the_memory(tmp_path: Path) -> None:
         assert list(store.differing()) == []
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_list_does_not_end_at_the_limit_of_a_read() -> None:
     with InMemoryGraphStore() as store:
         hub = Node(id="hub", kind="topic", text="The hub.")

@@ -251,8 +251,6 @@ def mypy(*files: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_the_three_files_pass_mypy(tmp_path: Path) -> None:  # S4-306
     names = ("models.py", "engine.py", "queries.py")
     source = (PACKAGE / "queries.py").read_text()

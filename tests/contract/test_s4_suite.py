@@ -220,7 +220,7 @@ async def sequences(seeds: range, folder: Path) -> int:
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_random_transactions_give_the_rows_of_a_plain_database(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,8 +232,6 @@ def test_random_transactions_give_the_rows_of_a_plain_database(
     assert done == SEQUENCES
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_few_random_transactions_do(tmp_path: Path) -> None:
     first = 10 * random.SystemRandom().randrange(10**5)  # one of them in a file
     asyncio.run(sequences(range(first, first + BOUNDED), tmp_path))
@@ -251,8 +249,6 @@ async def found_wrong(make: Callable[[], Coroutine[Any, Any, AsyncEngine]]) -> N
             await engine.dispose()
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_face_that_keeps_what_was_rolled_back_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         real = opened.OpenedMemory.begin
@@ -275,8 +271,6 @@ def test_a_face_that_keeps_what_was_rolled_back_is_found(monkeypatch: pytest.Mon
         asyncio.run(run())
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_face_that_misses_deletions_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     real = noticing._statements
 

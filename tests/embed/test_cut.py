@@ -74,6 +74,7 @@ def test_pieces_are_parts_of_the_text_in_order_and_nothing_is_lost(text: str) ->
         assert text[place:].strip() == ""
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "text", ["." * 999_999 + "x", ".\"'" * 300_000, "x" * 1_000_000, "\u3002" * 900_000]
 )

@@ -154,6 +154,7 @@ def test_what_the_program_adds_is_taken_out() -> None:
     assert without_machinery("a <b> c </b> <system>") == "a <b> c </b> <system>"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "piece", ["<recollect", "&amp;", "&" + "amp;" * 8, "<system-reminder>", "\\"]
 )

@@ -434,7 +434,7 @@ def test_mutated_lines_never_raise(tmp_path: Path) -> None:
     assert try_lines(tmp_path, 5_000, 1) > 100
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_million_mutated_lines_never_raise(tmp_path: Path) -> None:
     assert try_lines(tmp_path, 1_000_000, 2) > 10_000
 

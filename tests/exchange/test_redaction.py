@@ -340,6 +340,7 @@ def seconds(text: str) -> float:
     return process_time() - started
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
 def test_time_grows_with_length_alone(piece: str) -> None:
     text = piece * (24_000 // len(piece) + 1)
@@ -394,8 +395,7 @@ def test_the_sets_are_large_and_few_pass() -> None:
         assert len(passing) <= 5, passing
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
+@pytest.mark.ci
 def test_source_files_hold_no_secrets() -> None:
     """At most one of the standard library's files, tests aside."""
     files = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))

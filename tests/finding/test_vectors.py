@@ -83,6 +83,7 @@ class SlowEmbedder(WordEmbedder):
         return super().embed(pieces)
 
 
+@pytest.mark.timing
 def test_a_recall_does_not_encode_longer_than_it_may() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         memory.observe([{"role": "user", "content": f"text {n}"} for n in range(1_200)])

@@ -58,7 +58,7 @@ class Client:
         raw = (
             body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         )
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=60)
         try:
             connection.request(method, path, raw, {**self._headers, **(headers or {})})
             answer = connection.getresponse()

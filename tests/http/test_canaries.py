@@ -163,9 +163,9 @@ def tokens_of(store: Store) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "count", [pytest.param(400, marks=pytest.mark.bounded, id="bounded"), 10_000]
+    "count",
+    [pytest.param(400, marks=pytest.mark.ci), pytest.param(10_000, marks=pytest.mark.nightly)],
 )
 def test_nothing_that_was_sent_is_told(store: Store, tmp_path: Path, count: int) -> None:
     tokens = tokens_of(store)

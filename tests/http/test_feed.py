@@ -15,6 +15,7 @@ from recollect import Memory as Local
 from recollect import Store
 from recollect.client import Memory
 from recollect.errors import InvalidInput, RecollectError, Unavailable
+from recollect.interfaces.http import feed
 from recollect.interfaces.http.feed import Streams
 from recollect.interfaces.http.pages import Asked, Page, Pages
 from recollect.model.values import Change
@@ -54,7 +55,7 @@ class Reader:
             self.error = error
 
     def texts(self) -> list[str | None]:
-        self.thread.join(timeout=30)
+        self.thread.join(timeout=60)
         assert not self.thread.is_alive()
         return [change.text for change in self.found]
 
@@ -118,7 +119,10 @@ def test_a_token_that_ends_ends_its_streams(store: Store) -> None:
         assert reader.error is not None
 
 
-def test_a_space_that_is_dropped_ends_its_streams(store: Store) -> None:
+def test_a_space_that_is_dropped_ends_its_streams(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "_SILENCE_MAX_S", 600.0)  # it would look by itself only then
     made = store.tokens.create("p", space=None, origin="person").token
     with served(store) as port, opened(port, made) as memory:
         reader = Reader(memory, "never", after=0)
@@ -126,7 +130,7 @@ def test_a_space_that_is_dropped_ends_its_streams(store: Store) -> None:
             time.sleep(0.01)
         time.sleep(0.6)  # its position was looked at
         store.drop("main")
-        reader.thread.join(timeout=10)  # well before it would look by itself, after 15 s
+        reader.thread.join(timeout=60)
         assert not reader.thread.is_alive()
         assert reader.error is not None
 

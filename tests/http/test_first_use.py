@@ -47,6 +47,6 @@ def test_shapes_that_were_looked_at_are_safe() -> None:
     assert [ended("prepared") for _ in range(4)] == [0, 0, 0, 0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_control_shapes_that_nobody_looked_at_crash() -> None:
     assert any(ended("new") < 0 for _ in range(100))

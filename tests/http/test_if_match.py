@@ -85,7 +85,7 @@ def raced(store: Store, rounds: int, *, with_match: bool) -> Racing:
     return racing
 
 
-@pytest.mark.parametrize("rounds", [12, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [12, pytest.param(1_000, marks=pytest.mark.nightly)])
 def test_exactly_one_writer_wins_each_round(store: Store, rounds: int) -> None:
     racing = raced(store, rounds, with_match=True)
     print(f"{rounds} rounds of {WRITERS} writers: {set(racing.won)} won, {racing.statuses}")  # noqa: T201

@@ -118,10 +118,10 @@ def test_a_service_that_works_does_jobs(store: Store, tmp_path: Path) -> None:
     with running(tmp_path / "w", "--work") as service:
         mine = Client(int(service.url.rpartition(":")[2]), token)
         place = mine.post(f"{S}/jobs", {"kind": "seal"}).headers["location"]
-        for _ in range(200):
+        for _ in range(1_200):
             if mine.get(place).json["state"] == "done":
                 break
             time.sleep(0.05)
         assert mine.get(place).json["state"] == "done"
         service.process.terminate()
-        assert service.process.wait(timeout=30) == 0
+        assert service.process.wait(timeout=60) == 0

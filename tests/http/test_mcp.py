@@ -59,7 +59,7 @@ async def talking(url: str, token: str, **headers: str) -> AsyncIterator[Talk]:
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     with anyio.fail_after(60):
         async with (
-            httpx2.AsyncClient(headers=sent, timeout=30) as http,
+            httpx2.AsyncClient(headers=sent, timeout=60) as http,
             streamable_http_client(url, http_client=http) as (incoming, outgoing),
             ClientSession(incoming, outgoing) as session,
         ):
@@ -302,4 +302,4 @@ def test_without_the_extra_the_service_says_so_once_and_works(where: str, store:
                 assert memory.list()[-1].text == "The first one."
         finally:
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0

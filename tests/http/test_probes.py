@@ -133,7 +133,7 @@ def _again(twice: str, headers: dict[str, str]) -> list[tuple[str, str]]:
     return [(twice, value)] * (1 if twice in headers else 2)
 
 
-@pytest.mark.parametrize("count", [600, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [600, pytest.param(20_000, marks=pytest.mark.nightly)])
 def test_strangers_get_nothing_and_one_404(store: Store, count: int) -> None:
     prober = probed(Prober, store, count)
     print(f"{prober.asked.total()} probes {dict(prober.asked)}: {len(prober.wrong)} wrong, "  # noqa: T201

@@ -142,7 +142,7 @@ class Prober(probing.Prober):
         return Said(answer.status, neutral.replace(space.encode(), b"SPACE"), is_error)
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [400, pytest.param(20_000, marks=pytest.mark.nightly)])
 def test_strangers_get_nothing_over_mcp(store: Store, count: int) -> None:
     prober = probed(Prober, store, count, OverHttp())
     print(f"{prober.asked.total()} probes {dict(prober.asked)} of {len(prober.used)} tools and "  # noqa: T201

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -67,7 +69,7 @@ def test_the_first_start_shows_a_token_once(folder: Path) -> None:
         with Memory.open(service.url, token=service.token) as memory:
             memory.remember("Over HTTP.")
         service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(timeout=30) == 0
+        assert service.process.wait(timeout=60) == 0
     with running(folder) as again:
         assert again.token is None
         with Memory.open(again.url, token=service.token) as memory:
@@ -102,6 +104,15 @@ def test_streams_that_no_file_is_left_for_are_refused(folder: Path) -> None:
     assert (done.returncode != 0, "ulimit -n 1152" in done.stderr) == (True, True)
 
 
+def wait_for_waiter(lock: IO[str]) -> None:
+    """Until a process waits for a lock that this one holds."""
+    inode = os.fstat(lock.fileno()).st_ino
+    until = time.monotonic() + 60
+    while not re.search(rf"-> FLOCK .*:{inode} ", Path("/proc/locks").read_text()):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize(("grace", "code"), [("1", UNAVAILABLE), ("20", 0)])
 def test_a_request_that_outlasts_the_grace_ends_with_an_error(
     folder: Path, grace: str, code: int
@@ -119,14 +130,14 @@ def test_a_request_that_outlasts_the_grace_ends_with_an_error(
 
         writing = threading.Thread(target=write)
         writing.start()
-        time.sleep(1)  # it waits for the lock
+        wait_for_waiter(lock)
         service.process.send_signal(signal.SIGTERM)
-        time.sleep(3)
-        fcntl.flock(lock, fcntl.LOCK_UN)
-        assert service.process.wait(timeout=40) == code
-        writing.join()
         assert service.process.stderr is not None
-        said = service.process.stderr.read()
+        said = "" if code == 0 else service.process.stderr.readline()  # as soon as it is over
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert service.process.wait(timeout=60) == code
+        writing.join()
+        said += service.process.stderr.read()
     assert ("1 request did not end within 1 s" in said) == (code == UNAVAILABLE), said
     with Local.open(folder, embedder="none") as memory:
         assert "It waits." in [one.text for one in memory.list()]
@@ -155,7 +166,7 @@ def test_what_was_acknowledged_survives_the_end(folder: Path, how: signal.Signal
         while len(acknowledged) < 40:
             assert any(writer.is_alive() for writer in writers)
         service.process.send_signal(how)
-        assert service.process.wait(timeout=40) == (0 if how == signal.SIGTERM else -how)
+        assert service.process.wait(timeout=60) == (0 if how == signal.SIGTERM else -how)
         for writer in writers:
             writer.join()
     with Local.open(folder, embedder="none") as memory:

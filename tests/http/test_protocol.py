@@ -247,7 +247,7 @@ class _Stuck:
 
     def entered(self, token: str) -> Store:
         self.asked += 1
-        self.go_on.wait(10)
+        self.go_on.wait(60)
         raise OSError("gone")
 
 

@@ -126,7 +126,7 @@ def test_a_socket_with_a_name(folder: Path, tmp_path: Path) -> None:  # noqa: F8
             assert asking.recv(100).startswith(b"HTTP/1.1 200")
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         process.communicate()
     assert not path.exists()
     assert run(folder, "--unix", str(path), "--check").returncode != 0
@@ -142,7 +142,7 @@ def test_tls(folder: Path, tmp_path: Path) -> None:  # noqa: F811
     with running(folder, "--tls-cert", str(cert), "--tls-key", str(key)) as service:
         port = int(service.url.rpartition(":")[2])
         context = ssl.create_default_context(cafile=str(cert))
-        connection = HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+        connection = HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
         connection.request("GET", "/readyz")
         assert connection.getresponse().status == 200
         connection.close()
@@ -151,18 +151,19 @@ def test_tls(folder: Path, tmp_path: Path) -> None:  # noqa: F811
 
 
 def test_not_ready_before_it_ends(folder: Path) -> None:  # noqa: F811
-    with running(folder, "--drain-delay", "2") as service:
+    with running(folder, "--drain-delay", "8") as service:
         port = int(service.url.rpartition(":")[2])
         assert run(folder, "--port", str(port), "--check").returncode == 0
         service.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        assert [_status(port, path) for path in ("/livez", "/readyz")] == [200, 503]
+        while _status(port, "/readyz") != 503:
+            time.sleep(0.01)
+        assert _status(port, "/livez") == 200
         assert _status(port, f"{S}/status", service.token) == 200  # it still answers
-        assert service.process.wait(30) == 0
+        assert service.process.wait(60) == 0
 
 
 def _status(port: int, path: str, token: str | None = None) -> int:
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
         return connection.getresponse().status
@@ -195,11 +196,11 @@ def test_behind_nginx(folder: Path, tmp_path: Path, slash: str) -> None:  # noqa
             assert _first_event(front, service.token) == b"event: space.opened"
         finally:
             proxy.terminate()
-            proxy.wait(10)
+            proxy.wait(60)
 
 
 def _wait(port: int) -> None:
-    for _ in range(100):
+    for _ in range(1_200):
         with socket.socket() as asking:
             if asking.connect_ex(("127.0.0.1", port)) == 0:
                 return
@@ -208,7 +209,7 @@ def _wait(port: int) -> None:
 
 def _first_event(port: int, token: str | None) -> bytes:
     """The name of the first event of a stream, which no buffer of the proxy holds back."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
     connection.request("GET", f"/memory{S}/events?after=0", headers=headers)
     answer = connection.getresponse()

@@ -72,7 +72,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
                 Client(own, None).ask("GET", "/metrics", None, {"Host": "evil.example"}).status,
             ]
             service.process.terminate()
-            assert service.process.wait(30) == 0
+            assert service.process.wait(60) == 0
             assert service.process.stderr is not None
             told = service.process.stderr.read().splitlines()
         names = collector.names()

@@ -37,7 +37,7 @@ def test_work_that_nobody_waits_for_is_finished_if_it_has_begun() -> None:
 
     def slow() -> None:
         begun.set()
-        go_on.wait(10)
+        go_on.wait(60)
         done.set()
 
     async def given_up() -> Threads:
@@ -94,7 +94,7 @@ def test_a_waiting_thread_keeps_no_answer_alive() -> None:
     async def asked() -> None:
         threads = Threads(1, "try")
         found = weakref.ref(await threads.run(Answer))
-        for _ in range(200):
+        for _ in range(6_000):
             if found() is None:
                 break
             await asyncio.sleep(0.01)

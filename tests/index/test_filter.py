@@ -284,7 +284,7 @@ def test_python_and_sql_agree(db: sqlite3.Connection, filter: Filter, seed: int)
         check_agreement(db, compile_sql, filter, unit, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(shared_engine, max_examples=1_000)
 @given(st.integers(0, 2**64))
 def test_python_and_sql_agree_on_100_000_filters(db: sqlite3.Connection, seed: int) -> None:

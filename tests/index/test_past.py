@@ -70,8 +70,10 @@ def test_at_every_position_recall_is_what_it_was() -> None:
         assert differences(memory, seen) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("histories", [pytest.param(3, marks=pytest.mark.bounded), 24])
+@pytest.mark.parametrize(
+    "histories",
+    [pytest.param(3, marks=pytest.mark.ci), pytest.param(24, marks=pytest.mark.nightly)],
+)
 def test_at_every_position_of_random_histories_recall_is_what_it_was(histories: int) -> None:
     for seed in range(histories):
         memory, seen = played(100 + seed, 40)

@@ -74,7 +74,7 @@ def test_what_is_checked_at_once_is_told_as_line_by_line() -> None:
     assert len(told) > 15, told  # of the messages, so that each is compared
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_damage_is_told_as_line_by_line_fifty_thousand_times() -> None:
     assert len(compared(50_000)) > 30
 

@@ -135,7 +135,7 @@ def test_every_proof_up_to_70_leaves() -> None:
     check_proofs(FEW)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_proof_up_to_256_leaves(tell: Tell) -> None:
     tell(f"tree: {check_proofs(MOST):,} proofs of all trees up to {MOST} leaves, all right")
 
@@ -251,7 +251,7 @@ def test_mutated_proofs_are_refused() -> None:
     mutate_many(5_000, lambda _: None)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_300_000_mutated_proofs_are_refused(tell: Tell) -> None:
     mutate_many(300_000, tell)
 

@@ -120,7 +120,7 @@ def test_garbage_on_the_wire_breaks_nothing(folder: Folder) -> None:
             answer = next(one for one in answers if one.get("id") == "last")
             assert answer["result"]["structuredContent"]["status"] == "active"
             process.stdin.close()
-            assert process.wait(timeout=30) == 0
+            assert process.wait(timeout=60) == 0
         finally:
             alarm.cancel()
 
@@ -136,7 +136,7 @@ class SlowMounts(Mounts):
 
     def recall(self, *given: object, **named: object) -> object:  # type: ignore[override]
         self.entered.set()
-        assert self.let_go.wait(timeout=30)
+        assert self.let_go.wait(timeout=60)
         return super().recall(*given, **named)  # type: ignore[arg-type]
 
 

@@ -101,7 +101,7 @@ def status_of(port: int, method: str, asked: Asked) -> int:
         lines += [f"{name}: {value.format(port=port)}" for value in values]
     lines += ["content-type: application/json", "accept: application/json, text/event-stream"]
     lines += [f"content-length: {len(BODY)}", "connection: close", "", ""]
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall("\r\n".join(lines).encode() + BODY)
         answer = connection.makefile("rb").readline()
     return int(answer.split()[1])
@@ -126,7 +126,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         assert told.startswith("Listening on http://127.0.0.1:"), told
         yield int(told.rpartition(":")[2].partition("/")[0])
         os.kill(server.pid, signal.SIGTERM)
-        assert server.wait(timeout=30) in (0, -signal.SIGTERM)
+        assert server.wait(timeout=60) in (0, -signal.SIGTERM)
         assert TOKEN not in server.stderr.read().decode()
     finally:
         server.kill()
@@ -159,7 +159,7 @@ def test_a_request_with_two_hosts_is_refused(served: int) -> None:
 
 
 def test_other_paths_are_guarded_too(served: int) -> None:
-    with socket.create_connection(("127.0.0.1", served), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", served), timeout=60) as connection:
         connection.sendall(f"GET / HTTP/1.1\r\nhost: 127.0.0.1:{served}\r\n\r\n".encode())
         assert b" 401 " in connection.makefile("rb").readline()
 
@@ -175,7 +175,7 @@ def test_the_sdks_own_client_gets_in_with_the_token(served: int) -> None:
     async def run() -> None:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, timeout=60) as http,
             streamable_http_client(f"http://127.0.0.1:{served}/mcp", http_client=http) as (
                 incoming,
                 outgoing,
@@ -256,6 +256,6 @@ def test_without_the_guard_they_get_through(folder: Folder) -> None:
             through = {name: status_of(port, "POST", asked) for name, asked in BAD.items()}
         finally:
             server.should_exit = True
-            thread.join(timeout=30)
+            thread.join(timeout=60)
     assert not thread.is_alive()
     assert [name for name, status in through.items() if status in REFUSED] == []

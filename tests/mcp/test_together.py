@@ -29,8 +29,7 @@ async def write(talk: Talk, who: str, ids: list[str]) -> None:
             group.start_soon(some, first)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
+@pytest.mark.ci
 def test_two_servers_write_five_hundred_records_each_without_loss(
     folder: Folder, tell: Callable[[str], None]
 ) -> None:

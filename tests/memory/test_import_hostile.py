@@ -60,6 +60,7 @@ def read_all(path: Path) -> float:
     return time.perf_counter() - start
 
 
+@pytest.mark.timing
 def test_an_archive_is_read_as_fast_as_a_folder(tmp_path: Path) -> None:
     """Its list of members was read again for each of them."""
     folder, archive = tmp_path / "notes", tmp_path / "notes.zip"

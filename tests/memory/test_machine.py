@@ -373,11 +373,11 @@ TestMachine = Machine.TestCase
 TestMachine.settings = settings(
     max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=QUIET
 )
-TestFilesMachine = pytest.mark.slow(pytest.mark.bounded(FilesMachine.TestCase))
+TestFilesMachine = pytest.mark.ci(FilesMachine.TestCase)
 TestFilesMachine.settings = settings(
     max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=QUIET
 )
-TestManyFilesMachine = pytest.mark.slow(ManyFilesMachine.TestCase)
+TestManyFilesMachine = pytest.mark.nightly(ManyFilesMachine.TestCase)
 TestManyFilesMachine.settings = settings(
     max_examples=200, stateful_step_count=40, deadline=None, suppress_health_check=QUIET
 )

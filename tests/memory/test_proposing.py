@@ -88,12 +88,12 @@ def test_a_good_answer_becomes_proposals(watched: Watched) -> None:
 
 
 def test_a_slow_server_is_left_and_nothing_is_written(watched: Watched) -> None:
-    with RawServer(lambda connected: server.drip(connected, b"H" * 999, 0.05)) as server:
+    with RawServer(lambda connected: server.drip(connected, b"H" * 9_999, 0.05)) as server:
         proposer = ChatProposer(f"http://127.0.0.1:{server.port}/v1", "small", KEY, timeout_s=0.2)
         started = time.monotonic()
         with pytest.raises(Unavailable) as refused:
             passed(watched.memory, proposer)
-        assert time.monotonic() - started < 30
+        assert time.monotonic() - started < 60
     assert KEY not in str(refused.value)
     watched.check(proposals=0)
 
@@ -247,7 +247,7 @@ def test_passes_at_the_same_time_file_once(memory: Memory) -> None:
     meet = threading.Barrier(4)
 
     def together(episodes: Sequence[Episode], related: Sequence[Record], /) -> list[Suggestion]:
-        meet.wait(30)
+        meet.wait(60)
         return [add(f"Said by {threading.get_ident()}", "e1", "5433")]
 
     made: list[Pass] = []

@@ -153,6 +153,7 @@ def test_a_fact_that_is_said_often_counts_once() -> None:
     assert Fact("name", "alice") in facts("ALICE? alice! Alice")
 
 
+@pytest.mark.timing
 def test_it_takes_linear_time() -> None:
     for text in (
         '"' * 100_000,

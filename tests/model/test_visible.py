@@ -129,6 +129,7 @@ def test_folding_keeps_every_place() -> None:
     assert folded("plain") == "plain"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "piece", ["<", "\u200b", "\u0435", "<\u0435", "\u0301", "r\u0301", "\ufe0f\u200d"]
 )

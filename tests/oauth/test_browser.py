@@ -92,7 +92,7 @@ def to_consent(page: Any, team: Team, website: Website) -> str:
     return id
 
 
-@pytest.mark.parametrize("has_scripts", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("has_scripts", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_from_the_website_of_the_assistant_and_back(
     browser: Any, team: Team, website: Website, has_scripts: bool
 ) -> None:
@@ -151,12 +151,12 @@ def test_control_a_redirect_after_the_form_would_not_arrive(
     to_consent(page, team, website)
     page.wait_for_timeout(READ_MIN_S * 1_000)
     page.check("[name=asked]")
-    with page.expect_event("console", lambda said: "form-action" in said.text, timeout=10_000):
+    with page.expect_event("console", lambda said: "form-action" in said.text, timeout=60_000):
         page.click("button:has-text('Approve')", no_wait_after=True)
     assert not any("callback" in each for each in website.came)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_axe_finds_no_fault(browser: Any, team: Team, website: Website) -> None:
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe is not installed"

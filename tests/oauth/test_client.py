@@ -140,7 +140,7 @@ def in_talk(
         with anyio.fail_after(60):
             async with (
                 httpx2.AsyncClient(
-                    auth=client(kept, person), timeout=30, transport=Proxy(service)
+                    auth=client(kept, person), timeout=60, transport=Proxy(service)
                 ) as http,
                 streamable_http_client(f"{NAME}/mcp", http_client=http) as (incoming, outgoing),
                 ClientSession(incoming, outgoing) as session,

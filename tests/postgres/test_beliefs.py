@@ -80,7 +80,7 @@ def test_values_are_the_same_on_every_engine(database: str, tmp_path: Path, tell
     compare(database, tmp_path, 8, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_values_are_the_same_in_a_thousand_histories(
     database: str, tmp_path: Path, tell: Tell
 ) -> None:

@@ -42,7 +42,7 @@ class TestServer(MemorySuite, TrustSuite, ContextSuite):
     def engine(self, memory: Memory, behind: Store) -> Memory:
         return behind.space(memory.name)
 
-    @pytest.mark.slow
+    @pytest.mark.nightly
     def test_recall_takes_any_question(self, memory: Memory) -> None:
         """More than 1,000 questions, each a request."""
         super().test_recall_takes_any_question(memory)

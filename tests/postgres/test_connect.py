@@ -28,7 +28,7 @@ from tests.postgres.conftest import at
 from tests.postgres.test_command import recollect
 
 MAIN = "import sys; from recollect.__main__ import main; sys.exit(main())"
-SOON_S = 5.0
+SOON_S = 25.0  # a pool that goes on trying gives up after 30
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def test_the_server_finds_what_python_and_sqlite_find(engines: Engines) -> None:
     check(engines, 500, seed=16)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_three_agree_on_100_000_filters(engines: Engines) -> None:
     check(engines, 100_000, seed=17)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import settings
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
@@ -30,8 +29,6 @@ def machine_on(backend: PostgresBackend) -> type[Machine]:
     return ServerMachine
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_the_state_machine_holds_on_a_server(database: str) -> None:
     backend = PostgresBackend(database)
     try:

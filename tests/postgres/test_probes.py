@@ -182,19 +182,15 @@ def run_suite(town: Town, count: int, tell: Tell) -> None:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_some_probes_bring_nothing_across(town: Town, tell: Tell) -> None:
     run_suite(town, 400, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_twenty_thousand_probes_bring_nothing_across(town: Town, tell: Tell) -> None:
     run_suite(town, 20_000, tell)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_control_probes_see_what_crosses_when_the_guards_are_gone(
     town: Town, database: str
 ) -> None:

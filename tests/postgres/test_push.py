@@ -234,8 +234,6 @@ def killed_beyond(size: int, ledger: Path, arguments: list[str]) -> int:
     return running.returncode
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     files: Files, tmp_path: Path
 ) -> None:

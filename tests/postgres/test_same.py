@@ -89,7 +89,7 @@ def test_a_script_gives_the_same_on_every_engine(
     compare(database, tmp_path, 250, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_long_script_gives_the_same_on_every_engine(
     database: str, tmp_path: Path, tell: Tell
 ) -> None:

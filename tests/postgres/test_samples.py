@@ -347,7 +347,7 @@ def test_no_statement_reads_a_table_of_all_spaces_as_a_whole(
     assert "versions" in {table for node, table in scans(service) if node == "Seq Scan"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_oracle_recovers_nothing_for_as_long_as_it_asks(
     service: Connection, owner: Connection, tell: Tell
 ) -> None:

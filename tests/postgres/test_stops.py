@@ -121,12 +121,10 @@ def run_suite(server: Server, stops: int, tell: Tell) -> None:
     assert acknowledged > stops
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_five_immediate_stops_lose_nothing(own_server: Server, tell: Tell) -> None:
     run_suite(own_server, 5, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_hundred_immediate_stops_lose_nothing(own_server: Server, tell: Tell) -> None:
     run_suite(own_server, 200, tell)

@@ -84,13 +84,12 @@ def test_writers_on_many_spaces_and_on_one(database: str, tell: Tell) -> None:
     run_suite(database, 4, 3, 8, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_writers_on_many_spaces_and_on_one(database: str, tell: Tell) -> None:
     run_suite(database, 32, 8, 40, tell)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rounds", [pytest.param(30, marks=pytest.mark.bounded), 100])
+@pytest.mark.parametrize("rounds", [30, pytest.param(100, marks=pytest.mark.nightly)])
 def test_one_of_sixteen_processes_wins_each_round(rounds: int, url: str, tell: Tell) -> None:
     won = race(url, rounds, 16)
     assert problem(url, rounds, won) is None

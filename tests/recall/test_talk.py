@@ -14,7 +14,7 @@ from recollect.recall.talk import TALK_SIGNALS
 from tests.recall.conversations import Talk, talk
 
 SEEDS = pytest.mark.parametrize(
-    "seeds", [range(0, 200, 8), pytest.param(range(200), marks=pytest.mark.slow)]
+    "seeds", [range(0, 200, 8), pytest.param(range(200), marks=pytest.mark.nightly)]
 )
 
 

@@ -81,7 +81,7 @@ def test_an_interrupted_leader_leaves_no_caller_waiting() -> None:
     def interrupted_once(taken: list[AnyRequest]) -> int:
         if not inside.is_set():
             inside.set()
-            go_on.wait(10)
+            go_on.wait(60)
             raise KeyboardInterrupt
         return len(taken)
 
@@ -96,12 +96,12 @@ def test_an_interrupted_leader_leaves_no_caller_waiting() -> None:
 
     first = threading.Thread(target=write)
     first.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     second = threading.Thread(target=write)
     second.start()
     go_on.set()
-    first.join(10)
-    second.join(10)
+    first.join(60)
+    second.join(60)
     assert sorted(heard) == ["KeyboardInterrupt", "written"]
 
 

@@ -96,6 +96,7 @@ def test_the_folder_can_be_deleted_at_any_moment(files: Files) -> None:
     assert files.found() == before
 
 
+@pytest.mark.timing
 def test_opening_reads_no_row(files: Files) -> None:
     """A file with a billion rows, all of them a hole, opens as any other."""
     with vector_file.locked(REAL, files.path) as fd:

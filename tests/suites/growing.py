@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import structs
 
@@ -28,7 +28,6 @@ from recollect.model.validate import Json
 from tests.suites.growth import Call
 
 Prepare = Callable[[Memory, int], Call]
-Part = Literal["default", "bounded", "slow"]
 
 
 class Case(NamedTuple):
@@ -38,7 +37,6 @@ class Case(NamedTuple):
     grows: str
     size: int
     prepare: Prepare
-    part: Part = "bounded"
     most: int | None = None  # that the call takes; a run that is too slow is else measured larger
     reads: bool = False  # the same call can be timed again
     on_disk: bool = False
@@ -53,7 +51,6 @@ def case(
     grows: str,
     size: int,
     *,
-    part: Part = "bounded",
     most: int | None = None,
     reads: bool = False,
     on_disk: bool = False,
@@ -62,7 +59,7 @@ def case(
     """Enters a function into the table."""
 
     def enter(prepare: Prepare) -> Prepare:
-        CASES.append(Case(call, grows, size, prepare, part, most, reads, on_disk, flat))
+        CASES.append(Case(call, grows, size, prepare, most, reads, on_disk, flat))
         return prepare
 
     return enter
@@ -151,7 +148,7 @@ def words(count: int, start: str = "w") -> str:
 # Writing.
 
 
-@case("remember", "text", 5_000, most=100_000, part="default")
+@case("remember", "text", 5_000, most=100_000)
 def _(memory: Memory, size: int) -> Call:
     return each(memory.remember, [words(size, start) for start in "abcd"])
 
@@ -187,17 +184,17 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda text: memory.remember(text, evidence=quotes), map(str, range(5)))
 
 
-@case("remember", "records that took one key", 100, part="default")
+@case("remember", "records that took one key", 100)
 def _(memory: Memory, size: int) -> Call:
     return each(lambda text: memory.remember(text, key="cranes"), map(str, range(size)))
 
 
-@case("remember", "records that took one key, many", 1_500, part="slow", most=4_900)
+@case("remember", "records that took one key, many", 1_500, most=4_900)
 def _(memory: Memory, size: int) -> Call:
     return lambda: chain(memory, size)
 
 
-@case("remember", "keys of one text", 2_000, part="slow", most=9_000)
+@case("remember", "keys of one text", 2_000, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     return lambda: _same_text(memory, size)
 
@@ -208,7 +205,7 @@ def _same_text(memory: Memory, count: int) -> None:
             batch.remember("The harbour has a crane.", key=f"k{number}")
 
 
-@case("remember", "users with one key", 500, part="slow")
+@case("remember", "users with one key", 500)
 def _(memory: Memory, size: int) -> Call:
     handles = [memory.scoped(user=f"u{number}") for number in range(size)]
     return lambda: [one.remember("The harbour has a crane.", key="k") for one in handles]
@@ -224,7 +221,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.observe, [words(size, start) for start in "abcd"])
 
 
-@case("observe", "messages", 400, most=9_000, part="default")
+@case("observe", "messages", 400, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     return lambda: heard(memory, size)
 
@@ -235,7 +232,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.observe([{"role": "user", "content": parts}])
 
 
-@case("revise", "revisions", 60, part="default")
+@case("revise", "revisions", 60)
 def _(memory: Memory, size: int) -> Call:
     record = memory.remember("The harbour has a crane.")
     return each(lambda text: memory.revise(record.id, text), map(str, range(size)))
@@ -253,7 +250,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.supersede(id, "Crane 0 is gone.", reason="it was sold")
 
 
-@case("forget", "records on one episode", 60, part="default")
+@case("forget", "records on one episode", 60)
 def _(memory: Memory, size: int) -> Call:
     return each(memory.forget, resting(memory, size))
 
@@ -265,7 +262,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.forget, made)
 
 
-@case("restore", "times, many", 1_500, part="slow")
+@case("restore", "times, many", 1_500)
 @case("restore", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (episode,) = heard(memory, 1)
@@ -339,12 +336,12 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.erase(id)
 
 
-@case("erase", "sources", 400, part="slow", most=9_000)
+@case("erase", "sources", 400, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     return _sources(memory, size)
 
 
-@case("erase", "sources, many", 4_000, part="slow", most=9_000)
+@case("erase", "sources, many", 4_000, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     return _sources(memory, size)
 
@@ -365,20 +362,20 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda id: memory.tag(id, *tags), facts(memory, 50))
 
 
-@case("tag", "times, many", 1_500, part="slow")
+@case("tag", "times, many", 1_500)
 @case("tag", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (id,) = facts(memory, 1)
     return each(lambda id: (memory.tag(id, "red"), memory.tag(id, remove=["red"])), [id] * size)
 
 
-@case("link", "links of one record", 70, part="default")
+@case("link", "links of one record", 70)
 def _(memory: Memory, size: int) -> Call:
     first, *others = facts(memory, size + 1)
     return each(lambda other: memory.link(first, other), others)
 
 
-@case("unlink", "times, many", 1_500, part="slow")
+@case("unlink", "times, many", 1_500)
 @case("unlink", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     one, other = facts(memory, 2)
@@ -390,7 +387,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(toggle, [one] * size)
 
 
-@case("batch", "acts", 30, part="default")
+@case("batch", "acts", 30)
 def _(memory: Memory, size: int) -> Call:
     ids = facts(memory, size)
 
@@ -478,7 +475,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda _: memory.keyed("cranes", include=["superseded", "forgotten"]), "abc")
 
 
-@case("list", "records", 1_000, reads=True, part="default", most=9_000)
+@case("list", "records", 1_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return lambda: memory.list(limit=10_000)
@@ -517,7 +514,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.episodes(limit=10_000)
 
 
-@case("recall", "records that match", 500, reads=True, part="default", most=9_000)
+@case("recall", "records that match", 500, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return lambda: memory.recall("Which crane stands at the harbour?", k=1_000)
@@ -651,7 +648,7 @@ def _(memory: Memory, size: int) -> Call:
 # Contexts.
 
 
-@case("context", "records that match", 500, reads=True, part="default", most=9_000)
+@case("context", "records that match", 500, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return lambda: memory.context("Which crane?", tokens=100_000, receipt=False)
@@ -671,7 +668,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda _: memory.replay(context), "abc")
 
 
-@case("flush", "receipts that wait", 80, most=250, part="slow")
+@case("flush", "receipts that wait", 80, most=250)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     for number in range(size):
@@ -696,7 +693,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.receipts.get, [receipt] * 10)
 
 
-@case("receipts.erase", "receipts", 60, part="slow")
+@case("receipts.erase", "receipts", 60)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     made = [memory.context(f"Where is crane {number}?").receipt for number in range(size)]
@@ -859,7 +856,7 @@ def _(memory: Memory, size: int) -> Call:
     return memory.seal
 
 
-@case("rebuild", "records on one episode", 300, reads=True, part="default", most=9_000)
+@case("rebuild", "records on one episode", 300, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     resting(memory, size)
     return memory.rebuild
@@ -891,7 +888,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.copy_to(other)
 
 
-@case("open", "records", 400, on_disk=True, part="slow", most=9_000)
+@case("open", "records", 400, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     """Without an index, which is the slowest way to open."""
     facts(memory, size)
@@ -916,7 +913,7 @@ def _redacts(text: str) -> Prepare:
 
 
 for _text in ("a", "=", "key=", "-----BEGIN ", "eyJ", "://a:", "AKIA", '"', "\u0301\u0316"):
-    case("capture", f"text of {_text!r}", 100_000, part="slow")(_redacts(_text))
+    case("capture", f"text of {_text!r}", 100_000)(_redacts(_text))
 
 
 @case("capture", "messages", 60)

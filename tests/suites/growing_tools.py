@@ -11,7 +11,7 @@ from recollect.assistants.mounts import Mounts
 from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.interfaces.mcp.server import TOOLS
-from tests.suites.growing import Case, Part, chain, facts, linked, resting, words
+from tests.suites.growing import Case, chain, facts, linked, resting, words
 from tests.suites.growth import Call
 
 Given = dict[str, object]
@@ -26,7 +26,6 @@ def case(
     grows: str,
     size: int,
     *,
-    part: Part = "bounded",
     most: int | None = None,
     times: int = 1,
 ) -> Callable[[State], State]:
@@ -50,7 +49,7 @@ def case(
             return run
 
         reads = _TOOLS[tool].reads
-        TOOL_CASES.append(Case(f"tool {tool}", grows, size, prepare, part, most, reads, True))
+        TOOL_CASES.append(Case(f"tool {tool}", grows, size, prepare, most, reads, True))
         return state
 
     return enter

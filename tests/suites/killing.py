@@ -125,7 +125,7 @@ class Server:
     def close(self) -> None:
         for pid in set(self._heard) - self._dead:
             os.kill(pid, signal.SIGKILL)
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=60)
 
     def _listen(self) -> None:
         assert self._process.stdout is not None

@@ -68,7 +68,7 @@ class Service:
 
 
 def is_alive(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", "/livez")
         return connection.getresponse().status == 200
@@ -153,7 +153,7 @@ class Writers:
         connection.close()
 
     def _connected(self, at: int) -> HTTPConnection:
-        return HTTPConnection("127.0.0.1", self._ports[at % len(self._ports)], timeout=30)
+        return HTTPConnection("127.0.0.1", self._ports[at % len(self._ports)], timeout=60)
 
     def _is_done(self, connection: HTTPConnection, text: str) -> bool:
         headers = {"Authorization": f"Bearer {self._token}"}

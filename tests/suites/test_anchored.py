@@ -213,13 +213,11 @@ def test_every_rewritten_ledger_is_caught_small(tell: Tell, tmp_path: Path) -> N
     all_are_caught(40, list(range(40)), tell, tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_rewritten_ledgers_of_3_000_events_are_caught(tell: Tell, tmp_path: Path) -> None:
     all_are_caught(3_000, random.Random(3).sample(range(3_000), 12), tell, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_rewritten_ledger_of_3_000_events_is_caught(tell: Tell, tmp_path: Path) -> None:
     all_are_caught(3_000, list(range(3_000)), tell, tmp_path)
 

@@ -293,7 +293,7 @@ def test_random_branches_on_every_engine(database: str, tmp_path: Path, tell: Te
     compare(database, tmp_path, 6, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_thousand_random_branches_on_every_engine(
     database: str, tmp_path: Path, tell: Tell
 ) -> None:

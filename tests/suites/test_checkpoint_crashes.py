@@ -130,7 +130,7 @@ def test_after_any_crash_the_next_checkpoint_follows_the_last(tell: Tell) -> Non
     states(2, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_crash_states_of_a_checkpoint(tell: Tell) -> None:
     states(12, tell)
 

@@ -60,7 +60,7 @@ def test_a_correction_wins(tell: Tell) -> None:
     tell_stories(50, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_correction_wins_in_a_thousand_histories(tell: Tell) -> None:
     tell_stories(HISTORIES, tell)
 

@@ -109,8 +109,6 @@ def test_control_every_guard_that_is_taken_out_is_missed(tell: Tell) -> None:
 # The rest, which takes longer.
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_many_crashes_lose_nothing(tell: Tell) -> None:
     through_recover([("recover", "groups", SEED, 3_000, 0)], 1, tell)
     others = sorted(set(WORKLOADS) - set(USUAL))  # the longer tests have every step of all
@@ -118,13 +116,13 @@ def test_many_crashes_lose_nothing(tell: Tell) -> None:
     through_recovery([("again", "killed", SEED, 1, 2 * SOME)], 1, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_million_torn_appends_are_whole_or_gone(tell: Tell) -> None:
     total = through_recover([("recover", "pages", SEED + n, 40_000, 0) for n in range(2)], 2, tell)
     assert total.states >= 1_000_000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ten_thousand_crashes_lose_nothing(tell: Tell) -> None:
     tasks: list[Task] = [("open", name, SEED, 8, 1) for name in WORKLOADS]
     tasks += [("open", name, SEED, 1, 1) for name in lives(every=4)]
@@ -134,7 +132,7 @@ def test_ten_thousand_crashes_lose_nothing(tell: Tell) -> None:
     assert set(total.kinds) == KINDS_OF_STATES
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_thousand_recoveries_crashed_at_every_step_lose_nothing(tell: Tell) -> None:
     quick = ("appends", "batches", "groups", "torn", "killed", "failed", "backups", "rebuilds")
     tasks: list[Task] = [

@@ -128,13 +128,11 @@ def test_a_crash_leaves_all_of_a_space_or_none_and_a_note(tell: Tell) -> None:
     states("bob", 2, tell)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_some_crash_states_of_dropping_main(tell: Tell) -> None:
     states("main", 2, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["bob", "main"])
 def test_many_crash_states_of_a_drop(name: str, tell: Tell) -> None:
     states(name, 40, tell)
@@ -165,13 +163,11 @@ def test_killed_while_another_process_has_it_open(tmp_path: Path) -> None:
     killed("bob", 4, tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_killed_while_another_process_has_main_open(tmp_path: Path) -> None:
     killed("main", 4, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["bob", "main"])
 def test_killed_at_any_call_while_another_process_has_it_open(name: str, tmp_path: Path) -> None:
     killed(name, 1, tmp_path)

@@ -87,9 +87,8 @@ def knows_nothing(memory: Memory, one: Subject) -> None:
 # --- the rule
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("subjects", "others"), [pytest.param(3, SOME_OTHERS, marks=pytest.mark.bounded), (6, OTHERS)]
+    ("subjects", "others"), [(3, SOME_OTHERS), pytest.param(6, OTHERS, marks=pytest.mark.nightly)]
 )
 def test_no_byte_is_left_in_any_file(
     subjects: int, others: int, tmp_path: Path, tell: Tell
@@ -315,8 +314,7 @@ def another_process(where: Path, *arguments: str) -> Iterator[subprocess.Popen[b
         child.communicate()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rounds", [pytest.param(3, marks=pytest.mark.bounded), 40])
+@pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=pytest.mark.nightly)])
 def test_an_erasure_killed_at_any_moment_is_finished_or_never_began(
     rounds: int, tmp_path: Path, tell: Tell
 ) -> None:
@@ -481,8 +479,6 @@ def test_an_idle_handle_in_another_process_keeps_nothing(tmp_path: Path) -> None
     assert scene.unseen(other) == []
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_reader_in_the_middle_of_a_read_delays_the_purge_and_no_more(tmp_path: Path) -> None:
     """Bytes that a reader still needs may stay until it is done: the report must not deny it."""
     scene = Scene(tmp_path, subjects=1, others=40)
@@ -491,7 +487,7 @@ def test_a_reader_in_the_middle_of_a_read_delays_the_purge_and_no_more(tmp_path:
     with another_process(tmp_path, "read", one.id) as child, scene.open() as memory:
         eraser = threading.Thread(target=lambda: reports.append(memory.erase(one.id)))
         eraser.start()
-        eraser.join(timeout=20)
+        eraser.join(timeout=60)
         in_time, left = bool(reports), files_hit(tmp_path, one.all)
         assert ask(child) == b"nothing\n"
         eraser.join(timeout=60)

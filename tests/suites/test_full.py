@@ -42,8 +42,7 @@ def told(found: Found, started: float) -> str:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("one_in", [pytest.param(3, marks=pytest.mark.bounded), 1])
+@pytest.mark.parametrize("one_in", [3, pytest.param(1, marks=pytest.mark.nightly)])
 def test_a_full_disk_loses_nothing(one_in: int, tmp_path: Path, tell: Tell) -> None:
     disk = tmp_path / "tried"
     disk.mkdir()

@@ -187,7 +187,7 @@ def test_answers_equal_a_dictionarys() -> None:
     assert run(DEFAULT, in_memory) is None
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_answers_equal_a_dictionarys_on_1000_graphs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -25,6 +25,8 @@ from tests.index.test_fold import added, events, said
 from tests.recall.making import episode
 from tests.suites.growth import GROWTH_MAX_RATIO, Call, growth, noticed, spent
 
+pytestmark = pytest.mark.timing
+
 Prepare = Callable[[int], Call]
 
 # Texts that a pattern with two ways to go over the same signs takes long to refuse.
@@ -151,8 +153,6 @@ def test_erasing_many_records_on_one_episode_at_once() -> None:
 LINE = "2026-11-15T10:00:00Z INFO server staging port 5433 request id={0} took {0}ms\n"
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 @pytest.mark.parametrize("ask", ["recall", "recall_many", "context", "why_not"])
 def test_a_pasted_log_is_a_question_like_any_other(tmp_path: Path, ask: str) -> None:
     """A question of 2 MB took ten seconds; from a few pages on its length costs nothing."""
@@ -173,8 +173,6 @@ def test_a_pasted_log_is_a_question_like_any_other(tmp_path: Path, ask: str) -> 
         assert spent(prepare(2_000_000)) < 8 * spent(prepare(20_000)) + 0.05
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_unverified_texts_are_weighed_up_to_a_limit(tmp_path: Path) -> None:
     """60 MB of a stranger's texts made every recall take three seconds."""
     vocabulary = [f"word{number}" for number in range(20_000)]

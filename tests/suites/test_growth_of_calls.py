@@ -21,12 +21,6 @@ from tests.suites.growing import CASES, Case, each, everything
 from tests.suites.growing_tools import TOOL_CASES
 from tests.suites.growth import FLAT, GROWTH_MAX_RATIO, TWICE, Call, growth, noticed
 
-MARKS = {
-    "default": (),
-    "bounded": (pytest.mark.slow, pytest.mark.bounded),
-    "slow": (pytest.mark.slow,),
-}
-
 # Calls whose input cannot grow, and why.
 SMALL = {
     "accept_loss": "takes a reason, which has a limit, and appends one event",
@@ -75,12 +69,10 @@ def prepare(tmp_path: Path) -> Iterator[Callable[[Case], Callable[[int], Call]]]
         yield of
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(one, id=f"{one.call}: {one.grows}", marks=MARKS[one.part])
-        for one in (*CASES, *TOOL_CASES)
-    ],
+    [pytest.param(one, id=f"{one.call}: {one.grows}") for one in (*CASES, *TOOL_CASES)],
 )
 def test_a_call_takes_as_long_as_its_input(
     case: Case, prepare: Callable[[Case], Callable[[int], Call]]
@@ -132,6 +124,7 @@ def test_control_a_new_call_is_noticed() -> None:
     assert unlisted(More) == {"invent"}
 
 
+@pytest.mark.timing
 def test_control_a_call_that_looks_at_all_before_it_is_noticed(
     prepare: Callable[[Case], Callable[[int], Call]],
 ) -> None:
@@ -148,6 +141,7 @@ def test_control_a_call_that_looks_at_all_before_it_is_noticed(
     assert noticed(prepare(Case("remember", "records", 30, listing)), 30, most=240)
 
 
+@pytest.mark.timing
 def test_control_a_page_that_reads_what_comes_before_it_is_noticed(
     prepare: Callable[[Case], Callable[[int], Call]],
 ) -> None:

@@ -69,7 +69,7 @@ def test_every_hand_edit_arrives(tmp_path: Path, tell: Tell) -> None:
     assert wrong == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_thousands_of_hand_edits_arrive(tmp_path: Path, tell: Tell) -> None:
     done, wrong = edits(tmp_path, 5_000, 2)
     tell(edits_told(done, wrong))
@@ -125,7 +125,7 @@ def test_nothing_is_lost_between_hand_and_memory(tmp_path: Path, tell: Tell) -> 
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nothing_is_lost_in_a_thousand_interleavings(tmp_path: Path, tell: Tell) -> None:
     seeds = range(1_000, 2_000)
     total, wrong = stories(tmp_path, seeds)

@@ -120,13 +120,11 @@ def run_suite(shares: Iterable[Share], tell: Tell) -> None:
     assert total.runs == count * len(FAULTS)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fault_injected_at_every_call_loses_nothing(tell: Tell) -> None:
     run_suite(EVERYTHING if os.environ.get("RECOLLECT_INJECT") == "all" else MINUTES, tell)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_fault_injected_at_some_calls_loses_nothing(tell: Tell) -> None:
     run_suite(SECONDS, tell)
 
@@ -140,8 +138,6 @@ def control(fault: Fault, kind: str) -> Found:
     return strike_all(msgspec.structs.replace(chunk, control=kind) for chunk in wanted)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_control_an_injected_error_that_is_swallowed_is_seen(tell: Tell) -> None:
     found = control(Fault("EIO"), "careless")
     seen = found.lost + found.refused
@@ -149,8 +145,6 @@ def test_control_an_injected_error_that_is_swallowed_is_seen(tell: Tell) -> None
     tell(f"injection: control: errors swallowed, seen {len(seen)} times in {found.runs} runs")
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_control_an_injected_kill_amid_a_batch_one_by_one_is_seen_half(tell: Tell) -> None:
     found = control(Fault("KILL"), "apart")
     assert found.half

@@ -139,7 +139,7 @@ def test_forty_kills_lose_nothing(tmp_path: Path, tell: Tell) -> None:
     run_suite(tmp_path, 40, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ten_thousand_kills_lose_nothing(tmp_path: Path, tell: Tell) -> None:
     run_suite(tmp_path, 10_000, tell, in_memory=0.8)
 

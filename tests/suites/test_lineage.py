@@ -47,7 +47,7 @@ def test_no_record_is_above_an_ancestor(tell: Tell) -> None:
     try_graphs(40, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", range(10))
 def test_no_record_is_above_an_ancestor_in_a_thousand_graphs(tell: Tell, part: int) -> None:
     try_graphs(100, tell)

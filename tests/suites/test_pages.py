@@ -131,7 +131,7 @@ def came_back(count: int) -> tuple[int, int, int]:
     return count, changed, forged
 
 
-@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [2_000, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_random_records_come_back_from_their_pages(count: int, tell: Tell) -> None:
     count, changed, forged = came_back(count)
     tell(f"pages: {count:,} random records read back: {changed} changed, {forged} forged")
@@ -165,7 +165,7 @@ def misread(count: int) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("count", [3_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3_000, pytest.param(100_000, marks=pytest.mark.nightly)])
 def test_mutated_pages_are_read_as_they_stand(count: int, tell: Tell) -> None:
     wrong = misread(count)
     tell(f"pages: {count:,} mutated pages: {len(wrong)} crashed, lost something or forged an entry")
@@ -210,7 +210,7 @@ def left_behind(folder: Path, count: int, chance: random.Random) -> tuple[int, i
     return count, left
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [12, pytest.param(300, marks=pytest.mark.nightly)])
 def test_erased_canaries_are_on_no_page(tmp_path: Path, count: int, tell: Tell) -> None:
     count, left = left_behind(tmp_path, count, random.Random(count))
     tell(f"pages: {count} erased canaries: {left} left in pages and state files")

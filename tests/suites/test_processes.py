@@ -65,7 +65,7 @@ def pause(index: Path, rng: random.Random) -> None:
     time.sleep(rng.uniform(0, 0.004))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_processes_write_a_thousand_each(tmp_path: Path, tell: Tell) -> None:
     started = time.perf_counter()
     told = two_writers(tmp_path, WRITES)
@@ -84,8 +84,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     assert problems(tmp_path, told, exactly=True) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [pytest.param(SOME_WRITES, marks=pytest.mark.bounded), WRITES])
+@pytest.mark.parametrize("count", [SOME_WRITES, pytest.param(WRITES, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("names", [INDEX_ALONE, INDEX_AND_LOG], ids=["index", "index-and-log"])
 def test_the_index_is_deleted_while_two_processes_write(
     tmp_path: Path, names: Sequence[str], count: int, tell: Tell
@@ -139,8 +138,6 @@ def swarm(where: Path, rng: random.Random, lock_name: str) -> tuple[list[Told], 
     return [end(child) for child in children], deleted
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_a_lock_beside_the_index_outlives_it(tmp_path: Path, tell: Tell) -> None:
     seed = random.randrange(2**32)
     told, deleted = swarm(tmp_path, random.Random(seed), FileSpace.lock_name)
@@ -148,8 +145,6 @@ def test_a_lock_beside_the_index_outlives_it(tmp_path: Path, tell: Tell) -> None
     tell(f"processes: {deleted} deletions under 4 writers that reopen: 240 writes, 0 lost, no fork")
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_control_a_lock_on_the_index_forks_the_ledger(tmp_path: Path, tell: Tell) -> None:
     """The same writers and the same deleter, but the lock disappears with the index."""
     seed = random.randrange(2**32)

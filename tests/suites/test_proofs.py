@@ -365,18 +365,16 @@ def none_is_accepted(count: int, tell: Tell) -> None:
     tell(f"{count:,} changed proofs: 0 accepted ({kinds})")
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_changed_proofs_are_refused(tell: Tell) -> None:
     none_is_accepted(2_500, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_300_000_changed_proofs_are_refused(tell: Tell) -> None:
     none_is_accepted(300_000, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_byte_of_a_proof_matters(tell: Tell) -> None:
     forge, judge, count = Forge(), Judge(), 0
     for raw in (forge.proof(41), forge.erased(7, 290)):

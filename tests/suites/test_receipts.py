@@ -130,7 +130,7 @@ def test_every_receipt_of_a_history_replays_to_the_very_text(tmp_path: Path) -> 
             assert memory.verify().ok
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_500_random_histories_replay_and_rank_to_the_same(tell: Tell) -> None:
     receipts = same = erased = 0
     for seed in range(500):
@@ -147,8 +147,6 @@ def test_500_random_histories_replay_and_rank_to_the_same(tell: Tell) -> None:
     assert erased > 0
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_random_histories_replay_and_rank_to_the_same() -> None:
     for seed in range(25):
         history = asked(9_000 + seed, 60)

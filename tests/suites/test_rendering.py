@@ -58,7 +58,7 @@ def test_pages_from_the_last_rendering_are_the_same(
     assert full["full"] < 1.6 * total["renderings"]  # one of two starts from nothing
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pages_from_many_last_renderings_are_the_same(tmp_path: Path, tell: Tell) -> None:
     total = run(tmp_path, range(100, 130), 150)
     tell(counted(total))

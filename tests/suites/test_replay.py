@@ -92,13 +92,11 @@ VERBS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ten_thousand_operations_in_files(tmp_path: Path, tell: Tell) -> None:
     run_suite(tmp_path, 10_000, 200, tell)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_four_hundred_operations_in_memory(tell: Tell) -> None:
     run_suite(None, 400, 50, tell)
 

@@ -121,7 +121,7 @@ def test_a_retraction_equals_the_masked_fold(tell: Tell) -> None:
     try_retractions(30, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", range(10))
 def test_a_retraction_equals_the_masked_fold_in_a_thousand_graphs(tell: Tell, part: int) -> None:
     try_retractions(100, tell)

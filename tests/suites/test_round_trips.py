@@ -111,7 +111,7 @@ def test_an_export_comes_in_again_on_another_engine(
     compare(database, tmp_path, 6, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_hundred_exports_come_in_again_on_another_engine(
     database: str, tmp_path: Path, tell: Tell
 ) -> None:

@@ -120,12 +120,12 @@ def test_forty_streams_miss_nothing(tmp_path: Path, tell: Tell) -> None:
     assert (found.missed, found.twice) == (0, 0)  # so few streams do not say what one costs
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_thousand_streams_miss_nothing(tmp_path: Path, tell: Tell) -> None:
     check(run(tmp_path, tell, streams=1_000, events=10_000, cuts=200, slow=50, quiet=100))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_thousand_streams_miss_none_of_fewer_events(tmp_path: Path, tell: Tell) -> None:
     check(run(tmp_path, tell, streams=1_000, events=2_000, cuts=200, slow=50, quiet=50))
 

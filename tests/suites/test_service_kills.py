@@ -64,13 +64,13 @@ def test_an_end_on_a_server_lose_nothing(url: str, tmp_path: Path, tell: Tell) -
     check(run(url, tmp_path, HOW["kill -9"], 1, tell))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", HOW)
 def test_two_hundred_ends_lose_nothing(tmp_path: Path, tell: Tell, how: str) -> None:
     check(run(str(tmp_path / "m"), tmp_path, HOW[how], 200, tell))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", HOW)
 def test_two_hundred_ends_on_a_server_lose_nothing(
     url: str, tmp_path: Path, tell: Tell, how: str

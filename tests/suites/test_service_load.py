@@ -137,7 +137,7 @@ def test_a_thousand_requests_leave_little(tmp_path: Path, tell: Tell) -> None:
     assert run(tmp_path, tell, 1_000) <= 2 * LEFT_MAX_BYTES  # a tenth of it warms up less
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_hundred_thousand_requests_leave_little(tmp_path: Path, tell: Tell) -> None:
     assert run(tmp_path, tell, 100_000) <= LEFT_MAX_BYTES
 
@@ -175,6 +175,6 @@ def test_steady_load_for_seconds(tmp_path: Path, tell: Tell) -> None:
     steady(tmp_path, tell, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_steady_load_for_ten_minutes(tmp_path: Path, tell: Tell) -> None:
     steady(tmp_path, tell, 600)

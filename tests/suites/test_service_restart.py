@@ -70,6 +70,6 @@ def test_a_rolling_restart_is_not_noticed(url: str, tmp_path: Path, tell: Tell) 
     assert run(url, tmp_path, tell, rounds=1, streams=10, how=signal.SIGTERM).wrong == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ten_rolling_restarts_are_not_noticed(url: str, tmp_path: Path, tell: Tell) -> None:
     assert run(url, tmp_path, tell, rounds=10, streams=100, how=signal.SIGTERM).wrong == []

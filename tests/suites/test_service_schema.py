@@ -60,9 +60,8 @@ def shown(found: Found) -> str:
 
 @pytest.mark.parametrize(
     "cases",
-    [pytest.param(BOUNDED, id="bounded", marks=pytest.mark.bounded), pytest.param(0, id="all")],
+    [pytest.param(BOUNDED, id="bounded"), pytest.param(0, id="all", marks=pytest.mark.nightly)],
 )
-@pytest.mark.slow
 def test_every_answer_is_one_that_the_description_has(tmp_path: Path, cases: int) -> None:
     where = str(tmp_path / "w")
     token, names, spared = filled(where)

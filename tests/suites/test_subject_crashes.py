@@ -253,15 +253,14 @@ def test_a_crash_leaves_all_of_a_person_or_nothing(tell: Tell) -> None:
     assert min(found.values()) > 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_crash_states_of_a_subjects_erasure(tell: Tell) -> None:
     found = states(12, tell)
     assert set(found) == GOOD
     assert min(found.values()) > 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("one_in", [pytest.param(4, marks=pytest.mark.bounded), 1])
+@pytest.mark.parametrize("one_in", [4, pytest.param(1, marks=pytest.mark.nightly)])
 def test_an_erasure_in_several_commands_is_continued(
     one_in: int, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:
@@ -435,8 +434,7 @@ def killed_after(root: Path, wait_s: float | None) -> float:
         child.communicate()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", [pytest.param(5, marks=pytest.mark.bounded), 12])
+@pytest.mark.parametrize("kills", [5, pytest.param(12, marks=pytest.mark.nightly)])
 def test_a_process_killed_while_it_erases_a_person(kills: int, tmp_path: Path, tell: Tell) -> None:
     before = begin(tmp_path / "before")
     found: Counter[str] = Counter()

@@ -123,9 +123,8 @@ def run_suite(
     return before, hits(tmp_path, words)[0], world
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "subjects", [pytest.param(30, marks=pytest.mark.bounded), 1_000], ids=["bounded", "full"]
+    "subjects", [30, pytest.param(1_000, marks=pytest.mark.nightly)], ids=["bounded", "full"]
 )
 def test_no_byte_of_an_erased_subject_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell, subjects: int
@@ -157,8 +156,6 @@ def test_control_the_search_finds_each_encoding(tmp_path: Path) -> None:
     assert not hits(tmp_path, [canary(random.Random(2))])[0]
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 @pytest.mark.parametrize("broken", ["key", "index", "exports"])
 def test_what_is_left_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str

@@ -140,9 +140,8 @@ def keys_left(address: str) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "subjects", [pytest.param(30, marks=pytest.mark.bounded), 1_000], ids=["bounded", "full"]
+    "subjects", [30, pytest.param(1_000, marks=pytest.mark.nightly)], ids=["bounded", "full"]
 )
 def test_no_row_of_an_erased_subject_is_left_on_a_server(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell, subjects: int
@@ -164,8 +163,6 @@ def test_no_row_of_an_erased_subject_is_left_on_a_server(
     assert keys_left(url) == (len(world.kept), len(world.gone))
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 @pytest.mark.parametrize("broken", ["key", "rows", "vacuum"])
 def test_what_is_left_on_a_server_is_found(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
@@ -193,8 +190,6 @@ def test_what_is_left_on_a_server_is_found(
         assert keys_left(url)[0] > len(world.kept)
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_every_swapped_ciphertext_of_a_server_is_refused(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:

@@ -120,7 +120,7 @@ def test_after_any_crash_the_list_is_the_old_one_or_the_new_one(tell: Tell) -> N
     states(8, tell)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_crash_states_of_the_list(tell: Tell) -> None:
     states(40, tell)
 

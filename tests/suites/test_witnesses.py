@@ -43,7 +43,7 @@ def runs(seeds: range, tell: Tell | None = None, opens: Open = sound) -> list[st
     return problems
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", range(4))
 def test_10_000_interleavings_and_crashes_of_a_witness(part: int, tell: Tell) -> None:
     assert runs(range(part * 2_500, (part + 1) * 2_500), tell) == []

@@ -25,7 +25,7 @@ from recollect.store.files.space import FileSpace
 from recollect.testing.rebuilding import rebuilt_digest
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

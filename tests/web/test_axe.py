@@ -26,7 +26,7 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", MODES)
 def test_axe_finds_no_fault(browser: Any, inspector: Served, memory: Memory, mode: str) -> None:
     axe = pytest.importorskip(

@@ -68,6 +68,7 @@ def test_long_texts_are_compared_by_line() -> None:
     assert [(p.change, p.text) for p in found if p.change != "same"] == [("added", "four\n")]
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("word", ["a ", "a\n", "a b ", "ab\n\n", "."])
 def test_no_text_takes_long_to_compare(word: str) -> None:
     started = process_time()

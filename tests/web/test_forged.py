@@ -166,9 +166,8 @@ def forged(place: Place, count: int, kinds: Iterable[str], seed: int) -> tuple[i
     return done, leaked, answers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "count", [pytest.param(200, marks=pytest.mark.bounded), 2_000], ids=["bounded", "full"]
+    "count", [200, pytest.param(2_000, marks=pytest.mark.nightly)], ids=["bounded", "full"]
 )
 def test_forged_requests_do_nothing_and_show_nothing(
     count: int, capsys: pytest.CaptureFixture[str]

@@ -167,8 +167,6 @@ def test_paths_that_are_not_in_their_one_form_are_not_found(visitor: Visitor) ->
         assert visitor.get(path).status == 404, path
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_two_thousand_forged_requests_reach_nothing(
     inspector: Served, visitor: Visitor, memory: Memory
 ) -> None:

@@ -100,7 +100,7 @@ def test_a_long_check_runs_beside_the_pages_and_says_how_far_it_is(
 
     def slow(self: Memory, progress: Progress, *, deep: bool = False) -> Verification:
         progress(3, 10)
-        assert goes_on.wait(30)
+        assert goes_on.wait(60)
         return real(self, progress, deep=deep)
 
     monkeypatch.setattr(Memory, "verify", slow)
@@ -112,7 +112,7 @@ def test_a_long_check_runs_beside_the_pages_and_says_how_far_it_is(
     assert again == [f"{visitor.served.root}/main/ledger"]  # without what was told once
     assert visitor.get("/main/timeline").status == 200
     goes_on.set()
-    for _ in range(100):
+    for _ in range(1_200):
         page = visitor.get("/main/ledger")
         if "checked." not in page.words:
             break

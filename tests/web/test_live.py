@@ -29,7 +29,7 @@ def own() -> Iterator[tuple[Served, Memory]]:
 
 
 def stream(visitor: Visitor, path: str) -> tuple[HTTPConnection, Any]:
-    connection = HTTPConnection("127.0.0.1", visitor.served.port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", visitor.served.port, timeout=60)
     headers = {"Cookie": visitor.cookie, "Sec-Fetch-Site": "same-origin"}
     connection.request("GET", f"{visitor.served.root}{path}", headers=headers)
     return connection, connection.getresponse()
@@ -91,11 +91,11 @@ def test_the_line_counts_what_is_new_and_loads_it(browser: Any, own: tuple[Serve
     page.goto(f"http://127.0.0.1:{inspector.port}/open?key={inspector.sessions.launch()}")
     assert not page.locator("#fresh").is_visible()
     memory.remember("Carol brings the tickets.")
-    page.locator("#fresh a").wait_for(state="visible", timeout=15_000)
+    page.locator("#fresh a").wait_for(state="visible", timeout=60_000)
     assert "new event" in page.locator("#fresh a").inner_text()
     assert page.get_by_text("Carol brings the tickets.").count() == 0  # nothing moves by itself
     page.locator("#fresh a").click()
-    page.get_by_text("Carol brings the tickets.").first.wait_for(timeout=15_000)
+    page.get_by_text("Carol brings the tickets.").first.wait_for(timeout=60_000)
     page.close()
 
 
@@ -104,7 +104,7 @@ def test_the_palette_goes_by_keyboard(browser: Any, inspector: Served, memory: M
     page.goto(f"http://127.0.0.1:{inspector.port}/open?key={inspector.sessions.launch()}")
     page.keyboard.press("Control+k")
     page.keyboard.type("alice.seat")
-    page.locator("#palette ol a").first.wait_for(timeout=15_000)
+    page.locator("#palette ol a").first.wait_for(timeout=60_000)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/r/{memory.get('alice.seat').id}")

@@ -107,6 +107,6 @@ def test_some_pages_down_and_up() -> None:
     walked(2_000, 6)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_200_pages_down_and_up_in_100_000_records() -> None:
     walked(100_000, 200)

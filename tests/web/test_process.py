@@ -32,7 +32,7 @@ def running(*words: str, cwd: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield started
     finally:
         started.send_signal(signal.SIGINT)
-        _, told = started.communicate(timeout=30)
+        _, told = started.communicate(timeout=60)
     assert started.returncode == 0, told
     assert b"Traceback" not in told
 
@@ -49,7 +49,7 @@ def address(started: subprocess.Popen[bytes]) -> dict[str, str]:
 
 def get(url: str, cookie: str = "") -> tuple[int, dict[str, str], str]:
     host, _, path = url.removeprefix("http://").partition("/")
-    connection = HTTPConnection(host, timeout=30)
+    connection = HTTPConnection(host, timeout=60)
     try:
         connection.request("GET", f"/{path}", headers={"Cookie": cookie} if cookie else {})
         answer = connection.getresponse()

@@ -255,23 +255,19 @@ def entered(browser: Any, inspector: Served, **options: Any) -> tuple[Any, str]:
     return page, f"{start}{inspector.root}"
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_fifteen_tasks_without_javascript(store: Store) -> None:
     with chromium() as browser, served(store) as inspector:
         page, start = entered(browser, inspector, java_script_enabled=False)
         assert tasks(Clicks(page, start), store.space("demo")) == 15
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fifteen_tasks_with_the_keyboard_alone(store: Store) -> None:
     with chromium() as browser, served(store) as inspector:
         page, start = entered(browser, inspector)
         assert tasks(Keys(page, start), store.space("demo")) == 15
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
 def test_the_keys_of_a_review(store: Store) -> None:
     memory = store.space("demo")
     with chromium() as browser, served(store) as inspector:

@@ -375,7 +375,7 @@ def test_a_service_that_stops_shows_nothing_more(team: Team) -> None:
 
 def test_a_stream_ends_with_its_session(team: Team) -> None:
     mine = team.cookie(team.token("alice", space="main", origin="person"))
-    connection = HTTPConnection("127.0.0.1", team.port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", team.port, timeout=60)
     connection.request("GET", "/ui/main/live?after=0", headers=mine)
     answer = connection.getresponse()
     assert answer.readline().startswith(b"data: ")
@@ -396,6 +396,7 @@ def test_what_is_being_checked_is_not_checked_twice(team: Team) -> None:
     assert "another check is running" in busy.words.lower()
 
 
+@pytest.mark.timing
 def test_texts_of_few_words_are_compared_in_bounded_time() -> None:
     rng = random.Random(7)
     old, new = (" ".join(str(rng.randrange(30)) for _ in range(2_400)) for _ in range(2))

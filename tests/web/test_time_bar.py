@@ -134,7 +134,7 @@ def test_the_page_follows_the_hand(browser: Any, lived: tuple[Memory, Served]) -
     dragged(browser, lived, 25)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_page_follows_the_hand_to_300_places(
     browser: Any, lived: tuple[Memory, Served]
 ) -> None:

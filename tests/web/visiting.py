@@ -40,7 +40,7 @@ def ask(
     body: str | None = None,
 ) -> Page:
     """One request, with exactly these headers."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(method, path, body, dict(headers or {}))
         answer = connection.getresponse()

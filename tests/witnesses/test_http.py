@@ -37,7 +37,7 @@ class Asked:
     def __call__(
         self, method: str, path: str, body: bytes | None = None, **headers: str
     ) -> tuple[int, str, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body, headers)
             response = connection.getresponse()
@@ -90,7 +90,7 @@ def test_bodies_that_are_wrong_long_or_slow_are_refused(asked: Asked) -> None:
         assert asked("POST", "/add-checkpoint", body)[0] == 400
     assert asked("POST", "/add-checkpoint", b"x" * (REQUEST_MAX_BYTES + 1))[0] == 413
     head = b"POST /add-checkpoint HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 99\r\n\r\nold "
-    with socket.create_connection(("127.0.0.1", asked.port), timeout=10) as slow:
+    with socket.create_connection(("127.0.0.1", asked.port), timeout=60) as slow:
         slow.sendall(head % asked.port)
         assert b" 408 " in slow.recv(1_000)
     assert asked.witness.latest(LOG_A.key.name) is None

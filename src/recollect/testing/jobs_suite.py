@@ -165,11 +165,13 @@ class JobsSuite:
     def test_a_job_is_tried_a_bounded_number_of_times(self, jobs: Jobs) -> None:
         failed, killed = ask(jobs), ask(jobs, "bob")
         for attempt in range(1, ATTEMPTS_MAX + 1):
-            for job in (leased(jobs, 1), leased(jobs, 1)):
+            for job in (leased(jobs), leased(jobs)):
                 assert job.attempts == attempt
                 if job.id == failed.id:
                     assert jobs.fail(job, "unavailable", 0)
-            time.sleep(1.05)
+                else:
+                    assert jobs.beat(job, SHORT_S, 0, 1)
+            time.sleep(2 * SHORT_S)
         assert jobs.lease((), LONG_S) is None
         assert (seen(jobs, failed.id).state, seen(jobs, failed.id).error) == (
             "failed",

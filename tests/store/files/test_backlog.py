@@ -35,7 +35,7 @@ from recollect.store.sqlite import SqliteDb
 from recollect.testing.rebuilding import rebuilt_digest
 from recollect.testing.seams import FixedSeam
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture(autouse=True)
@@ -293,7 +293,7 @@ import fcntl, sys, time
 with open(sys.argv[1], "r+") as file:
     fcntl.flock(file, fcntl.LOCK_EX)
     print("inside", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -335,7 +335,7 @@ with space._files.exclusive():
     print("inside", flush=True)
     time.sleep(0.2)
     space._index.attempt(space._index.refresh)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -366,7 +366,7 @@ def slowly(self, fd):
     real(self, fd)
 Seam.fsync = slowly
 memory.remember("not yet")
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -383,7 +383,7 @@ def test_the_control_a_read_that_does_not_look_at_the_note_misses_it(
 ) -> None:
     monkeypatch.setattr(Lock, "note", lambda self: "")
     with (
-        process(WRITER.replace("STEP", "time.sleep(60)"), tmp_path),
+        process(WRITER.replace("STEP", "time.sleep(600)"), tmp_path),
         Memory.open(tmp_path) as memory,
         pytest.raises(NotFound),
     ):
@@ -718,7 +718,7 @@ def test_waiting_changes_nothing_of_a_thousand_sentences(
     check_same(tmp_path, monkeypatch, 1, 1_000, one_sentence)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_waiting_changes_nothing_of_a_hundred_thousand_sentences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,7 +192,7 @@ def test_a_column_under_another_name_is_healed_or_found(sound: Path, tmp_path: P
             assert "tables of the index" in str(memory.verify(deep=True).problem), what
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(10))
 def test_many_flipped_bits_are_healed_or_found(sound: Path, tmp_path: Path, seed: int) -> None:
     flips(sound, tmp_path, 300, seed=100 + seed)
@@ -208,7 +208,7 @@ def test_a_zeroed_page_is_healed_or_found(sound: Path, tmp_path: Path) -> None:
         check(copied(sound, tmp_path, zeroed(page)), expected, f"page {page}")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_zeroed_page_is_healed_or_found(sound: Path, tmp_path: Path) -> None:
     expected = expected_of(sound, tmp_path)
     for page in range(pages(sound)):

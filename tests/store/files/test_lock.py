@@ -24,7 +24,7 @@ from recollect.store.files import lock, open_files
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import REAL
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ memory = Memory.open(sys.argv[1])
 memory.remember("opened")
 if os.fork() == 0:
     print("child", os.getpid(), flush=True)
-    time.sleep(60)
+    time.sleep(600)
     os._exit(0)
 time.sleep(0.3)
 Seam.fsync = lambda self, fd: os.kill(os.getpid(), signal.SIGKILL)

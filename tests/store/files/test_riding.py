@@ -94,7 +94,7 @@ def test_nothing_that_waits_makes_nothing_at_the_close(tmp_path: Path) -> None:
 def test_a_killed_process_loses_its_waiting_receipts_and_nothing_else(tmp_path: Path) -> None:
     child = multiprocessing.get_context("fork").Process(target=_live_and_die, args=(tmp_path,))
     child.start()
-    child.join(30)
+    child.join(60)
     assert child.exitcode == -signal.SIGKILL
     with opened(tmp_path) as memory:
         assert len(memory.recall("garden").hits) == 2
