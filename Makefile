@@ -8,6 +8,12 @@ UV     := $(shell command -v uv 2>/dev/null)
 GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold/** \
   src/recollect/lifecycle/** src/recollect/recall/**
 
+# What .ci/run has and `make test` has not.
+BEYOND := aio benchmarks client contract deploy docs integrations oauth postgres suites tidy web
+
+# With which `make nightly` repeats the tests of .ci/run.
+SEEDS := 1 2 3
+
 # Workers take tests from each other, so that all are busy to the end.
 ALL_CORES := -n auto --dist worksteal
 
@@ -19,7 +25,7 @@ comma := ,
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lint check test slow ci async reference inject bench contract docs pins types \
+.PHONY: help setup lint check test ci nightly long async reference inject bench contract docs pins types \
   typescript chart deploy sbom
 
 help: ## List the targets
@@ -37,40 +43,51 @@ else
 endif
 	$(BIN)/python -m compileall -q src tests  # the tests start them thousands of times
 
-lint: ## Lint, format, types, imports
+define linted
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy $(1)
 	$(BIN)/lint-imports --no-logo
+endef
 
-check: lint ## The same, tidiness, the generated async API and reference
+check: ## Lint, format, types of the program, imports, tidiness, generated files; one minute
+	$(call linted,src tools)
 	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py tests/docs/test_reference.py
 
+lint: ## Lint, format, types of everything, imports
+	$(call linted)
+
+# With SEED, each run draws the same.
+SEEDED = $(if $(SEED),--randomly-seed=$(SEED) --hypothesis-seed=$(SEED))
+
+# The tests sync at every write.
+ifneq ($(MEMORY_DISK),)
+test ci: export TMPDIR := $(MEMORY_DISK)
+endif
+
+test: ## What a contributor needs, on the engine of files; four minutes
+	$(BIN)/python -m pytest -q $(ALL_CORES) $(SEEDED) -m 'not ci and not nightly and not timing' \
+	  $(addprefix --ignore=tests/,$(BEYOND)) $(ARGS)
+
 define covered
-	$(BIN)/python -m pytest $(ALL_CORES) --cov --cov-report= $(1) $(2)
+	$(BIN)/python -m pytest $(ALL_CORES) $(SEEDED) --durations=20 --cov --cov-report= $(1)
 	@ls -d $(GATED) >/dev/null
 	$(BIN)/coverage report --show-missing --skip-covered --fail-under=100 \
 	  --include='$(subst $(space),$(comma),$(GATED))'
 endef
 
-test: ## The default tests, with branch coverage of the gated parts at 100 %
-	$(call covered)
+ci: ## The tests of .ci/run, with branch coverage of the gated parts at 100 %; SEED=number
+	$(call covered,--ignore=tests/benchmarks)
 
-# The tests sync at every write.
-ifneq ($(MEMORY_DISK),)
-ci: export TMPDIR := $(MEMORY_DISK)
-endif
+nightly: ## Everything: three seeds, every size, every engine, what measures time; hours
+	for seed in $(SEEDS); do $(MAKE) ci SEED=$$seed || exit 1; done
+	$(MAKE) deploy long
+	$(BIN)/python -m pytest --durations=20 tests/benchmarks
+	$(BIN)/python -m pytest --durations=20 -m timing
+	$(BIN)/python -m benchmarks.compare docs/reference/benchmarks.json
 
-# With SEED, each run draws the same.
-CI_TESTS := -m 'not slow or bounded' $(if $(SEED),--hypothesis-seed=$(SEED))
-
-ci: ## The tests of `test` and of `slow BOUNDED=1` in one run, which is shorter than two; SEED=number
-	$(call covered,--durations=20 $(CI_TESTS) $(if $(SEED),--randomly-seed=$(SEED)),\
-	  || $(BIN)/python -m tools.once_more $$? --cov --cov-append --cov-report= $(CI_TESTS))
-
-slow: ## The slow tests; SUITE=name runs those whose name contains it, BOUNDED=1 the short ones
-	$(BIN)/python -m pytest $(if $(BOUNDED),$(ALL_CORES)) --durations=5 --hypothesis-profile=$(if $(BOUNDED),ci,slow) \
-	  -m 'slow$(if $(BOUNDED), and bounded)' $(if $(SUITE),-k '$(SUITE)')
+long: ## The tests that only the night has; SUITE=name runs those whose name contains it
+	$(BIN)/python -m pytest --durations=20 --hypothesis-profile=nightly -m nightly $(if $(SUITE),-k '$(SUITE)')
 
 async: ## Write the async API and the calls of the client from the plain API
 	$(BIN)/python -m tools.async_api
@@ -114,7 +131,7 @@ sbom: $(CHECKS)/hadolint ## Write dist/sbom.json: what the image contains (Cyclo
 	$(CHECKS)/cyclonedx-py requirements --output-reproducible -o dist/sbom.json deploy/requirements.txt
 
 inject: ## Inject a fault at every call of a run of 500 appends and of a short one; about an hour
-	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m slow -k 'every_call'
+	RECOLLECT_INJECT=all $(BIN)/python -m pytest -m nightly -k 'every_call'
 
 bench: ## Write docs/reference/benchmarks.md and .json; ARGS=--quick only prints, ARGS=--json prints JSON
 	$(BIN)/python -m benchmarks.engine --page docs/reference $(ARGS)

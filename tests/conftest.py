@@ -22,12 +22,14 @@ PRINTED = settings(
     deadline=None,
     derandomize=False,
     print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
+    # Which of these fire depends on the machine and on the seed, not on what is tested.
+    suppress_health_check=[
+        HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too_slow,
+    ],
 )
 
 settings.register_profile("default", PRINTED, max_examples=50)
-settings.register_profile("ci", PRINTED, max_examples=100)
-settings.register_profile("slow", PRINTED, max_examples=2_000)
+settings.register_profile("nightly", PRINTED, max_examples=2_000)
 settings.load_profile("default")
 
 _TESTS = Path(__file__).parent
@@ -46,9 +48,7 @@ _FILES_COUNT = 25
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives the run a home folder of its own, because keys are kept in ``~/.recollect``."""
-    if hasattr(config, "workerinput"):  # a worker has the environment of the process it belongs to
-        return
+    """Gives each process a home folder of its own, because keys are kept in ``~/.recollect``."""
     config.stash[_HOME] = Path(tempfile.mkdtemp(prefix="recollect-home-"))
     os.environ["HOME"] = str(config.stash[_HOME])
 
@@ -72,11 +72,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _length(item: pytest.Item) -> tuple[bool, int]:
     folder = item.path.relative_to(_TESTS).parts[0]
-    return _is_slow(item), 1 + _LONG[::-1].index(folder) if folder in _LONG else 0
+    return _is_long(item), 1 + _LONG[::-1].index(folder) if folder in _LONG else 0
 
 
-def _is_slow(item: pytest.Item) -> bool:
-    return item.get_closest_marker("nightly") is not None
+def _is_long(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(mark) for mark in ("ci", "nightly"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -88,7 +88,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     plugin = item.config.pluginmanager.getplugin("_cov")
     cover = plugin.cov_controller if plugin is not None else None
     if cover is not None:
-        wanted = not _is_slow(item) and any(path in item.path.parents for path in _TRACED)
+        wanted = not _is_long(item) and any(path in item.path.parents for path in _TRACED)
         if wanted and not cover.started:
             _forget_what_was_computed()
             cover.resume()

@@ -1,4 +1,7 @@
-"""The async API on each engine, through the same suites as the plain one."""
+"""The async API on each engine, through the same suites as the plain one.
+
+It is generated: ``test_same_api.py`` compares its text in every run, so this is for the night.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from recollect.testing.memory_suite import MemorySuite
 from recollect.testing.proposer_suite import ProposerSuite
 from recollect.testing.trust_suite import TrustSuite
 from tests.aio.bridge import async_memory
+
+pytestmark = pytest.mark.nightly
 
 
 class TestFiles(MemorySuite, TrustSuite, ProposerSuite, BeliefsSuite):

@@ -21,7 +21,7 @@ from recollect.model.validate import Json
 WORDS = "Ines said that she would rather move the crane on Monday."
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["files", pytest.param("memory", marks=pytest.mark.nightly)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore]:
     if request.param == "memory":
         opened: GraphStore = InMemoryGraphStore()

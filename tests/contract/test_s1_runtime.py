@@ -26,7 +26,7 @@ from recollect.errors import InvalidInput, Unavailable
 from recollect.model.validate import Json
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["files", pytest.param("memory", marks=pytest.mark.nightly)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore]:
     if request.param == "memory":
         opened: GraphStore = InMemoryGraphStore()

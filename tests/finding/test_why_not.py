@@ -17,7 +17,7 @@ EVEN = BUILT_IN["task"].weights
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["files", pytest.param("memory", marks=pytest.mark.nightly)])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
     where = ":memory:" if request.param == "memory" else tmp_path / "of"
     with Memory.open(where, embedder="none") as opened:

@@ -12,7 +12,7 @@ from recollect.memory.signing import ring_of
 from tests.http.serving import Client, served
 
 
-@pytest.fixture(params=["files", "memory"])
+@pytest.fixture(params=["files", pytest.param("memory", marks=pytest.mark.nightly)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     where = ":memory:" if request.param == "memory" else tmp_path / "w"
     with Store.open(where, embedder="none") as store:

@@ -26,7 +26,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[str]:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-@pytest.fixture(params=["files", "memory", "postgres"])
+@pytest.fixture(params=["files", "postgres", pytest.param("memory", marks=pytest.mark.nightly)])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
     """A memory, empty, on each engine."""
     if request.param == "postgres":

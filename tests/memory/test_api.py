@@ -46,6 +46,7 @@ class TestFiles(
             yield memory
 
 
+@pytest.mark.nightly
 class TestMemory(
     MemorySuite,
     TrustSuite,

@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture(params=["files", "memory"])
+@pytest.fixture(params=["files", pytest.param("memory", marks=pytest.mark.nightly)])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
     where = ":memory:" if request.param == "memory" else tmp_path / "w"
     return Memory.open(where, embedder="none")

@@ -43,6 +43,7 @@ def _moved_by_hand(memory: Memory) -> tuple[str, Path]:
     return record.id, folder
 
 
+@pytest.mark.nightly
 class TestInMemory(PagesSuite):
     @pytest.fixture
     def memory(self) -> Iterator[Memory]:

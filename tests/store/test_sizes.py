@@ -75,7 +75,7 @@ def used_bytes(connection: sqlite3.Connection) -> int:
     return int(size * (count - free))
 
 
-@pytest.fixture(params=["files", "memory"])
+@pytest.fixture(params=["files", pytest.param("memory", marks=pytest.mark.nightly)])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
     return Memory.open(tmp_path if request.param == "files" else ":memory:")
 

@@ -170,7 +170,7 @@ def opened(backend: Backend, where: str | Path) -> Store:
     return Store(backend, load(where, embedder="none"))
 
 
-@pytest.fixture(params=["files", "memory"])
+@pytest.fixture(params=["files", pytest.param("memory", marks=pytest.mark.nightly)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A store on each engine that checks tokens in this process."""
     backend: Backend = MemoryBackend()

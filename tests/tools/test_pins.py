@@ -27,7 +27,7 @@ LISTS = (
     "constraints.txt .ci/uv.txt .ci/browser.txt deploy/requirements.txt deploy/checks.txt".split()
 )
 INSTALLED = ("constraints.txt", ".ci/browser.txt")
-INSTALLERS = ("Makefile", ".ci/run", ".ci/setup", ".ci/package", "deploy/Dockerfile")
+INSTALLERS = ("Makefile", ".ci/setup", ".ci/package", "deploy/Dockerfile")
 INSTALL = re.compile(r"pip (?:install|download)[^\n;&|]*--require-hashes(?:[^\n;&|]|\\\n)*")
 OLD = re.compile(r"pip-(?:2[0-2]\.\d+|23\.[0-2])(?:\.\d+)?-")
 
@@ -81,8 +81,8 @@ def installed(tmp_path: Path, pip: Path, options: list[str]) -> subprocess.Compl
 
 
 def commands() -> list[str]:
-    files = [ROOT / name for name in INSTALLERS if (ROOT / name).exists()]
-    return [line for file in files for line in INSTALL.findall(file.read_text("utf-8"))]
+    texts = [(ROOT / name).read_text("utf-8") for name in INSTALLERS]
+    return [line for text in texts for line in INSTALL.findall(text)]
 
 
 def test_without_no_deps_an_old_pip_fails_when_something_newer_is_out(tmp_path: Path) -> None:
