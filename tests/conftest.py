@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from collections import defaultdict
@@ -24,7 +25,9 @@ PRINTED = settings(
     print_blob=True,
     # Which of these fire depends on the machine and on the seed, not on what is tested.
     suppress_health_check=[
-        HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+        HealthCheck.too_slow,
     ],
 )
 
@@ -48,9 +51,11 @@ _FILES_COUNT = 25
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives each process a home folder of its own, because keys are kept in ``~/.recollect``."""
+    """Gives each process a home of its own, where keys are kept, and ears for an interrupt."""
     config.stash[_HOME] = Path(tempfile.mkdtemp(prefix="recollect-home-"))
     os.environ["HOME"] = str(config.stash[_HOME])
+    # A shell starts what it leaves in the background deaf to it, and so are all that this starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -28,6 +28,8 @@ from tests.assistants.test_hooks import Project, Ran
 from tests.assistants.test_known import command, everything_in
 from tests.embed.graphs import encoder
 
+pytestmark = pytest.mark.ci
+
 SECRET = "The merger codename is BLUEBIRD, and the signing is on Friday."
 ASKED = "What is the merger codename and the signing day?"
 MINE = "My own merger notes: the codename and the signing day are in the blue folder."

@@ -19,6 +19,8 @@ from recollect.config import places
 from recollect.places.known import adopt
 from tests.assistants.session import recorded
 
+pytestmark = pytest.mark.ci
+
 # Code that never ends: waiting for the system, a regular expression, and C that holds the
 # interpreter, which no handler written in Python can interrupt.
 WAITING = "import time; time.sleep(600)"

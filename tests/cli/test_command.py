@@ -7,7 +7,11 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from tests.cli.running import COMMAND, Shell
+
+pytestmark = pytest.mark.ci
 
 VERBS = (
     "init remember observe recall context replay list show revise forget undo revert restore erase "

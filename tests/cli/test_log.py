@@ -9,7 +9,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from tests.cli.running import COMMAND, Shell
+
+pytestmark = pytest.mark.ci
 
 
 def test_log_lists_the_last_events_oldest_first(store: Shell) -> None:

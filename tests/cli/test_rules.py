@@ -12,6 +12,8 @@ import pytest
 from tests.cli.running import COMMAND, Shell
 from tests.propose.servers import JsonServer, data_of, suggesting
 
+pytestmark = pytest.mark.ci
+
 
 def _say(store: Shell, text: str, **metadata: object) -> None:
     assert store.run("observe", text, "--metadata", json.dumps(metadata)).code == 0

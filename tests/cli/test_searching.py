@@ -5,8 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.cli.running import Ran, Shell
 from tests.config.test_config import repository
+
+pytestmark = pytest.mark.ci
 
 # The program without the extra [local]: a module that cannot be imported.
 BASE = (

@@ -7,9 +7,13 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from recollect.proof.keys import WITNESS, PrivateKey
 from tests.cli.running import Shell
 from tests.cli.test_verbs import remembered
+
+pytestmark = pytest.mark.ci
 
 
 def signed(store: Shell) -> str:

@@ -29,6 +29,8 @@ from tests.http.serving import Client, Said, served
 from tests.http.test_process import Service, running
 from tests.mcp.talking import Talk
 
+pytestmark = pytest.mark.ci
+
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 

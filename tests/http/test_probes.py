@@ -21,6 +21,8 @@ from tests.http import probing
 from tests.http.probing import CANARY, NONE, THEIRS, WORDS, World, probed
 from tests.http.serving import INSTANCE, served
 
+pytestmark = pytest.mark.ci
+
 QUERY = {"diff": "from=0", "export": "format=json", "name": "of=x", "drop_space": "dry_run=true"}
 DOUBLED = ("Host", "Authorization", "Recollect-User", "Idempotency-Key", "X-Any")
 

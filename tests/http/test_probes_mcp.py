@@ -20,6 +20,8 @@ from tests.http import probing
 from tests.http.probing import CANARY, NONE, THEIRS, WORDS, World, probed
 from tests.http.serving import INSTANCE
 
+pytestmark = pytest.mark.ci
+
 DOUBLED = ("Authorization", "Recollect-User", "Origin", "X-Any")
 PAIRS = ((THEIRS, NONE), ("k.ben", "k.nil"), ("ben", "nil"))  # theirs, and what is not there
 SENT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

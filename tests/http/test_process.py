@@ -21,6 +21,8 @@ from recollect import Memory as Local
 from recollect.client import Memory
 from recollect.errors import RecollectError
 
+pytestmark = pytest.mark.ci
+
 UNAVAILABLE = 6  # as for every command whose store does not answer in time
 COMMAND = (sys.executable, "-m", "recollect")
 

@@ -26,6 +26,8 @@ from tests.http.serving import Client, served
 from tests.http.test_process import COMMAND, folder, running  # noqa: F401 - a fixture
 from tests.http.test_service import S
 
+pytestmark = pytest.mark.ci
+
 
 def run(store: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

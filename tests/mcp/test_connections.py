@@ -24,6 +24,8 @@ from recollect.web.serving import listen
 from tests.mcp.talking import SERVER, Folder
 from tests.mcp.test_http import TOKEN, Asked, status_of
 
+pytestmark = pytest.mark.ci
+
 HALF = b"GET /mcp HTTP/1.1\r\nX-a: "
 DEADLINE_S = 0.5
 

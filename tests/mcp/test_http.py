@@ -30,6 +30,8 @@ from recollect.web.guard import Guard
 from recollect.web.serving import listen
 from tests.mcp.talking import SERVER, Folder, Talk
 
+pytestmark = pytest.mark.ci
+
 METHODS = ("GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT", "PATCH")
 TOKEN = "a-token-of-a-test-0123456789"
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'

@@ -15,6 +15,8 @@ import pytest
 from recollect import Memory
 from tests.mcp.talking import Folder, Said, Talk, in_talk, talking
 
+pytestmark = pytest.mark.ci
+
 STAGING, MOVED = "Staging is on port 5432.", "Staging is on port 5433."
 TYPED = "By the way, staging is on\n5433 now."
 QUOTE = "staging is on 5433 now"

@@ -23,6 +23,8 @@ from recollect.memory import Memory
 from recollect.recall.pack import count_tokens
 from tests.mcp.talking import Folder, Talk, children, in_talk, talking
 
+pytestmark = pytest.mark.ci
+
 DAILY = ["recall", "remember", "revise", "forget", "history"]
 MORE = ["observe", "context", "list"]
 REVIEWING = ["propose", "review_list"]

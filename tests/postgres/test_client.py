@@ -31,6 +31,7 @@ def remote(behind: Store) -> Iterator[Remote]:
         yield remote
 
 
+@pytest.mark.nightly
 class TestServer(MemorySuite, TrustSuite, ContextSuite):
     """The service runs in a thread of this process; on files it is a process of its own."""
 

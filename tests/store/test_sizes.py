@@ -14,6 +14,8 @@ from recollect import Memory
 from recollect.index import tables
 from recollect.store.volatile.space import MemorySpace
 
+pytestmark = pytest.mark.ci
+
 TEXT_BYTES = 100_000
 CHANGES = 40
 ROOM_BYTES = 300_000  # for the rows of all these changes, and pages that are not full

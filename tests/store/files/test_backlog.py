@@ -712,6 +712,7 @@ def test_waiting_changes_neither_ledger_nor_rows(
     check_same(tmp_path, monkeypatch, seed, 150, one_act)
 
 
+@pytest.mark.ci
 def test_waiting_changes_nothing_of_a_thousand_sentences(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
