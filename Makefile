@@ -9,7 +9,7 @@ GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold
   src/recollect/lifecycle/** src/recollect/recall/**
 
 # What .ci/run has and `make test` has not.
-BEYOND := aio benchmarks client contract deploy docs integrations oauth postgres suites tidy web
+BEYOND := aio benchmarks client contract deploy docs http/test_mcp.py integrations mcp oauth postgres suites tidy web
 
 # With which `make nightly` repeats the tests of .ci/run.
 SEEDS := 1 2 3

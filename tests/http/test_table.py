@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from openapi_spec_validator import validate
-from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
 from recollect.interfaces.http import openapi, routes
 from recollect.interfaces.http.problems import Refused
@@ -87,10 +85,15 @@ def test_the_document_describes_every_row() -> None:
 
 
 def test_the_document_is_openapi() -> None:
+    from openapi_spec_validator import validate
+
     validate(msgspec.json.decode(openapi.document()))
 
 
 def test_a_document_without_a_title_is_refused() -> None:  # the control
+    from openapi_spec_validator import validate
+    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
+
     document = msgspec.json.decode(openapi.document())
     with pytest.raises(OpenAPIValidationError):
         validate({**document, "paths": {}, "info": {}})

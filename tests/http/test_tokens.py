@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-import time
 
 import pytest
 
 from recollect import Store
+from recollect.model.instants import from_microseconds, to_microseconds
+from recollect.store.seam import REAL, Seam
 from tests.http.serving import Client
 from tests.http.test_service import S
 
@@ -36,16 +37,19 @@ def test_a_token_is_shown_once(owner: Client, port: int, caplog: pytest.LogCaptu
     assert owner.get(T).json["items"][-1]["live"] is False
 
 
-def test_a_rotated_token_and_its_successor_both_work_for_a_while(owner: Client, port: int) -> None:
+def test_a_rotated_token_and_its_successor_both_work_for_a_while(
+    owner: Client, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = owner.post(T, {"label": "app", "space": "main"}).json
-    new = owner.post(f"{T}/{old['id']}/rotate", {"overlap_s": 2}).json
+    new = owner.post(f"{T}/{old['id']}/rotate", {"overlap_s": 600}).json
     assert new["label"] == "app"
     assert Client(port, old["token"]).get(S).status == 200
     assert Client(port, new["token"]).get(S).status == 200
     last = owner.post(f"{T}/{new['id']}/rotate", {"overlap_s": 0}).json
     assert Client(port, new["token"]).get(S).status == 401
     assert Client(port, last["token"]).get(S).status == 200
-    time.sleep(2.1)
+    later = from_microseconds(to_microseconds(REAL.now()) + 601_000_000)
+    monkeypatch.setattr(Seam, "now", lambda self: later)
     assert Client(port, old["token"]).get(S).status == 401
     assert owner.post(f"{T}/{old['id']}/rotate", {}).status == 404
     assert owner.post(f"{T}/{last['id']}/rotate", {"overlap_s": -1}).status == 422
