@@ -108,6 +108,8 @@ def test_streams_that_no_file_is_left_for_are_refused(folder: Path) -> None:
 
 def wait_for_waiter(lock: IO[str]) -> None:
     """Until a process waits for a lock that this one holds."""
+    if not Path("/proc/locks").exists():
+        pytest.skip("this system does not say who waits for a lock")
     inode = os.fstat(lock.fileno()).st_ino
     until = time.monotonic() + 60
     while not re.search(rf"-> FLOCK .*:{inode} ", Path("/proc/locks").read_text()):

@@ -11,7 +11,7 @@ last event as well, as the index does. The difference between them is stated and
 - A ledger written anew from some event on is whole for the chain. Who remembers the last event
   finds that it is another, and names that one: where the two part, only a copy elsewhere can say.
 
-`make slow SUITE=damage` flips every bit of a megabyte. `DAMAGE_FLIPS` sets how many the default
+`make long SUITE=damage` flips every bit of a megabyte. `DAMAGE_FLIPS` sets how many the default
 run flips, anywhere in the same ledger: a number, or `all`.
 """
 

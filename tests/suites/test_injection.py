@@ -5,7 +5,7 @@ backs up, erases, rebuilds, restores and opens again. A dry run lists their call
 rename, link, truncate, open, unlink, mkdir). Each is struck by a kill, by EIO and by ENOSPC, the
 errors once and from then on. Needs `strace` and the right to trace a process.
 
-`make slow SUITE=inject BOUNDED=1` takes a sample of half a minute; `make slow SUITE=inject` every
+`make ci` takes a sample of half a minute; `make long SUITE=inject` every
 call on the ledger and its folder in the short run, and a sample of the rest, in minutes. With
 `RECOLLECT_INJECT=all` it takes every call of the short run, every call on the ledger in the long
 one, and one in twenty of those that SQLite makes there: about an hour on two cores.
