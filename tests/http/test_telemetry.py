@@ -61,8 +61,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             client.get("/nowhere")
             for wrong in (None, "wrong", "rct_" + "A" * 43):
                 Client(port, wrong).get(f"{S}/records")
-            time.sleep(0.1)
-            metrics = Client(own, None).get("/metrics")
+            until = time.monotonic() + 60
+            while b'why="invalid"' not in (metrics := Client(own, None).get("/metrics")).raw:
+                assert time.monotonic() < until  # a request is counted after its answer
+                time.sleep(0.01)
             statuses = [
                 Client(port, admin).get("/metrics").status,
                 Client(port, less.token).get("/metrics").status,
