@@ -31,7 +31,7 @@ def rounds(place: Path, count: int, first: int = 0) -> tuple[Counter[str], list[
     return done, lost
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, pytest.param(1_000, marks=pytest.mark.nightly)])
 def test_no_word_of_a_person_is_lost(tmp_path: Path, count: int, tell: Tell) -> None:
     done, lost = rounds(tmp_path, count)
     ways = ", ".join(f"{number} {way}" for way, number in sorted(done.items()))
@@ -53,11 +53,11 @@ def test_notes_that_count_for_every_memory_are_caught(
 ) -> None:
     """As it was: whatever the notes call rendered was overwritten or removed."""
     monkeypatch.setattr(page_notes, "is_of", lambda reads, notes: True)
-    assert len(rounds(tmp_path, 40)[1]) > 10
+    assert len(rounds(tmp_path, 20)[1]) > 5
 
 
 def test_an_index_that_is_always_overwritten_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "added_to_index", lambda *_: "")
-    assert [one for one in rounds(tmp_path, 60)[1] if "word" in one] != []
+    assert [one for one in rounds(tmp_path, 40)[1] if "word" in one] != []

@@ -19,8 +19,7 @@ def test_nothing_of_a_person_or_of_another_memory_is_lost(tmp_path: Path) -> Non
     assert steps
 
 
-@pytest.mark.slow
-@pytest.mark.bounded
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", range(2, 6))
 def test_nothing_is_lost_in_a_hundred_rounds(tmp_path: Path, seed: int) -> None:
     words, lost, steps = rounds(tmp_path, 25, seed)
@@ -29,7 +28,7 @@ def test_nothing_is_lost_in_a_hundred_rounds(tmp_path: Path, seed: int) -> None:
     assert len(steps) == 17, "every way in, and everything that people do"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nothing_is_lost_in_many_rounds(tmp_path: Path) -> None:
     words, lost, _ = rounds(tmp_path, ROUNDS, seed=6)
     assert lost == []
