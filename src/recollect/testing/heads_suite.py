@@ -68,9 +68,9 @@ class HeadsSuite:
         def follow() -> None:
             after = 1
             while True:
-                is_last = is_over.is_set()
-                news.wait(30)
+                assert news.wait(60)
                 news.clear()
+                is_last = is_over.is_set()  # looked at after it was woken: nobody wakes it again
                 with space.reading() as reads:
                     page = reads.events(
                         kinds=(), id=None, user=None, after=after, before=None, limit=1_000
