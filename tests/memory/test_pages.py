@@ -336,7 +336,7 @@ class _SavingAt(Seam):
         self._is_next = False
 
     def open(self, path: Path, flags: int) -> int:
-        self._is_next = path.name.startswith(f"{self._page.name}.")
+        self._is_next = path.name.startswith(f".{self._page.name}.")
         return super().open(path, flags)
 
     def fsync(self, fd: int) -> None:

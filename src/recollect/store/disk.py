@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.store import posix
-from recollect.store.layout import half_made, half_made_apart
+from recollect.store.layout import OURS, half_made, half_made_apart
 from recollect.store.regular_files import opener
 from recollect.store.seam import Seam
 
@@ -71,16 +71,22 @@ def write_file(seam: Seam, path: Path, pieces: Iterable[bytes], *, is_new: bool 
 
 
 def replace_file(
-    seam: Seam, path: Path, pieces: Iterable[bytes], is_due: Callable[[], bool] | None = None
+    seam: Seam,
+    path: Path,
+    pieces: Iterable[bytes],
+    is_due: Callable[[], bool] | None = None,
+    *,
+    apart: bool = False,
 ) -> int:
     """Replaces the bytes of a file: after a crash it has all of the new ones or the old ones.
 
     If the path is a symbolic link, the file that it points to is replaced. ``is_due`` is asked
-    right before that; if it says no, the file stays as it is and 0 is returned.
+    right before that; if it says no, the file stays as it is and 0 is returned. ``apart`` is for
+    folders that people use: no file of theirs has the name of the half-made one.
     """
     if path.is_symlink():
         path = path.resolve()
-    fresh = half_made(path)
+    fresh = half_made_apart(path, OURS) if apart else half_made(path)
     if fresh.is_symlink():
         seam.unlink(fresh)
     count = write_file(seam, fresh, pieces)

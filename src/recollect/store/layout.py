@@ -93,6 +93,9 @@ def half_made(path: Path) -> Path:
     return path.with_name(path.name + NEW_SUFFIX)
 
 
+OURS: Final = "recollect-page"  # in a name that no person gives a file
+
+
 def half_made_apart(path: Path, token: str) -> Path:
     """The same in a folder that people use: a name that no file of theirs has."""
     return path.with_name(f".{path.name}.{token}{NEW_SUFFIX}")

@@ -81,7 +81,7 @@ def _from_file(seam: Seam, folder: Path, name: str, gone: Gone, derived: Derived
             return due[-1]
 
         if text:
-            replace_file(seam, folder / name, [text.encode()], is_due)
+            replace_file(seam, folder / name, [text.encode()], is_due, apart=True)
         elif is_due():
             seam.unlink(folder / name)
         if due[-1]:

@@ -26,7 +26,14 @@ from recollect.mirror.page import SUFFIX
 from recollect.mirror.render import added_to_index
 from recollect.store import posix
 from recollect.store.disk import alone, make_folder, replace_file, sync_folder, write_file
-from recollect.store.layout import IGNORE, PAGE_FOLDERS, PAGES_ASIDE, PAGES_STATE, half_made
+from recollect.store.layout import (
+    IGNORE,
+    OURS,
+    PAGE_FOLDERS,
+    PAGES_ASIDE,
+    PAGES_STATE,
+    half_made_apart,
+)
 from recollect.store.page_entries import Derived, Gone, changed_names, take_out
 from recollect.store.page_notes import (
     FILE_MAX_BYTES,
@@ -196,7 +203,7 @@ class Desk:
             if os.path.lexists(path):  # it may be aside now
                 self._seam.unlink(path)
             return True
-        return replace_file(self._seam, path, [data], is_due) > 0
+        return replace_file(self._seam, path, [data], is_due, apart=True) > 0
 
     def _stamp(self, name: str, digest: str) -> dict[str, Stamp]:
         """The stamp of a file that was written; none if it was saved again since."""
@@ -359,7 +366,7 @@ def erase_pages(
         return []
     label = label or folder.name
     with _alone_if_possible(seam, folder):
-        for path in folder.glob(f"*{half_made(Path(SUFFIX))}"):
+        for path in folder.glob(f"{half_made_apart(Path(f'*{SUFFIX}'), OURS)}"):
             seam.unlink(path)
         found = read_notes(folder)
         is_known = found is not None and is_ours(found)
@@ -412,7 +419,7 @@ def _erase_index(seam: Seam, folder: Path) -> None:
     except (OSError, UnicodeDecodeError):  # it is named
         return
     if added:
-        replace_file(seam, folder / _INDEX, [f"{added}\n".encode()])
+        replace_file(seam, folder / _INDEX, [f"{added}\n".encode()], apart=True)
     elif added is not None:
         seam.unlink(folder / _INDEX)
 
