@@ -101,3 +101,18 @@ def test_without_proc_the_report_says_that_it_does_not_know(
 ) -> None:
     monkeypatch.setattr(holders, "_PROCESSES", tmp_path)
     assert holders.told(frozenset())[0].startswith("NOT known")
+
+
+def test_a_deleted_file_of_another_folder_is_not_an_old_one(tmp_path: Path) -> None:
+    """The system gives its number to a new file as soon as an old one is gone."""
+    for name in ("here", "elsewhere"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "events.wal").write_text("old")
+    with (tmp_path / "elsewhere" / "events.wal").open() as held_open:
+        old = holders.files_of(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere" / "events.wal").unlink()
+        mine = f"NOT cleaned: process {os.getpid()} "
+        assert holders.told(old)[0].startswith(mine)  # the control
+        other = old._replace(folders=(str(tmp_path / "here"),))
+        assert not any(line.startswith(mine) for line in holders.told(other))
+        assert not held_open.closed

@@ -12,7 +12,7 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from recollect.store.layout import INDEX, LEDGER, SEALED, projections_of
 from recollect.store.sqlite import FileId
@@ -24,14 +24,22 @@ _UNKNOWN: Final = (
 )
 
 
-def files_of(folder: Path) -> frozenset[FileId]:
+class OldFiles(NamedTuple):
+    """The files of a space as they were before an erasure replaced them."""
+
+    folders: tuple[str, ...]
+    ids: frozenset[FileId]
+
+
+def files_of(folder: Path) -> OldFiles:
     """The files of a space that an erasure replaces, as they are before it."""
     found = {*folder.glob(f"{LEDGER}*"), *folder.glob(f"{INDEX}*"), *folder.glob(f"{SEALED}/*")}
     found.update(projections_of(folder))
-    return frozenset(_ids(found))
+    folders = {os.path.realpath(path.parent) for path in found}
+    return OldFiles(tuple(sorted(folders)), frozenset(_ids(found)))
 
 
-def told(old: Collection[FileId]) -> list[str]:
+def told(old: OldFiles) -> list[str]:
     """Sentences about processes that still have one of these deleted files open."""
     if not (_PROCESSES / "self" / "fd").exists():
         return [_UNKNOWN]
@@ -49,7 +57,7 @@ def _numbers() -> list[int]:
     return sorted(int(name) for name in os.listdir(_PROCESSES) if name.isdecimal())
 
 
-def _holds(number: int, old: Collection[FileId]) -> bool:
+def _holds(number: int, old: OldFiles) -> bool:
     """True if a process has one of these files open; processes of other users cannot be seen."""
     try:
         open_files = list((_PROCESSES / str(number) / "fd").iterdir())
@@ -58,10 +66,19 @@ def _holds(number: int, old: Collection[FileId]) -> bool:
     for path in open_files:
         with suppress(OSError):
             status = os.stat(path)
-            # An inode number may be reused by a new file; the old file has no name.
-            if status.st_nlink == 0 and (status.st_dev, status.st_ino) in old:
+            is_old = status.st_nlink == 0 and (status.st_dev, status.st_ino) in old.ids
+            if is_old and _was_here(number, os.readlink(path), old):
                 return True
     return False
+
+
+def _was_here(number: int, last_name: str, old: OldFiles) -> bool:
+    """False for a deleted file of another folder: the system gave it the number of an old one.
+
+    A process with other mounts may see these folders elsewhere.
+    """
+    mounts = [os.readlink(_PROCESSES / str(one) / "ns" / "mnt") for one in ("self", number)]
+    return mounts[0] != mounts[1] or os.path.dirname(last_name) in old.folders
 
 
 def _name(number: int) -> str:

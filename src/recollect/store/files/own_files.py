@@ -18,7 +18,6 @@ import msgspec
 
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import claimed, seq_of
-from recollect.mirror.naming import is_page_name
 from recollect.mirror.page import SUFFIX
 from recollect.store.layout import (
     FRONTIER,
@@ -29,10 +28,12 @@ from recollect.store.layout import (
     NOTE_SUFFIX,
     ORIGINAL,
     ORIGINAL_SNAPSHOT,
+    OURS,
     PAGES_STATE,
     SEGMENT_SUFFIX,
     TORN_SUFFIX,
     half_made,
+    half_made_apart,
 )
 from recollect.store.page_notes import is_file, read_notes
 from recollect.store.regular_files import read_regular
@@ -76,9 +77,8 @@ def page_in(folder: Path) -> Callable[[Path], bool]:
     def is_own(path: Path) -> bool:
         if path.name == IGNORE:
             return is_file(path) and read_regular(path, len(_IGNORED) + 1) == _IGNORED
-        half = path.name.removesuffix(NEW_SUFFIX)
-        is_half = half != path.name and is_page_name(half.removesuffix(SUFFIX))
-        return path.name in known or (notes is not None and is_half)
+        is_half = path.name.endswith(half_made_apart(Path(SUFFIX), OURS).name[1:])
+        return path.name in known or is_half
 
     return is_own
 
