@@ -149,7 +149,9 @@ def test_the_three_files_are_checked_strictly() -> None:  # S4-306
         source = (PACKAGE / name).read_text()
         assert "# type: ignore" not in source
         assert "# mypy:" not in source
-    assert "$(BIN)/mypy\n" in (ROOT / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    assert "\t$(BIN)/mypy $(1)\n" in makefile
+    assert "\t$(call linted)\n" in makefile  # without an argument: all that the settings name
 
 
 def test_real_is_not_in_sqlalchemy_and_float_stores_one() -> None:  # S4-236
