@@ -100,7 +100,7 @@ def test_without_proc_the_report_says_that_it_does_not_know(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holders, "_PROCESSES", tmp_path)
-    assert holders.told(frozenset())[0].startswith("NOT known")
+    assert holders.told(holders.OldFiles((), frozenset()))[0].startswith("NOT known")
 
 
 def test_a_deleted_file_of_another_folder_is_not_an_old_one(tmp_path: Path) -> None:
