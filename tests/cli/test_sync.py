@@ -202,3 +202,40 @@ def test_a_watch_renders_and_proposes(store: Shell, how: signal.Signals) -> None
 def test_a_watch_takes_no_answers(store: Shell) -> None:
     for option in ("--yes", "--json"):
         assert store.run("sync", "--watch", option).code == 2
+
+
+UNKNOWN = "\n## [2026-04-21T09:15:00] {id: 20260421-0915-c4f1a5} #work\nAlice joined Acme.\n"
+
+
+def test_entries_from_elsewhere_are_left_and_offered(store: Shell) -> None:
+    page = page_of(store)
+    page.write_text(page.read_text() + UNKNOWN)
+    for _ in range(2):
+        left = store.run("sync")
+        assert left.code == 1
+        assert "20260421-0915-c4f1a5 is not in this memory" in left.out
+        assert "--unknown adopt" in left.err
+    assert store.run("sync", "--unknown", "adopt").code == 4  # nobody said yes
+    assert UNKNOWN in page.read_text()
+    done = store.run("sync", "--unknown", "adopt", "--yes")
+    assert (done.code, "1 adopted" in done.out) == (0, True)
+    assert UNKNOWN in page.read_text()
+    assert "Alice joined Acme." in store.run("list").out
+
+
+@pytest.mark.parametrize(("answer", "is_there"), [("a", True), ("k", False), ("l", True)])
+def test_a_terminal_asks_about_entries_from_elsewhere(
+    store: Shell, answer: str, is_there: bool
+) -> None:
+    page = page_of(store)
+    page.write_text(page.read_text() + UNKNOWN)
+    asked = store.terminal("sync", typed=f"what\n{answer}\n")
+    assert "1 entry is not in this memory: erased, or from elsewhere." in asked.out
+    assert (UNKNOWN in page.read_text()) == is_there
+    assert ("Alice joined Acme." in store.run("list").out) == (answer == "a")
+    assert (page.parent / "aside" / page.name).exists() == (answer == "k")
+    assert "Alice sits in row 3." in page.read_text()
+
+
+def test_a_watch_adopts_nothing(store: Shell) -> None:
+    assert "leave out" in store.run("sync", "--watch", "--unknown", "adopt").err

@@ -127,26 +127,17 @@ class Desk:
         file that the plan takes from the last rendering is not there any more.
         """
         wanted, found = plan.files, compare(self._folder, self.notes, plan.files, settled or {})
-        added = self._added_to_index(wanted) if _INDEX in found.edited else None
-        over = [
-            name
-            for name in found.edited
-            if is_file(self._folder / name)
-            and (overwrite or (name == _INDEX and added is not None))
-        ]
+        over = [name for name in found.edited if overwrite and is_file(self._folder / name)]
         due = (*found.new, *found.old, *found.extra, *over)
         data = {name: wanted[name].data for name in due if name in wanted}
         if None in data.values():
             return None
         kept = [name for name in found.edited if name not in over]
         stamps = {name: found.stamps[name] for name in found.same}
-        aside = [
-            self.set_aside(name, added if name == _INDEX else None)
-            for name in over
-            if overwrite != "gone" and (name != _INDEX or added != "")
-        ]
+        aside = [self.set_aside(name) for name in over if overwrite != "gone"]
+        aside += self._index_aside(wanted) if _INDEX in found.old and overwrite != "gone" else []
         for name in due:
-            is_due = partial(self._is_as_found, found, name) if name not in over else None
+            is_due = partial(self._is_as_found, found, name) if overwrite != "gone" else None
             if self._put(name, data.get(name), is_due):
                 stamps |= self._stamp(name, wanted[name].digest) if name in data else {}
             else:
@@ -161,10 +152,9 @@ class Desk:
             new=new, old=old, extra=extra, edited=sorted(kept), aside=tuple(aside)
         )
 
-    def _added_to_index(self, wanted: Mapping[str, Wanted]) -> str | None:
-        """What is only in the index; None if the file is not an index of pages."""
-        index = wanted.get(_INDEX)
-        after = b"" if index is None else index.data or b""
+    def _index_aside(self, wanted: Mapping[str, Wanted]) -> list[str]:
+        """Keeps aside what is only in the index that is there."""
+        after = wanted[_INDEX].data or b""
 
         def says(name: str, description: str) -> bool:
             file = f"{name}{SUFFIX}"
@@ -172,8 +162,15 @@ class Desk:
             texts = (after, *(read_page(place, file) or b"" for place in places))
             return any(description.encode() in text for text in texts)
 
+        noted, (digest, _) = self.notes.pages.get(_INDEX), self._found(_INDEX)
+        if noted is not None and digest in noted.digests:
+            return []
         data = read_page(self._folder, _INDEX) or b""
-        return added_to_index(data.decode(errors="replace"), says)
+        added = added_to_index(data.decode(errors="replace"), says)
+        return [self.set_aside(_INDEX, added)] if added else []
+
+    def _found(self, name: str) -> tuple[str | None, Stamp | None]:
+        return file_digest(self._folder, name, self.notes)
 
     def set_aside(self, name: str, text: str | None = None) -> str:
         """Moves a file to where no rendering looks, or only this text of it; returns where."""
@@ -212,7 +209,7 @@ class Desk:
 
     def _is_as_found(self, found: Compared, name: str) -> bool:
         """True if a file is still what was compared: nothing was saved there meanwhile."""
-        return file_digest(self._folder, name, self.notes)[0] in (None, found.digests.get(name))
+        return self._found(name)[0] in (None, found.digests.get(name))
 
     def _note_after(self, plan: Plan, stamps: Mapping[str, Stamp], kept: list[str]) -> None:
         """Notes what was written, and what may still be in the files that were kept."""
@@ -297,11 +294,19 @@ def compare(
             found.digests[name], found.stamps[name] = digest, stamp
         if name in wanted and digest == wanted[name].digest:
             found.same.append(name)
-        elif stamp is None or digest not in (*known, settled.get(name)):
+        elif stamp is None or not (
+            digest in (*known, settled.get(name)) or (name == _INDEX and _is_index(folder))
+        ):
             found.edited.append(name)
         else:
             (found.old if name in wanted else found.extra).append(name)
     return found
+
+
+def _is_index(folder: Path) -> bool:
+    """True for an index of pages, whatever a person added to it."""
+    data = read_page(folder, _INDEX) or b""
+    return added_to_index(data.decode(errors="replace")) is not None
 
 
 def differing(folder: Path, notes: Notes) -> set[str]:

@@ -56,6 +56,10 @@ Watch = Annotated[
         help="Render after each change of the memory, and propose what you change, until stopped.",
     ),
 ]
+_OFFER: Final = (
+    "Entries that are not in this memory: `--unknown adopt` makes them records, `--unknown aside` "
+    "moves their files away."
+)
 _NEEDS_YES: Final = 4
 _LEFT: Final = 5
 _SAID: Final = {
@@ -122,6 +126,8 @@ def sync(
             folder, take=take or sides or None, expect=plan.digest, unknown=unknown or "leave"
         )
         _remember(call, settings, folder)
+        if plan.unknown and unknown in (None, "leave"):
+            call.note(_OFFER)
         _finish(call, memory, done)
 
 
@@ -205,10 +211,9 @@ def _fate(count: int) -> Unknown:
 
 def _only_shown(call: Call, plan: PageChanges) -> None:
     call.answer(plan, _draw)
-    call.note(
-        "Nothing was changed: --yes takes this over, --take decides conflicts, and --unknown "
-        "what becomes of entries that are not in this memory."
-    )
+    call.note("Nothing was changed: --yes takes this over, and --take decides conflicts.")
+    if plan.unknown:
+        call.note(_OFFER)
     raise Exit(_NEEDS_YES)
 
 
