@@ -180,6 +180,7 @@ def differences(memory: Memory, folder: Path, fresh: Path, *, lost: bool) -> lis
     """Names of files that a rendering over the last one leaves otherwise than one from nothing."""
     shutil.rmtree(fresh, ignore_errors=True)
     memory.pages.render(folder, overwrite=True)
+    shutil.rmtree(folder / "aside", ignore_errors=True)  # what a person wrote, and only that
     memory.pages.render(fresh)
     if lost:  # then what is on no page any more counts as a person's
         for path in folder.glob("*.md"):
