@@ -10,12 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.contracts.pages import MemoryFiles
 from recollect.errors import Changed, ConfigError, Forbidden, InvalidInput
-from recollect.store import page_notes
+from recollect.store import page_files, page_notes
+from recollect.store import pages as store_pages
 from recollect.store.page_notes import read_notes
 from recollect.store.pages import desk
+from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL
 
 PAGE = """---
@@ -128,6 +130,119 @@ def test_a_page_from_elsewhere_is_adopted_as_it_stands(memory: Memory) -> None:
     assert "description: The user\ntags: [identity]\n" in text
     assert memory.get("20260420-1402-b2e4d8").said_at == "2026-04-20T06:02:11.000000Z"
     assert memory.pages.sync(unknown="adopt").adopted == ()  # asked again
+
+
+CHAIN = """# User
+
+## [2026-03-01T00:00:00] {id: b} #superseded-by:c
+~~Lives in Bonn.~~
+
+## [2026-02-01T00:00:00] {id: a} #superseded-by:b
+~~Lives in Aachen.~~
+
+## [2026-04-01T00:00:00] {id: c}
+Lives in Cologne.
+
+## [2026-05-01T00:00:00] {id: x} #superseded-by:y
+~~Runs.~~
+
+## [2026-05-01T00:00:00] {id: y} #superseded-by:x
+~~Swims.~~
+"""
+
+
+def test_what_was_superseded_does_not_hold_again(memory: Memory) -> None:
+    page = pages_of(memory) / "user-profile.md"
+    page.write_text(CHAIN)
+    done = memory.pages.sync(unknown="adopt")
+    assert (sorted(done.adopted), done.refused) == (["a", "b", "c", "x", "y"], ())
+    assert [one.text for one in memory.list()] == ["Lives in Cologne."]
+    text = page.read_text()
+    assert text.index("~~Lives in Aachen.~~") < text.index("~~Lives in Bonn.~~")
+    assert memory.pages.sync(unknown="adopt").adopted == ()
+
+
+def test_a_chain_is_adopted_whole_or_not_at_all(memory: Memory) -> None:
+    page = pages_of(memory) / "user-profile.md"
+    page.write_text(
+        CHAIN.replace("id: c}", f"id: {'c' * 300}}}").replace(":c\n", f":{'c' * 300}\n")
+    )
+    assert len(memory.pages.sync(unknown="adopt").refused) == 3
+    assert memory.list() == []
+
+
+@pytest.mark.parametrize("created", ["2024-01-01T00:00:00-23:59:59", "0001-01-01T00:00:00+23:59"])
+def test_hostile_dates_do_not_stop_an_adoption(memory: Memory, created: str) -> None:
+    page = pages_of(memory) / "user-profile.md"
+    page.write_text(PAGE.replace("2026-04-20T14:02:11+08:00", created, 1))
+    assert len(memory.pages.sync(unknown="adopt").adopted) == 3
+
+
+@pytest.mark.parametrize("what", ["name", "unreadable", "read-only"])
+def test_an_erasure_ends_whatever_lies_in_the_folder(
+    memory: Memory, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = memory.remember("Canary.", about="user")
+    folder = pages_of(memory)
+    notes = read_notes(folder)
+    assert notes is not None
+    if what == "name":
+        pages = {**notes.pages, f"{'x' * 300}.md": notes.pages["user-profile.md"]}
+        page_notes.keep_notes(REAL, folder, page_notes.Notes(pages))
+    else:
+        page_notes.keep_notes(REAL, folder, page_notes.Notes(notes.pages))
+        failing = "read_page" if what == "unreadable" else "keep_notes"
+
+        def fail(*_: object) -> bytes:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(store_pages, failing, fail)
+    told = memory.erase(one.id).places
+    assert any("NOT checked" in line for line in told)
+    assert b"Canary" not in (Path(memory.where) / "events.wal").read_bytes()
+    memory.remember("Goes on.")
+
+
+def test_a_file_of_another_account_stops_no_rendering(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = pages_of(memory)
+    (folder / "private.md").write_text("## [today] {id: x}\nSecret.\n")
+    (folder / ".pages.json").unlink()
+
+    def refusing(path: Path | str, at_most: int, flags: int = 0) -> bytes:
+        if Path(path).name == "private.md":
+            raise PermissionError(13, "Permission denied")
+        return read_regular(path, at_most, flags)
+
+    monkeypatch.setattr(page_files, "read_regular", refusing)
+    monkeypatch.setattr(page_notes, "read_regular", refusing)
+    assert memory.pages.render().edited == ()
+    assert memory.pages.status().edited == ()
+
+
+def test_dropping_leaves_and_names_what_a_person_changed(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store") as store:
+        space = store.space("two", create=True)
+        space.remember("One.", about="user")
+        folder = Path(space.pages.render().folder)
+        (folder / "user-profile.md").write_text("Mine.")
+        space.pages.render()
+        told = store.drop("two").places
+    assert (folder / "user-profile.md").read_text() == "Mine."
+    assert not (folder / "index.md").exists()
+    assert any("user-profile.md" in line for line in told)
+
+
+@pytest.mark.parametrize("added", [" call Bob on Friday", " · Related: nobody"])
+def test_words_on_the_line_of_links_are_kept(memory: Memory, added: str) -> None:
+    memory.remember("One.", about="user")
+    page = pages_of(memory) / "user-profile.md"
+    (page.parent / ".pages.json").unlink()
+    page.write_text(page.read_text().replace("[Index](index.md)", f"[Index](index.md){added}"))
+    memory.pages.sync()
+    assert added.rpartition(" ")[2] in page.read_text()
+    assert memory.pages.sync().applied == ()
 
 
 def test_only_a_person_adopts(memory: Memory) -> None:

@@ -3,13 +3,15 @@
 Responsible for adopting them with the id, the tags and the date that the page gives. Leaves finding
 them to ``memory.syncing`` and everything else that the page says to ``memory.applying``.
 Invariants: only a person adopts, because the memory cannot tell an entry of another memory from one
-that was erased here; an id that is in use is refused; an entry is adopted whole or not at all.
+that was erased here; an id that is in use is refused; an entry is adopted with those that took its
+place, or not at all, so that nothing holds again that was superseded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
+from typing import Final
 
 from msgspec import structs
 
@@ -22,7 +24,8 @@ from recollect.memory.syncing import FilePlan
 from recollect.mirror.page import Entry, Page
 from recollect.model.values import PageChange, Refusal
 
-_MINUTE = timedelta(minutes=1)
+_MINUTE: Final = timedelta(minutes=1)
+_DAY_MINUTES: Final = 1_440
 
 
 def adopt(handle: Handle, files: Iterable[FilePlan]) -> tuple[list[str], list[Refusal]]:
@@ -36,41 +39,49 @@ def adopt(handle: Handle, files: Iterable[FilePlan]) -> tuple[list[str], list[Re
     for file in files:
         offset = _offset_minutes(file.page, handle.actor.tz_minutes)
         local = handle.narrowed(structs.replace(handle.actor, tz_minutes=offset))
-        # What was superseded comes first, so that its successor can take its place.
-        unknown = sorted(file.unknown, key=lambda entry: not entry.struck)
-        successors = {entry.superseded_by: entry.id for entry in unknown if entry.struck}
-        for entry in unknown:
+        for chain in _chains(file.unknown):
             try:
-                acts = _acts(local, file, entry, successors, {one.id for one in unknown})
-                local.write(acts, answers.nothing)
+                local.write(tuple(_acts(local, file, chain)), answers.nothing)
             except RecollectError as error:
-                refused.append(Refusal(change=_adopted(file, entry), reason=str(error)))
+                refused += [Refusal(change=_adopted(file, one), reason=str(error)) for one in chain]
             else:
-                done.append(entry.id or "")
+                done += [one.id or "" for one in chain]
     return done, refused
 
 
-def _acts(
-    handle: Handle,
-    file: FilePlan,
-    entry: Entry,
-    successors: Mapping[str | None, str | None],
-    here: set[str | None],
-) -> tuple[c.Act, ...]:
-    """One entry: a record, in the place of another one, or struck through."""
-    fields: RecordFields = {"id": entry.id, "about": file.about, "tags": entry.tags}
-    said_at = _said_at(entry.at, handle.actor.tz_minutes)
-    if said_at is not None:
-        fields["said_at"] = said_at
+def _chains(unknown: Sequence[Entry]) -> list[list[Entry]]:
+    """Entries that took each other's place, the first one first; most are alone."""
+    by_id = {entry.id: entry for entry in unknown}
+    before = dict[str, str | None]()  # what each successor takes the place of
+    for entry in unknown:
+        if entry.struck and entry.superseded_by in by_id and entry.superseded_by != entry.id:
+            before.setdefault(entry.superseded_by or "", entry.id)
+    after = {old: new for new, old in before.items()}
+    chains, left = list[list[Entry]](), dict(by_id)
+    for first in [*(id for id in by_id if id not in before), *by_id]:  # then what is in a circle
+        chain = list[Entry]()
+        at: str | None = first
+        while at in left:
+            chain.append(left.pop(at))
+            at = after.get(at)
+        chains += [chain] if chain else []
+    return chains
+
+
+def _acts(handle: Handle, file: FilePlan, chain: Sequence[Entry]) -> Iterator[c.Act]:
+    """One chain: a record, those that took its place, and what is struck without a successor."""
     reason = f"adopted from {file.name}"
-    if entry.id in successors:
-        fields["supersedes"] = successors[entry.id]
-    act = handle.acts.remember(entry.text, fields, fresh=True)
-    if entry.id in successors:
-        act = structs.replace(act, reason=reason, untagged=True)
-    if entry.struck and entry.superseded_by not in here:  # nothing is there to take its place
-        return act, handle.acts.forget(entry.id or "", "shadow", reason)
-    return (act,)
+    for number, entry in enumerate(chain):
+        fields: RecordFields = {"id": entry.id, "about": file.about, "tags": entry.tags}
+        said_at = _said_at(entry.at, handle.actor.tz_minutes)
+        if said_at is not None:
+            fields["said_at"] = said_at
+        if number:
+            fields["supersedes"] = chain[number - 1].id
+        act = handle.acts.remember(entry.text, fields, fresh=True)
+        yield structs.replace(act, reason=reason, untagged=True) if number else act
+    if chain[-1].struck:
+        yield handle.acts.forget(chain[-1].id or "", "shadow", reason)
 
 
 def _adopted(file: FilePlan, entry: Entry) -> PageChange:
@@ -90,7 +101,8 @@ def _offset_minutes(page: Page, otherwise: int) -> int:
         offset = datetime.fromisoformat(page.created).utcoffset()
     except ValueError:
         offset = None
-    return otherwise if offset is None else offset // _MINUTE
+    minutes = otherwise if offset is None else offset // _MINUTE
+    return minutes if abs(minutes) < _DAY_MINUTES else otherwise
 
 
 def _said_at(at: str, offset_minutes: int) -> datetime | None:

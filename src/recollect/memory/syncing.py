@@ -350,14 +350,13 @@ class _OneFile:
         mine = [entry for entry in self._read.entries if entry.is_session]
         if not mine:
             return
-        pages = [self._folder.exactly(at, self._name) for at in (self._then, self._reads) if at]
-        told = {
-            (entry.id, words.normal(entry.text))
-            for page in pages
-            for entry in (page.entries if page else ())
-        }
-        if any((entry.id, entry.text) not in told for entry in mine):
-            self._report(0, "what was learned in a session is changed on the records' own pages")
+        for at in filter(None, (self._reads, self._then)):  # the past only if it is needed
+            page = self._folder.exactly(at, self._name)
+            told = {(one.id, words.normal(one.text)) for one in (page.entries if page else ())}
+            mine = [entry for entry in mine if (entry.id, entry.text) not in told]
+            if not mine:
+                return
+        self._report(0, "what was learned in a session is changed on the records' own pages")
 
     def _fields(self) -> None:
         if self._is_strange:  # its title may come from what was erased

@@ -21,6 +21,7 @@ _HEADING: Final = re.compile(
 )
 _STRUCK_THEN: Final = re.compile(r"(~~.+~~)\s+#superseded-by:(\S+)\Z", re.DOTALL)
 _LINK: Final = re.compile(r"\[((?:[^\\\[\]]|\\.)*)\]\(([^()\s]+)\.md\)")
+_RELATED: Final = " · Related: "
 _SUPERSEDED: Final = "superseded-by:"
 _SUCH_AS: Final = "## [today] #tag"
 _BOM: Final = "\ufeff"
@@ -126,6 +127,9 @@ def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem], frozenset[s
         elif line.startswith("[Index](") and not has_links:
             found, has_links = _LINK.findall(line)[1:], True
             links = [(file, re.sub(r"\\(.)", r"\1", title)) for title, file in found]
+            # What a person wrote behind them.
+            more = _LINK.sub("", line).removeprefix(_RELATED).strip(", \t")
+            prose += [more] if more else []
         else:
             prose.append(line)
     page = page._replace(links=tuple(links), prose=words.text_of("\n".join(prose)))

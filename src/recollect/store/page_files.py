@@ -49,8 +49,12 @@ def changed_files(folder: Path, notes: Notes) -> Iterator[PageFile]:
             yield PageFile(readable, "", None, "its name is not UTF-8: rename it")
             continue
         name = _whole(folder, found)
-        digest, _ = file_digest(folder, name, notes)
-        if name not in notes.pages or digest not in notes.pages[name].digests:
+        noted = notes.pages.get(name)
+        try:
+            is_same = noted and file_digest(folder, name, notes)[0] in noted.digests
+        except OSError:  # reading it says why
+            is_same = False
+        if not is_same:
             yield read_page(folder, name)
 
 

@@ -34,6 +34,7 @@ _PACK: Final = re.compile(r"(?:[0-9]{1,18}+(?: |\Z))*+")
 NOT_A_FILE: Final = "not a file"  # in place of a digest
 FILE_MAX_BYTES: Final = 1 << 30
 _IGNORE_MAX_BYTES: Final = 1 << 20
+_NAME_MAX_BYTES: Final = 255
 _SECOND_NS: Final = 1_000_000_000
 # How far apart two changes of a file are at least, if their times differ. Some file systems count
 # whole seconds, or two at once; then every time is a whole second.
@@ -78,7 +79,7 @@ def bond_of(reads: Reads, seq: int) -> str:
 
     Empty if the memory has no such position, or if this handle does not see it.
     """
-    first, last = reads.command_of(1), reads.command_at(seq)
+    first, last = reads.command_at(1) or reads.command_of(1), reads.command_at(seq)
     if first is None or last is None or last.seq != seq:
         return ""
     return digest_of(repr((first.id, first.at, seq, last.id, last.at)).encode())
@@ -208,5 +209,8 @@ def is_file(path: Path) -> bool:
 
 
 def is_plain(name: str) -> bool:
-    """True if a name leads nowhere but into its folder."""
-    return name.endswith(SUFFIX) and name[0] != "." and not {"/", "\\", "\0"} & set(name)
+    """True if a name leads nowhere but into its folder, and a file can have it."""
+    is_short = len(os.fsencode(name)) <= _NAME_MAX_BYTES
+    return (
+        is_short and name.endswith(SUFFIX) and name[0] != "." and not {"/", "\\", "\0"} & set(name)
+    )

@@ -23,6 +23,7 @@ from msgspec import structs
 from recollect.errors import ConfigError, Unavailable
 from recollect.mirror.naming import INDEX, PROFILE
 from recollect.mirror.page import SUFFIX
+from recollect.mirror.parse import parse
 from recollect.mirror.render import added_to_index
 from recollect.store import posix
 from recollect.store.disk import alone, make_folder, replace_file, sync_folder, write_file
@@ -159,8 +160,9 @@ class Desk:
         def says(name: str, description: str) -> bool:
             file = f"{name}{SUFFIX}"
             places = (self._folder, self._folder / PAGES_ASIDE) if is_plain(file) else ()
-            texts = (after, *(read_page(place, file) or b"" for place in places))
-            return any(description.encode() in text for text in texts)
+            texts = ((read_page(place, file) or b"").decode(errors="replace") for place in places)
+            said = (parse(name, text).page.description for text in texts)
+            return description.encode() in after or description in said
 
         noted, (digest, _) = self.notes.pages.get(_INDEX), self._found(_INDEX)
         if noted is not None and digest in noted.digests:
@@ -369,7 +371,20 @@ def erase_pages(
     """
     if folder.is_symlink() or not folder.is_dir():
         return []
-    label = label or folder.name
+    try:
+        return _erase_in(seam, folder, erased, is_ours, gone, label or folder.name)
+    except (OSError, Unavailable) as error:  # an erasure ends whatever lies in a folder
+        return [f"NOT checked, could not be read or written: {folder}: {error}"]
+
+
+def _erase_in(
+    seam: Seam,
+    folder: Path,
+    erased: Collection[int],
+    is_ours: Callable[[Notes], bool],
+    gone: Callable[[], Gone],
+    label: Path | str,
+) -> list[str]:
     with _alone_if_possible(seam, folder):
         for path in folder.glob(f"{half_made_apart(Path(f'*{SUFFIX}'), OURS)}"):
             seam.unlink(path)
@@ -424,7 +439,7 @@ def _erase_index(seam: Seam, folder: Path) -> None:
     except (OSError, UnicodeDecodeError):  # it is named
         return
     if added:
-        replace_file(seam, folder / _INDEX, [f"{added}\n".encode()], apart=True)
+        replace_file(seam, folder / _INDEX, [f"# Index\n\n{added}\n".encode()], apart=True)
     elif added is not None:
         seam.unlink(folder / _INDEX)
 
@@ -483,7 +498,3 @@ def _alone_if_possible(seam: Seam, folder: Path) -> Iterator[None]:
         yield
     finally:
         seam.close(fd)
-
-
-def _pages_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob(f"*{SUFFIX}") if is_file(path))

@@ -50,7 +50,8 @@ def read_regular(path: Path | str, at_most: int, flags: int = 0) -> bytes:
     """The first bytes of a file, at most ``at_most``."""
     fd = open_regular(path, flags)
     try:
-        return os.pread(fd, at_most, 0)
+        # Not more than there is: the system is asked for that much memory first.
+        return os.pread(fd, min(at_most, os.fstat(fd).st_size), 0)
     finally:
         os.close(fd)
 

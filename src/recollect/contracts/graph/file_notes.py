@@ -21,6 +21,7 @@ from recollect.store.disk import alone, replace_file
 from recollect.store.page_notes import bond_of
 from recollect.store.seam import REAL, Seam
 
+_SEQ_MAX: Final = 2**63 - 1
 _SPARE_LINES: Final = 1_000  # how many are kept that later ones have replaced, beside as many again
 
 
@@ -107,6 +108,8 @@ class FileNotes:
         try:
             one = msgspec.json.decode(line, type=Noted)
         except (msgspec.MsgspecError, UnicodeDecodeError):
+            return
+        if not 0 <= one.seq <= _SEQ_MAX:
             return
         self._noted.pop(one.file, None)  # so that the last one stands last
         self._noted[one.file] = self._last = one

@@ -35,7 +35,7 @@ from recollect.store.layout import (
     half_made,
     half_made_apart,
 )
-from recollect.store.page_notes import is_file, read_notes
+from recollect.store.page_notes import Notes, file_digest, is_file, read_notes
 from recollect.store.regular_files import read_regular
 
 _SNAPSHOT_MAX_BYTES: Final = 1 << 32
@@ -71,16 +71,23 @@ def is_checkpoint(path: Path) -> bool:
 
 def page_in(folder: Path) -> Callable[[Path], bool]:
     """What tells whether a file in a folder of pages was rendered there, by the notes about it."""
-    notes = read_notes(folder)
-    known = frozenset() if notes is None else frozenset(notes.pages)
+    notes = read_notes(folder) or Notes()
 
     def is_own(path: Path) -> bool:
         if path.name == IGNORE:
             return is_file(path) and read_regular(path, len(_IGNORED) + 1) == _IGNORED
         is_half = path.name.endswith(half_made_apart(Path(SUFFIX), OURS).name[1:])
-        return path.name in known or is_half
+        return is_half or _is_rendered(path, notes)
 
     return is_own
+
+
+def _is_rendered(path: Path, notes: Notes) -> bool:
+    """True if a file is as a rendering left it; one that a person changed is not."""
+    noted = notes.pages.get(path.name)
+    with suppress(OSError):
+        return bool(noted and file_digest(path.parent, path.name, notes)[0] in noted.digests)
+    return False
 
 
 def is_page_note(path: Path) -> bool:
