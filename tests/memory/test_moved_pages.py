@@ -248,7 +248,7 @@ def test_words_on_the_line_of_links_are_kept(memory: Memory, added: str) -> None
 def test_only_a_person_adopts(memory: Memory) -> None:
     page = pages_of(memory) / "user-profile.md"
     page.write_text(PAGE)
-    with pytest.raises(Forbidden, match="only a person"):
+    with pytest.raises(Forbidden, match="only a person can adopt"):
         memory.scoped(origin="agent").pages.sync(unknown="adopt")
     with pytest.raises(InvalidInput, match="propose"):
         memory.pages.sync(propose=True, unknown="adopt")

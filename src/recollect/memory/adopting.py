@@ -32,8 +32,8 @@ def adopt(handle: Handle, files: Iterable[FilePlan]) -> tuple[list[str], list[Re
     """Adopts every unknown entry of these files: the ids, and what was refused."""
     if handle.actor.trust != "person":
         raise Forbidden(
-            "only a person adopts entries: they may have been erased",
-            hint="open the memory as a person, or leave them",
+            "only a person can adopt entries, because they may have been erased here",
+            hint="open the memory as a person, or leave the entries where they are",
         )
     done, refused = list[str](), list[Refusal]()
     for file in files:

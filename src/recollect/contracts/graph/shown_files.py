@@ -162,7 +162,7 @@ class ShownFiles:
         return _NO_FILE if raw is None else digest_of(raw)
 
     def _bytes(self, file: str) -> bytes | None:
-        """The bytes of a file; None if there is no file that can be read."""
+        """The bytes of a file; None if it cannot be read."""
         try:
             return self.read(file)
         except (ConfigError, InvalidInput):
