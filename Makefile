@@ -14,8 +14,9 @@ BEYOND := aio benchmarks client contract deploy docs http/test_mcp.py integratio
 # With which `make nightly` repeats the tests of .ci/run.
 SEEDS := 1 2 3
 
-# Workers take tests from each other, so that all are busy to the end.
-ALL_CORES := -n auto --dist worksteal
+# Many tests wait for a process or a disk, so there are half as many workers again as cores.
+# They take tests from each other, so that all are busy to the end.
+ALL_CORES := -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) * 3 / 2))) --dist worksteal
 
 # A disk in memory with 6 GB of room, if there is one.
 MEMORY_DISK := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 6000000 {print "/dev/shm"}')

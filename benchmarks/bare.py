@@ -68,7 +68,7 @@ def rows_of(texts: Sequence[str], first: int, chance: Chance) -> Rows:
             for seq, id, text in zip(seqs, chance.ids, texts, strict=True)
         ],
         texts=[shelved(seq, text) for seq, text in zip(seqs, texts, strict=True)],
-        command=(last, first, chance.command_id, "", at, active_us, "person"),
+        command=(last, first, chance.command_id, "", at, active_us, "person", None),
         position=(last, chance.hash, at, active_us, chance.offset),
     )
 

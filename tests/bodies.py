@@ -10,6 +10,7 @@ AT: Final = "2026-01-01T00:00:00.000000Z"
 
 ONE_OF_EACH: Final[list[e.AnyBody]] = [
     e.SpaceOpened(space="main"),
+    e.AuthorNamed(id="a1", name="Mara"),
     e.EpisodeObserved(id="e", text="hello", role="user", said_at=AT, metadata={"a": [1, None]}),
     e.EpisodeForgotten(id="e", reason="why"),
     e.EpisodeRestored(id="e"),
@@ -36,6 +37,7 @@ ONE_OF_EACH: Final[list[e.AnyBody]] = [
     e.RecordArchived(id="r", why="decayed", reason="unused"),
     e.RecordRestored(id="r"),
     e.RecordTagged(id="r", add=("a",), remove=("b",)),
+    e.RecordVouched(id="r"),
     e.RecordReviewed(id="r", trust="person", digest="0" * 64, verdict="approved", reason="seen"),
     e.LinkAdded(source="r", target="q", kind="supports", trust="agent", weight=0.25),
     e.LinkRemoved(source="r", target="q", kind="supports"),

@@ -54,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Gives each process a home of its own, where keys are kept, and ears for an interrupt."""
     config.stash[_HOME] = Path(tempfile.mkdtemp(prefix="recollect-home-"))
     os.environ["HOME"] = str(config.stash[_HOME])
+    os.environ["RECOLLECT_NAME"] = ""  # what writes a name is tested where a test gives one
     # A shell starts what it leaves in the background deaf to it, and so are all that this starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

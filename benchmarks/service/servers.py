@@ -7,6 +7,7 @@ server ends with the block that it was started for.
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
@@ -14,7 +15,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,6 +24,9 @@ from benchmarks import cold
 from recollect.config import EMBEDDER_VARIABLE, NONE
 
 _READY_MAX_S: Final = 60.0
+_FIRST_PORT: Final = 20_000
+_PORTS_COUNT: Final = 12_000
+_TAKEN: Final = count()
 
 
 class Service(NamedTuple):
@@ -43,10 +48,16 @@ class Service(NamedTuple):
 
 
 def free_port() -> int:
-    """A port that nothing listens on now."""
-    with socket.socket() as tried:
-        tried.bind(("127.0.0.1", 0))
-        return int(tried.getsockname()[1])
+    """A port that stays free until a service listens on it, also while it is started again.
+
+    The system gives ports from 32,768 on to whoever asks for any, so it is one below.
+    """
+    for _ in range(_PORTS_COUNT):
+        port = _FIRST_PORT + (64 * os.getpid() + next(_TAKEN)) % _PORTS_COUNT
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+    raise OSError("every port is in use")
 
 
 def environment(home: Path) -> dict[str, str]:

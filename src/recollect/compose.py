@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from recollect import config
-from recollect.config import MEMORY, Recorded, Settings, shown
+from recollect.config import MEMORY, Recorded, Settings, known_file, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
+from recollect.model import validate
 from recollect.model.values import Migrated, Vacuumed
-from recollect.store.layout import CHOSEN, ERASED, SETTINGS, SUBJECTS
-from recollect.store.port import Backend, Progress
+from recollect.store.layout import CHOSEN, ERASED, PERSON, SETTINGS, SUBJECTS
+from recollect.store.port import Backend, Progress, Space
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
@@ -55,6 +56,13 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
         keys=_subject_keys(seam),
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
+
+
+def scratch_space(name: str, seam: Seam = REAL) -> Space:
+    """An empty space in this process, to fold another ledger in."""
+    from recollect.store.volatile.space import MemorySpace
+
+    return MemorySpace(name, seam)
 
 
 def _subject_keys(seam: Seam) -> Callable[[str], SubjectKeys]:
@@ -189,6 +197,10 @@ class Embedders:
         """The embedders that this process can use."""
         return tuple(self._all().values())
 
+    def static(self) -> Embedder | None:
+        """The embedder whose vectors cost next to nothing, if it is one of them."""
+        return self._all().get(config.STATIC)
+
     def available(self) -> tuple[tuple[Embedder, ...], tuple[str, ...]]:
         """Those embedders, and what an answer should say: what is ignored and what is missing."""
         ignored = (self.settings.ignored,) if self.settings.ignored else ()
@@ -227,29 +239,54 @@ def proposer(settings: ProposerSettings, seam: Seam = REAL) -> Proposer:
 
 
 class Searching(msgspec.Struct, frozen=True):
-    """What recall searches with, and what to do if that is words alone."""
+    """What recall searches with, and what to do if that is words alone or not all of it."""
 
     embedder: str
     by_words: bool = False
     next_step: str | None = None  # a part of a sentence
+    lacking: str | None = None  # what is missing of what was chosen, with the next step
 
     def __str__(self) -> str:
         if not self.by_words:
-            return f"search is by words and by meaning ({self.embedder})"
+            but = f", but {self.lacking}" if self.lacking else ""
+            return f"search is by words and by meaning ({self.embedder}){but}"
+        if self.lacking:
+            return f"search is by words alone: {self.lacking}"
         return f"search is by words alone; to search by meaning too, {self.next_step}"
 
 
 def searching(settings: Settings) -> Searching:
-    """What recall searches with at a place; nothing is loaded or recorded."""
+    """What recall searches with at a place, as far as it is installed; nothing is loaded."""
     chosen = _resolved(settings)
-    install = "run `pip install 'recollect[local]'`"
     if chosen == config.NONE:
+        install = _install("local")
         then = "run `recollect embed`" if _has_static() else f"{install}, then `recollect embed`"
         return Searching(chosen, by_words=True, next_step=then)
-    is_lacking = chosen == config.STATIC and not _has_static()
-    if is_lacking or find_spec("numpy") is None:
-        return Searching(chosen, by_words=True, next_step=install)
-    return Searching(chosen)
+    steps = {word: _step(word, settings) for word in config.embedders(chosen)}
+    lacking = {word: step for word, step in steps.items() if step is not None}
+    if len(lacking) == len(steps):
+        return Searching(chosen, by_words=True, next_step=next(iter(lacking.values())))
+    said = "; ".join(f"{word} cannot be used: {step}" for word, step in lacking.items())
+    return Searching(chosen, lacking=said or None)
+
+
+def _step(word: str, settings: Settings) -> str | None:
+    """What to do before an embedder can be used; None if it can, as far as one sees."""
+    if word == config.STATIC:
+        return None if _has_static() else _install("local")
+    if word.startswith(config.ONNX):
+        if not _has("numpy", "onnxruntime", "tokenizers"):
+            return _install("onnx")
+        folder = Path(word.removeprefix(config.ONNX))
+        is_there = any(folder.glob("*.onnx")) or any(folder.glob("onnx/*.onnx"))
+        return None if is_there else f"put an exported encoder into {folder}"
+    if not _has("numpy"):
+        return _install("local")
+    return None if settings.embedder_is_named else f"name it in {config.EMBEDDER_VARIABLE}"
+
+
+def _install(extra: str) -> str:
+    return f"run `pip install 'recollect[{extra}]'`"
 
 
 def _resolved(settings: Settings) -> str:
@@ -273,6 +310,22 @@ def record_embedder(settings: Settings, *, replace: bool = False, seam: Seam = R
                 _record(folder / SETTINGS, chosen, seam)
                 _record_choice(settings, chosen, seam)
     return chosen
+
+
+def record_person(name: str, seam: Seam = REAL) -> None:
+    """Keeps what the person here is called; with an empty name they are not asked again."""
+    from recollect.store.disk import make_folder, replace_file
+
+    name = validate.own_name(name) if name.strip() else ""
+    file = known_file().with_name(PERSON)
+    try:
+        make_folder(seam, file.parent)
+        replace_file(seam, file, [f"{name}\n".encode()])
+    except OSError as error:
+        raise ConfigError(
+            f"{file} could not be written: {error.strerror}",
+            hint="set RECOLLECT_NAME to your name instead",
+        ) from error
 
 
 def _record(file: Path, chosen: str, seam: Seam) -> None:
@@ -323,7 +376,11 @@ def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
 
 
 def _has_static() -> bool:
-    return all(find_spec(name) is not None for name in ("numpy", "tokenizers", "wordllama"))
+    return _has("numpy", "tokenizers", "wordllama")
+
+
+def _has(*names: str) -> bool:
+    return all(find_spec(name) is not None for name in names)
 
 
 @cache

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from recollect.errors import ConfigError
-from recollect.store.layout import CHOSEN, KEYS, KNOWN, SETTINGS, is_empty, is_moved
+from recollect.errors import ConfigError, RecollectError
+from recollect.store.layout import CHOSEN, KEYS, KNOWN, PERSON, SETTINGS, is_empty, is_moved
 from recollect.store.regular_files import read_regular
 from recollect.store.repository import Repository, repository_of
 
@@ -32,6 +32,7 @@ FOLDER: Final = ".recollect"
 IN_GIT: Final = "recollect"  # in the git folder that a repository's worktrees share
 MEMORY: Final = ":memory:"
 STORE_VARIABLE: Final = "RECOLLECT_STORE"
+NAME_VARIABLE: Final = "RECOLLECT_NAME"
 TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
 MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a token
 EMBEDDER_VARIABLE: Final = "RECOLLECT_EMBEDDER"
@@ -47,6 +48,7 @@ ENDPOINTS: Final = ("https://", "http://")
 FREE: Final = (AUTO, NONE, STATIC)  # embedders that an untrusted folder may choose
 RECORDED_MAX_BYTES: Final = 65_536
 KNOWN_MAX_BYTES: Final = 16_777_216
+_NAME_MAX_BYTES: Final = 4_096
 # A plus joins embedders; a plus inside a folder's name or an address does not.
 _JOINT: Final = re.compile(r"\+(?=static(?:\+|$)|onnx:|https?://)")
 
@@ -73,6 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Where this memory is moved when it is opened, because git could overwrite it in its old place.
     moves_to: str | None = None
     second: str | None = None  # another memory in the work tree, which is not used
+    name: str | None = None  # of the person here; "" keeps every name out of the ledger
     # The file that must list this memory before an assistant sees it; None if named or own.
     known_in: str | None = None
 
@@ -144,11 +147,15 @@ def load(
     found = _find(where, variables, start, home)
     is_named = where is not None or bool(variables.get(STORE_VARIABLE))
     is_own = is_named or place_of(found[0]) == place_of(home / FOLDER)
-    return _settings(found, embedder, variables, None if is_own else known_file(home))
+    return _settings(found, embedder, variables, home, None if is_own else known_file(home))
 
 
 def _settings(
-    found: _Location, embedder: str, variables: Mapping[str, str], known_in: Path | None = None
+    found: _Location,
+    embedder: str,
+    variables: Mapping[str, str],
+    home: Path,
+    known_in: Path | None = None,
 ) -> Settings:
     """All settings of a place."""
     place = found.where
@@ -167,8 +174,27 @@ def _settings(
         ignored=ignored,
         moves_to=found.moves_to,
         second=found.second,
+        name=person(variables, home),
         known_in=None if known_in is None else str(known_in),
     )
+
+
+def person(environment: Mapping[str, str], home: Path) -> str | None:
+    """What the person here is called; an empty variable keeps every name out of the ledger."""
+    if NAME_VARIABLE in environment:
+        return _own_name(environment[NAME_VARIABLE]) or ""
+    file = known_file(home).with_name(PERSON)
+    with suppress(OSError, ValueError, RecollectError):
+        return _own_name(read_regular(file, _NAME_MAX_BYTES).decode())
+    return None
+
+
+def _own_name(text: str) -> str | None:
+    if text.strip():
+        from recollect.model import validate  # a hook that names nobody does without it
+
+        return validate.own_name(text.rstrip("\n"))
+    return None
 
 
 def _find(
@@ -207,8 +233,8 @@ def places(
     found = _find(where, variables, start, home) if named else _of_project(start, home)
     known_in = None if named else known_file(home)
     return Places(
-        project=_settings(found, AUTO, variables, known_in),
-        me=_settings(_home(home), AUTO, variables),
+        project=_settings(found, AUTO, variables, home, known_in),
+        me=_settings(_home(home), AUTO, variables, home),
         named=named,
         in_repository=not named and _repository_of_project(start, home) is not None,
     )
@@ -226,7 +252,7 @@ def project(
     home = Path.home() if home is None else home
     found = _of_project(start, home)
     is_own = place_of(found.where) == place_of(home / FOLDER)
-    return _settings(found, embedder, variables, None if is_own else known_file(home))
+    return _settings(found, embedder, variables, home, None if is_own else known_file(home))
 
 
 def proposer(

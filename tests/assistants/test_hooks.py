@@ -244,6 +244,8 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.places.known recollect.store recollect.store.layout recollect.store.regular_files
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
+    recollect.finding.earlier recollect.finding.replaced recollect.model.policy
+    recollect.model.rules recollect.recall.asked_for recollect.recall.replaced
     recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.facts
     recollect.index.branches
     recollect.index.proposals recollect.index.reads recollect.index.rows
@@ -262,7 +264,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.observing
     recollect.store.sqlite""".split()
-OF_EARLIER = "recollect.finding.earlier recollect.recall.before recollect.recall.earlier".split()
+OF_EARLIER = "recollect.recall.before recollect.recall.earlier".split()
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
     tempfile typer typing_extensions""".split()

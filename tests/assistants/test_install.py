@@ -198,3 +198,24 @@ def test_a_prompt_of_gemini_cli_is_answered(shell: Shell) -> None:
     told = shell.process("context", "--hook", stdin=json.dumps(said)).json["hookSpecificOutput"]
     assert told["hookEventName"] == "BeforeAgent"
     assert "5433" in told["additionalContext"]
+
+
+def test_what_becomes_of_prompts_is_in_the_commands_and_stays_there(shell: Shell) -> None:
+    shell.run("hooks", "install", "claude-code", "--yes", "--prompts", "none")
+    settings = json.loads(local(shell).read_text())
+    for moment, what in MOMENTS.items():
+        (command,) = commands(settings, moment)
+        assert command.endswith(f"{what} --prompts=none")
+    shell.run("hooks", "install", "claude-code", "--yes")
+    assert json.loads(local(shell).read_text()) == settings
+    shell.run("hooks", "install", "claude-code", "--yes", "--prompts", "quoting")
+    assert "--prompts" not in local(shell).read_text()
+
+
+def test_a_person_at_a_terminal_is_asked_what_becomes_of_prompts(shell: Shell) -> None:
+    told = shell.terminal("hooks", "install", "claude-code", typed="what?\nmemory\ny\n")
+    assert told.code == 0
+    assert "questions and one-off orders are not recalled" in told.out
+    assert "--prompts=memory" in local(shell).read_text()
+    again = shell.terminal("hooks", "install", "claude-code", typed="y\n")
+    assert "Store prompts" not in again.out

@@ -56,6 +56,19 @@ def everything_below(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*"))
 
 
+def test_an_answer_says_which_texts_have_no_vectors_yet(
+    both: Mounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.embed.static.StaticEmbedder.recall_max_pieces", 1)
+    for mount in ("project", "me"):
+        for number in range(3):
+            both.remember(f"Server {number} listens.", mount=mount)
+    lacking = "2 texts have no vectors yet: run `recollect embed`"
+    assert both.recall("server").notes == (lacking,)
+    assert both.context("server").notes == (lacking.replace("2 texts have", "1 text has"),)
+    assert both.recall("server").notes == ()
+
+
 def test_reading_makes_nothing(project: Path, home: Path) -> None:
     before = everything_below(home)
     with mounts_at(project, home) as mounts:

@@ -55,6 +55,42 @@ def test_what_says_nothing_or_was_pasted_is_not_kept(project: Project, words: st
     assert said_in(project.store) == []
 
 
+def recalled(store: Path, query: str) -> list[str]:
+    with Memory.open(store) as memory:
+        return [hit.text for hit in memory.recall(query)]
+
+
+QUESTION = "Which port has the staging database?"
+
+
+def test_a_prompt_that_asks_is_kept_for_quoting_and_not_handed_over(project: Project) -> None:
+    for session in ("one", "two"):
+        said = {**project.common(), "session_id": session}
+        said |= {"hook_event_name": "UserPromptSubmit", "prompt": QUESTION}
+        answered = project.hook("context", *LONG_S, said=said)
+        assert "5433" in answered.context
+        assert QUESTION not in answered.context
+    assert [each.text for each in said_in(project.store)] == [QUESTION, QUESTION]
+    assert QUESTION not in recalled(project.store, QUESTION)
+    with Memory.open(project.store) as memory:
+        assert typed.quoted(memory, "port has the staging") is not None
+
+
+def test_a_prompt_may_be_kept_as_memory_or_not_at_all(project: Project, tmp_path: Path) -> None:
+    assert project.prompt(QUESTION, *LONG_S, "--prompts=none").code == 0
+    assert said_in(project.store) == []
+    assert project.prompt(QUESTION, *LONG_S, "--prompts", "memory").code == 0
+    assert QUESTION in recalled(project.store, QUESTION)
+    session = Session()
+    session.user("Where is the cello?")
+    session.assistant(text("In the attic."))
+    path = session.write(tmp_path / "t.jsonl")
+    project.end(path, *LONG_S, "--prompts=none")
+    assert [each.text for each in said_in(project.store)] == [QUESTION, "In the attic."]
+    project.end(path, *LONG_S, "--prompts=memory")
+    assert "Where is the cello?" in recalled(project.store, "Where is the cello?")
+
+
 def test_a_prompt_is_kept_only_where_sessions_may_be_stored(project: Project) -> None:
     shutil.copy(project.home / ".recollect" / "sessions.json", project.home / "yes.json")
     (project.home / ".recollect" / "sessions.json").unlink()

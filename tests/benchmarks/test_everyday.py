@@ -31,6 +31,8 @@ def test_figures_of_a_small_set(tmp_path: Path) -> None:
     assert (found.missed, found.silent) == (["what do cats eat?"], ["what do cats eat?"])
     assert (found.unanswerable_answered, found.coding_prompts_answered) == (0, 1)
     assert found.spoke == ["when is standup?"]
+    assert (found.strong_right, found.strong, found.recall_unanswerable_likely) == (1, 1, 0)
+    assert found.hook_by_how == {"plain": "1/2"}
 
 
 def test_the_second_set_has_sixty_of_each_and_every_answer_is_in_a_memory() -> None:
@@ -38,6 +40,15 @@ def test_the_second_set_has_sixty_of_each_and_every_answer_is_in_a_memory() -> N
     assert len(second.questions) == len(second.coding_prompts) == 60
     for asked in second.questions:
         assert any(asked.is_in(told.text) for told in second.memories), asked.q
+
+
+def test_a_third_of_the_questions_of_the_third_set_is_asked_loosely() -> None:
+    third = load(everyday._THIRD)
+    assert len(third.memories) == len(third.questions) + len(third.unanswerable) == 60
+    assert sum(asked.how != "plain" for asked in third.questions) == 20
+    for asked in third.questions:
+        assert any(asked.is_in(told.text) for told in third.memories), asked.q
+        assert not asked.is_in(asked.q)
 
 
 def test_one_set_can_be_asked_for_alone(

@@ -33,6 +33,14 @@ def test_an_import_answers_a_program_too(store: Shell) -> None:
     assert "imported before: 2" in held.out
 
 
+def test_a_dry_run_needs_no_memory(shell: Shell) -> None:
+    (shell.folder / "memory.json").write_text(f"{json.dumps(ENTITY)}\n", "utf-8")
+    planned = shell.run("import", "memory.json", "--dry-run")
+    assert (planned.code, planned.out[:22]) == (0, "Would import 2 records")
+    assert not (shell.folder / ".recollect").exists()
+    assert shell.run("list").code == 3  # nothing was created
+
+
 def test_an_export_is_of_a_position_and_overwrites_nothing(store: Shell) -> None:
     store.run("remember", "The gate opens at noon.")
     store.run("remember", "The gate is green.")

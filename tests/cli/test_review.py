@@ -76,13 +76,32 @@ def test_a_decision_in_a_pipe_names_what_was_seen(store: Shell) -> None:
     first = waiting(store)[0]
     refused = store.run("review", first["id"], "--approve", "--json")
     assert (refused.code, refused.error["code"]) == (4, "forbidden")
-    assert "--digest" in refused.error["hint"]
-    wrong = store.run("review", first["id"], "--approve", "--digest", "0" * 64)
+    assert "@DIGEST" in refused.error["hint"]
+    wrong = store.run("review", f"{first['id']}@{'0' * 64}", "--approve")
     assert wrong.code == 5
     assert "not what was shown" in wrong.err
-    done = store.run("review", first["id"][:-2], "--approve", "--digest", first["digest"], "--json")
+    done = store.run("review", f"{first['id'][:-2]}@{first['digest']}", "--approve", "--json")
     assert (done.code, done.json["state"]) == (0, "approved")
     assert NEW in store.run("recall", "staging port").out
+
+
+def test_one_call_decides_many_as_the_list_prints_them(store: Shell) -> None:
+    fill(store)
+    listed = [line.strip() for line in store.process("review").out.splitlines() if "@" in line]
+    assert listed == [f"{one['id']}@{one['digest']}" for one in waiting(store)]
+    first, second, third = listed
+    refused = store.run("review", first, second.partition("@")[0], "--approve")
+    assert (refused.code, "@DIGEST" in refused.err) == (4, True)
+    assert len(waiting(store)) == 3  # of several, none is decided unless all were seen
+    done = store.process("review", first, second, third[:-64] + "0" * 64, "--approve")
+    assert (done.code, done.out.count("Approved")) == (5, 2)
+    assert "not what was shown" in done.err
+    assert [f"{one['id']}@{one['digest']}" for one in waiting(store)] == [third]
+    again = store.run("review", second, third, "--reject", "--json")
+    assert again.code == 5
+    assert [one["state"] for one in again.json["reviews"]] == ["rejected"]
+    assert [one["id"] for one in again.json["refused"]] == [second.partition("@")[0]]
+    assert waiting(store) == []
 
 
 def test_one_is_shown_whole_and_rejected_with_a_reason(store: Shell) -> None:
@@ -91,9 +110,8 @@ def test_one_is_shown_whole_and_rejected_with_a_reason(store: Shell) -> None:
     shown = store.run("review", second["id"])
     assert second["digest"] in shown.out
     assert "Deploys happen on Mondays." in shown.out
-    rejected = store.run(
-        "review", second["id"], "--reject", "--digest", second["digest"], "--reason", "no"
-    )
+    seen = f"{second['id']}@{second['digest']}"
+    rejected = store.run("review", seen, "--reject", "--reason", "no")
     assert rejected.out.startswith(f"Rejected {second['id']}")
     assert store.run("review", second["id"], "--json").json["note"] == "no"
 

@@ -20,9 +20,9 @@ BASE = (
 ALONE = "search is by words alone; to search by meaning too, run `pip install 'recollect[local]'`"
 
 
-def base(shell: Shell, *words: str) -> Ran:
+def base(shell: Shell, *words: str, program: str = BASE) -> Ran:
     done = subprocess.run(
-        [sys.executable, "-c", BASE, *words],
+        [sys.executable, "-c", program, *words],
         cwd=shell.folder,
         env=shell.environment,
         capture_output=True,
@@ -78,7 +78,51 @@ def test_a_chosen_embedder_that_is_not_installed_is_named(shell: Shell) -> None:
         "embedder": "static",
         "by_words": True,
         "next_step": "run `pip install 'recollect[local]'`",
+        "lacking": None,
     }
+
+
+ONNX = "search is by words alone; to search by meaning too, run `pip install 'recollect[onnx]'`"
+
+
+def test_an_encoder_without_its_extra_is_not_called_search_by_meaning(shell: Shell) -> None:
+    folder = shell.folder / "encoder"
+    folder.mkdir()
+    without = BASE.replace("wordllama", "onnxruntime")
+    assert ONNX in base(shell, "init", "--embedder", f"onnx:{folder}", program=without).out
+    base(shell, "remember", "We run the tests with make check.", program=without)
+    assert ONNX.removeprefix("search is ") in base(shell, "status", program=without).out
+    doctor = base(shell, "doctor", program=without)
+    assert (doctor.code, "recollect[onnx]" in doctor.out) == (0, True)
+    for verb in ("recall", "context"):
+        told = base(shell, verb, "tests", program=without)
+        assert told.code == 0
+        assert told.err.count("recollect[onnx]") == 1
+    both = base(shell, "init", "--embedder", f"static+onnx:{folder}", program=without).out
+    assert "by words and by meaning (static+onnx:" in both
+    assert "cannot be used: run `pip install 'recollect[onnx]'`" in both
+
+
+def test_vectors_that_are_missing_are_told_of_everywhere(
+    store: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.embed.static.StaticEmbedder.recall_max_pieces", 3)
+    store.run("init", "--embedder", "static")
+    for number in range(10):
+        store.run("remember", f"Server {number} listens.")
+    lacking = "texts have no vectors yet: run `recollect embed`"
+    assert f"by meaning (static), but 10 {lacking}" in store.run("status").out
+    assert f"10 {lacking}" in store.run("doctor").out
+    recall, context = store.run("recall", "server"), store.run("context", "server")
+    assert (f"7 {lacking}" in recall.err, f"4 {lacking}" in context.err) == (True, True)
+    assert lacking not in recall.out + context.out  # a context is pasted
+    told = store.run("context", "server 3", "--json")
+    assert (told.json["degraded"], told.err) == (
+        f"1 {lacking}".replace("texts have", "text has"),
+        "",
+    )
+    store.run("embed")
+    assert lacking not in store.run("status").out + store.run("doctor").out
 
 
 def test_an_embedder_from_the_environment_is_not_replaced(store: Shell) -> None:

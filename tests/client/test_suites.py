@@ -58,6 +58,12 @@ DIFFERS = {
 }
 
 
+NEEDS_RULE = (
+    "test_a_rule_does_not_vouch",
+    "test_no_agent_changes_what_a_person_vouched_for[rule]",
+)
+
+
 class Served:
     """``engine`` is a second process on the same folder: what only an engine can do, it does."""
 
@@ -73,6 +79,12 @@ class Served:
 
 class TestFiles(Served, MemorySuite, TrustSuite, ContextSuite):
     """The daily calls."""
+
+    @pytest.fixture(autouse=True)
+    def _needs_no_rule(self, request: pytest.FixtureRequest) -> None:
+        """Skips what runs a rule, which is done where the store is."""
+        if request.node.name in NEEDS_RULE:
+            pytest.skip("a service has no operation for consolidate")
 
     @pytest.mark.nightly
     def test_recall_takes_any_question(self, memory: Memory) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from html.parser import HTMLParser
+from typing import Any
 
 import msgspec
 import pytest
 
 from recollect.exchange.audit import lines, page
-from recollect.model.values import AuditEntry, AuditHead, AuditLine, Scope
+from recollect.model.values import AuditEntry, AuditHead, AuditLine, Author, Scope
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -140,3 +141,20 @@ def test_lines_have_the_form_of_a_workspace() -> None:  # S1-58 S1-115: with mor
     assert {each["schema_version"] for each in found} == {"recollect.audit.v1"}
     form = {"at", "action", "subject", "outcome", "detail", "approved_by", "digest"}
     assert all(form < each.keys() for each in found)
+
+
+def test_only_a_person_is_called_by_the_name_alone() -> None:
+    mara = Author(id="a1", name="Mara", checked="token")
+    approved: dict[str, Any] = {"kind": "record.reviewed", "what": "approved", "author": mara}
+    by = {origin: entry("x", origin=origin, **approved) for origin in ("person", "agent")}
+    found = [msgspec.json.decode(line) for line in lines(by.values())]
+    assert [each["approved_by"] for each in found] == ["Mara", "agent"]
+    for origin, who in (("person", "<b>Mara</b>"), ("agent", "<b>agent Mara</b>")):
+        assert who in b"".join(page(head("m"), [by[origin]])).decode()
+
+
+def test_a_name_that_was_erased_is_neither_checked_nor_claimed() -> None:
+    gone = entry("x", origin="person", author=Author(id="a1", name=None))
+    told = b"".join(page(head("m"), [gone])).decode()
+    assert "(name erased)" in told
+    assert "claimed" not in told

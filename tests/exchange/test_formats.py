@@ -307,6 +307,18 @@ def test_observations_and_relations_of_a_note(memory: Memory, tmp_path: Path) ->
     assert (tip.about, tip.tags) == ("Coffee", ("drinks", "morning"))
     assert tip.said_at == "2025-02-03T00:00:00.000000Z"
     assert "Coffee pairs with Cake" in [record.text for record in memory.list()]
+    (method,) = memory.list(filter="kind = 'method'")
+    assert method.text == "Pour over tastes best with a paper filter"  # the tag is a tag
+    assert "brewing" in method.tags
+
+
+def test_a_link_to_a_note_that_nobody_wrote_yet(memory: Memory, tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "---\ntitle: A\npermalink: a\n---\n- knows [[B]]\n")
+    for _ in range(2):
+        done = memory.import_(tmp_path)
+        assert (done.refused, done.problems, done.links) == (0, (), 0)
+    write(tmp_path, "b.md", "---\ntitle: B\npermalink: b\n---\n")
+    assert memory.import_(tmp_path).links == 1
 
 
 def test_our_own_export_comes_back_with_what_became_of_it(memory: Memory, tmp_path: Path) -> None:

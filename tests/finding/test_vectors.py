@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from recollect import Memory
+from recollect import Memory, compose
 from recollect.errors import Forbidden, Unsupported
 from recollect.finding.vectors import Leg, catch_up, legs
+from recollect.memory.handle import handle_of
 from recollect.model.values import Embedded
 from recollect.testing.embedders import WordEmbedder
 from tests.embed.servers import Server, vectors
@@ -103,14 +105,65 @@ def test_a_large_number_of_missing_vectors_is_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("recollect.embed.static.StaticEmbedder.recall_max_pieces", 3)
-    with Memory.open(tmp_path, embedder="static") as memory:
+    with Memory.open(tmp_path, embedder="none") as memory:
         memory.observe([{"role": "user", "content": f"text {n}"} for n in range(1_004)])
+    with Memory.open(tmp_path, embedder="static") as memory:
         _, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert degraded == "more than 1,000 texts have no vectors yet: run `recollect embed`"
         found, _ = legs(memory._handle.space, memory._handle.embedders)
         catch_up(memory._handle.space, found[0], 994)  # with two times three before and one after
         _, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert degraded == "1 text has no vectors yet: run `recollect embed`"
+
+
+def messages(count: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"message {n}"} for n in range(count)]
+
+
+def test_who_writes_much_makes_cheap_vectors_after_the_answer(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, embedder="static") as memory:
+        handle, embedder = handle_of(memory), compose._static()
+        vectors = handle.space.vectors(embedder.name, embedder.dimensions)
+        memory.observe(messages(200))
+        assert vectors.through() == 0  # a few make none
+        memory.scoped(session="chat").observe(messages(60))
+        assert vectors.through() == memory.position
+        assert legs(handle.space, handle.embedders)[1] is None
+        here = memory.position
+        memory.observe(messages(200))
+        assert vectors.through() == here
+
+
+def test_what_lacks_vectors_from_before_gets_them_in_part(tmp_path: Path) -> None:
+    """A write is not held up by all that others left undone."""
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.observe(messages(1_300))
+    with Memory.open(tmp_path, embedder="static") as memory:
+        memory.observe(messages(260))
+        embedder = compose._static()
+        vectors = handle_of(memory).space.vectors(embedder.name, embedder.dimensions)
+        assert 1_000 < vectors.through() < 1_300
+
+
+def test_an_import_makes_cheap_vectors(tmp_path: Path) -> None:
+    file = tmp_path / "mem0.json"
+    given = [{"id": str(n), "memory": f"Fact {n} of many"} for n in range(300)]
+    file.write_bytes(msgspec.json.encode(given))
+    with Memory.open(tmp_path / "w", embedder="static") as memory:
+        memory.import_(file, "mem0")
+        handle, embedder = handle_of(memory), compose._static()
+        vectors = handle.space.vectors(embedder.name, embedder.dimensions)
+        assert memory.position - vectors.through() < 256
+
+
+def test_a_write_does_not_fail_because_of_vectors(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "w", embedder="static") as memory:
+        memory.remember("Tea.")
+        (tmp_path / "w" / "vectors").write_text("a file in the place of the folder")
+        with memory.batch() as batch:
+            for number in range(300):
+                batch.remember(f"Sentence {number} of many")
+        assert len(memory.list(limit=1_000)) == 301
 
 
 def test_an_endpoint_that_does_not_answer_leaves_full_text(tmp_path: Path) -> None:

@@ -175,6 +175,14 @@ def test_spaces(person: Client, agent: Client) -> None:
     assert [one["name"] for one in agent.get("/v1/spaces").json["items"]] == ["main"]
 
 
+def test_a_missing_space_says_how_to_create_it(person: Client) -> None:
+    note = {"text": "Tea is at four."}
+    refused = person.post("/v1/spaces/new/records", note)
+    assert (refused.status, "POST /v1/spaces creates one" in refused.json["hint"]) == (404, True)
+    assert person.post("/v1/spaces", {"name": "new"}).status == 201
+    assert person.post("/v1/spaces/new/records", note).status == 201
+
+
 def test_a_space_has_its_files_open_once(store: Store, person: Client, tmp_path: Path) -> None:
     """Two spaces of one process would keep an erased text in a file that the other holds open."""
     if store.where == ":memory:":

@@ -146,7 +146,7 @@ def record(**known: Cell) -> VersionRow:
 
 def episode(**known: Cell) -> EpisodeRow:
     """An episode of which only the known columns matter."""
-    row: dict[str, Cell] = dict.fromkeys(EpisodeRow._fields, None)
+    row: dict[str, Cell] = dict.fromkeys(EpisodeRow._fields, None) | {"transient": 0}
     row |= {"id": "e", "seq": 1, "text": "words", "role": "user", "said_at": INSTANTS[2]}
     row |= {"at": INSTANTS[2], "metadata": "{}", "origin": "person", "trust": "person"}
     return EpisodeRow._make((row | known).values())

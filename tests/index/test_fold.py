@@ -171,6 +171,16 @@ def test_a_revision_keeps_what_it_does_not_name() -> None:
     assert second._replace(seq=1, until=2, at=first.at, what="added") == first
 
 
+@pytest.mark.parametrize("status", ["inbox", "active", "held"])
+def test_a_revision_that_rests_on_something_unverified_is_held(status: e.Status) -> None:
+    """Whatever state the record had before: a text in the inbox would be let in unseen."""
+    revised = e.RecordRevised(id="r", trust="unverified", text="b")
+    _, reads, _ = folded(events([added("r", status=status), revised]))
+    row = reads.version("r")
+    assert row is not None
+    assert (row.status, row.trust) == ("held", "unverified")
+
+
 def test_an_id_is_added_once() -> None:
     _, reads, _ = folded(events([added("r", "one"), added("r", "two"), said("e"), said("e", "x")]))
     assert [row.text for row in reads.versions("r")] == ["one"]

@@ -425,10 +425,9 @@ class TestTrust:
         assert prefs
         assert seat.value == {"memory": "Alice sits in 14C"}
         assert prefs.value == {"theme": "dark", "lang": "en", "corrected": "theme: light"}
-        store.put(NS, "prefs", {"theme": "light", "lang": "en"})
-        prefs = store.get(NS, "prefs")
-        assert prefs
-        assert prefs.value == {"theme": "light", "lang": "en"}
+        with pytest.raises(Forbidden):  # what a person said, no agent overwrites
+            store.put(NS, "prefs", {"theme": "dark", "lang": "en"})
+        assert store.get(NS, "prefs") == prefs
 
     def test_users_of_one_space_have_stores_of_their_own(self, memory: Memory) -> None:
         everybody, bob = RecollectStore(memory), RecollectStore(memory.scoped(user="bob"))

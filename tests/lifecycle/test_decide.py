@@ -10,7 +10,7 @@ from recollect.errors import InvalidInput
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.tables import Tables
-from recollect.lifecycle import bringing
+from recollect.lifecycle import bringing, merging
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import TABLE, decide
 from recollect.lifecycle.proposals import digest_of
@@ -132,12 +132,18 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
         [e.LinkAdded, e.LinkAdded],
         "b",
     ),
+    (
+        merging.Take(id="there", bodies=(e.RecordTagged(id="a", add=("x",)),), fork=0),
+        [e.RecordTagged],
+        "",
+    ),
+    (merging.TakeErasure(targets=(1,)), [e.EventsErased], ""),
 ]
 
 
 def without_a_row(table: Iterable[type]) -> set[type]:
-    """The acts of ``lifecycle.commands`` and ``lifecycle.bringing`` that a table leaves out."""
-    known = [*vars(c).values(), *vars(bringing).values()]
+    """The acts of ``lifecycle.commands``, ``bringing`` and ``merging`` that a table leaves out."""
+    known = [*vars(c).values(), *vars(bringing).values(), *vars(merging).values()]
     acts = {each for each in known if isinstance(each, type) and issubclass(each, c.Act)}
     return acts - {c.Act, *table}
 

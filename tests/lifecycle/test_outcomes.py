@@ -32,6 +32,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.bringing import BringLink
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
 from recollect.lifecycle.marks import require_same
+from recollect.lifecycle.merging import Take
 from recollect.lifecycle.proposals import digest_of
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
@@ -52,6 +53,7 @@ from tests.lifecycle.folding import Event, index_of
 PERSON, AGENT = c.Actor(trust="person"), c.Actor(trust="agent")
 UNKNOWN = c.Actor(trust="unverified")
 ANN, BOB = (c.Actor(trust="person", user=user) for user in ("ann", "bob"))
+ANNS_AGENT = c.Actor(trust="agent", user="ann")
 STAMP, TAKEN = "20260101", "abcdef"
 (RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
 (FRAME,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
@@ -125,6 +127,7 @@ STATE: list[Event] = [
     ("person", record("shared", evidence=("anns",))),
     ("unverified", record("rumour", user="ann", status="held", trust="unverified")),
     ("agent", episode("e-anns", user="ann")),
+    ("person", episode("e-ann-later", user="ann")),
     ("agent", record("few", trust="agent")),
     *(("agent", record(f"{id}-few", trust="agent", evidence=("few",))) for id in MASSES[:21]),
     ("person", record("mass")),
@@ -356,6 +359,9 @@ CASES: dict[str, Case] = {
     "archive what is forgotten": Case(PERSON, c.Archive(id="gone", why="decayed"), None),
     "archive what is held": Case(PERSON, c.Archive(id="held", why="decayed"), None),
     "archive what changed": Case(PERSON, c.Archive(id="a", why="decayed", seq=99), None),
+    "take a change of a person's that no key signed": Case(
+        AGENT, Take(id="c", bodies=(e.RecordForgotten(id="a"),), fork=0), Forbidden
+    ),
     "archive a person's as an agent": Case(AGENT, c.Archive(id="a", why="decayed"), Forbidden),
     "settle what is forgotten": Case(PERSON, c.Settle(id="gone", holds=True), Conflict),
     "settle a statement": Case(PERSON, c.Settle(id="a", holds=True), Conflict),
@@ -414,7 +420,14 @@ CASES: dict[str, Case] = {
     "lower a person's as an agent": Case(AGENT, derive("loose", "held"), Forbidden),
     "lower what is not the user's": Case(ANN, derive("anns", "rumour"), Forbidden),
     "correct what others derived from": Case(
-        ANN, c.Revise(id="anns", text="x", evidence=("e-anns",)), Forbidden
+        ANNS_AGENT,
+        c.Revise(
+            id="anns",
+            text="said e-ann-later",
+            evidence=("e-ann-later",),
+            quotes=(Quote("e-ann-later", "said e-ann-later"),),
+        ),
+        Forbidden,
     ),
     "lower too much at once": Case(PERSON, derive("mass", "held"), LimitExceeded),
     # frames and receipts

@@ -25,7 +25,9 @@ def world() -> Iterator[World]:
 
 
 def revised(world: World, act: c.Revise, actor: c.Actor = PERSON) -> e.RecordRevised | None:
-    bodies, _ = decide(world.view, actor, act)
+    bodies = [
+        body for body in decide(world.view, actor, act)[0] if not isinstance(body, e.RecordVouched)
+    ]
     assert len(bodies) < 2
     assert not any(isinstance(body, e.RecordReinforced) for body in bodies)
     found = [body for body in bodies if isinstance(body, e.RecordRevised)]
@@ -66,10 +68,20 @@ def test_the_evidence_stays_unless_the_record_is_regrounded(world: World) -> Non
     assert none.evidence == ()
 
 
-def test_other_evidence_lowers_the_trust(world: World) -> None:
-    body = revised(world, c.Revise(id="a", evidence=("mine",), regrounds=True))
+def test_what_an_agent_captured_does_not_lower_a_persons_word(world: World) -> None:
+    act = c.Revise(id="a", evidence=("mine",), regrounds=True)
+    body = revised(world, act)
     assert body is not None
     assert body.trust == "agent"
+    assert decide(world.view, PERSON, act)[0] == [body, e.RecordVouched(id="a")]
+
+
+def test_a_person_who_sets_the_text_vouches_for_it_and_not_by_another_field(world: World) -> None:
+    said = decide(world.view, PERSON, c.Revise(id="mine", text="my own words"))[0]
+    assert [type(body) for body in said] == [e.RecordRevised, e.RecordVouched]
+    (other,) = decide(world.view, PERSON, c.Revise(id="mine", kind="decision"))[0]
+    assert isinstance(other, e.RecordRevised)
+    assert other.trust == "agent"
 
 
 def test_the_evidence_of_what_is_held_only_grows_but_for_a_person(world: World) -> None:

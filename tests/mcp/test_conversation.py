@@ -20,9 +20,7 @@ def test_a_correction_comes_first_and_says_so(folder: Folder) -> None:
     newest, older, *rest = answer.hits
     assert newest.text == "I don't sit in 14C any more, I sit in 2F now."
     assert (newest.corrects, older.corrected_by) == ((older.id,), newest.id)
-    asked = next(hit for hit in rest if hit.text == "Where do I sit?")
-    assert (asked.said, asked.last_said) == (6, "2026-03-07")
+    assert "Where do I sit?" not in {hit.text for hit in rest}  # asked six times before
     lines = answer.short().splitlines()
     assert f"(newer than {older.id}, which it contradicts)" in lines[0]
     assert f"(contradicted by the newer {newest.id})" in lines[1]
-    assert any("(said 6 times, last 2026-03-07)" in line for line in lines)

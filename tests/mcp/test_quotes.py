@@ -82,6 +82,9 @@ def test_the_words_of_the_chat_correct_the_record_at_once(staged: Folder) -> Non
             assert not done.is_error, done.text
             assert (done.data["trust"], done.data["status"]) == ("agent", "active")
             assert "note" not in done.data
+            again = await revise(talk, QUOTE, "Staging is on the moon on 5433.")
+            assert again.data["pending"]  # a quote opens one change
+            assert (await talk.call("forget", id="staging.port")).data["pending"]
             found = await talk.ask("recall", query="which port is staging on?")
             assert found.data["hits"][0]["text"] == MOVED
             assert found.data["hits"][0]["sources"][0]["quote"] == TYPED

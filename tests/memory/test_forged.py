@@ -62,6 +62,27 @@ def test_the_same_events_of_a_person_do_what_they_say(tmp_path: Path) -> None:
         assert memory.get(mine.id, include=["forgotten"]).status == "forgotten"
 
 
+def test_a_history_never_shows_what_another_user_said(tmp_path: Path) -> None:
+    """Somebody forges that their record superseded one of another user."""
+    with Memory.open(tmp_path / "m") as memory:
+        hers = memory.scoped(user="ada").remember("Ada's PIN is 4711")
+    forged = e.RecordAdded(
+        id="forged",
+        text="Mine",
+        kind="fact",
+        confidence=0.7,
+        status="active",
+        trust="person",
+        user="bob",
+        supersedes=hers.id,
+    )
+    forge(tmp_path, "person", forged)
+    with Memory.open(tmp_path / "m") as memory:
+        bob = memory.scoped(user="bob")
+        assert bob.why("forged").replaced == ()
+        assert bob.why("forged").record.supersedes == hers.id  # the control: it was read
+
+
 OLD, OLDER = "2021-01-01T00:00:00.000000Z", "2020-01-01T00:00:00.000000Z"
 
 

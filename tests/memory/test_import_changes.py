@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,11 @@ def test_what_was_corrected_here_stays_through_any_number_of_imports(
     memory.revise(only(memory).id, "Tea is brown", data={"n": 7})
     assert counts(imported(memory, tmp_path, "Tea is green", "a", n=1)) == [0, 0, 1, 0]
     for tag in "bc":
-        assert counts(imported(memory, tmp_path, "Tea is green", tag, n=2)) == [0, 1, 0, 0]
+        done = imported(memory, tmp_path, "Tea is green", tag, n=2)
+        assert counts(done) == [0, 0, 0, 1]
+        assert "a person has changed" in done.problems[0].why
         assert (only(memory).text, only(memory).data) == ("Tea is brown", {"n": 7})
-        assert only(memory).tags == (tag,)
+        assert only(memory).tags == ("a",)
     done = imported(memory, tmp_path, "Tea is black", "c", n=2)
     assert counts(done) == [0, 0, 0, 1]
     assert "changed both there and here" in done.problems[0].why
@@ -97,3 +100,23 @@ def test_a_record_that_no_import_brought_is_not_changed(memory: Memory, tmp_path
     file.write_text(json.dumps([{"id": "1", "memory": "Tea is green"}]), "utf-8")
     assert counts(memory.import_(file, "mem0")) == [0, 0, 0, 1]
     assert (only(memory).text, only(memory).tags) == ("Tea is mine", ("here",))
+
+
+def test_a_copy_that_did_not_change_is_no_conflict(memory: Memory, tmp_path: Path) -> None:
+    """Two laptops with one ledger: what was changed here only, and what was changed there only."""
+    for id in ("mine", "theirs", "both"):
+        memory.remember(f"{id} is as it was", id=id)
+    memory.close()
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    with Memory.open(tmp_path / "copy", embedder="none") as copy:
+        copy.revise("theirs", "theirs changed")
+        copy.revise("both", "both changed there")
+        copy.export("ndjson", tmp_path / "out.ndjson")
+    with Memory.open(tmp_path / "store", embedder="none") as here:
+        here.revise("mine", "mine changed")
+        here.revise("both", "both changed here")
+        done = here.import_(tmp_path / "out.ndjson")
+        whys = [problem.why for problem in done.problems]
+        assert {why.partition(" ")[0] for why in whys} == {"theirs", "both"}
+        assert all("has another text there" in why for why in whys)
+        assert here.get("mine").text == "mine changed"

@@ -254,3 +254,20 @@ def test_what_a_write_expects_is_a_position_or_an_id_with_its_seq() -> None:
             validate.expected(bad)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="id in expect"):
         validate.expected(("", 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("Mara Lindt", True),
+        ("Persona", True),
+        ("person", False),
+        ("Agent planner", False),
+        ("(name erased)", False),
+        ("Ma\u202era", False),
+        ("", False),
+        (" Mara", False),
+    ],
+)
+def test_what_a_person_may_call_themselves(name: str, *, is_one: bool) -> None:
+    assert validate.is_own_name(name) == is_one

@@ -11,6 +11,7 @@ import pytest
 
 from recollect.errors import Forbidden, InvalidInput, NotFound, RecollectError
 from recollect.interfaces.cli import main
+from recollect.lifecycle.commands import Name
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
@@ -32,7 +33,7 @@ def owner(database: str) -> Iterator[PostgresBackend]:
     """The owner's store, with a row of each of two spaces in every table."""
     backend = PostgresBackend(database)
     for name, word in (("alice", CANARY), ("bob", "ordinary")):
-        memory = Memory(Handle(backend.space(name, create=True)))
+        memory = Memory(Handle(backend.space(name, create=True), name=Name(text="")))
         fill(memory, "ann", word)
         memory.frames.set({**memory.frames.get("task").to_dict(), "name": word})
         memory.rules.set(word)
@@ -468,21 +469,25 @@ def test_the_command_drops_a_space_of_a_server(
 def test_a_space_that_another_thread_creates_meanwhile_was_not_dropped(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A first read is refused, and before it asks why, a first write of the same handle commits."""
+    """A first read is refused, and before it asks why, another one of the same handle succeeds."""
     backend = PostgresBackend(database)
-    memory = Memory(Handle(backend.space("new", create=True)))
+    memory = Memory(Handle(backend.space("new", create=False)))
+    other = Memory(Handle(backend.space("new", create=True)))
     why, writes = Entry._why_refused, [True]
 
     def late(entry: Entry, was_there: bool) -> RecollectError:
         if writes and writes.pop():
+            other.remember("Written meanwhile.")
             with ThreadPoolExecutor(1) as threads:
-                threads.submit(memory.remember, "Written meanwhile.").result()
+                threads.submit(memory.list).result()
         return why(entry, was_there)
 
     monkeypatch.setattr(Entry, "_why_refused", late)
-    memory.remember("The first.")
+    with pytest.raises(NotFound) as refused:
+        memory.list()
     assert not writes
-    assert [record.text for record in memory.list()] == ["The first.", "Written meanwhile."]
+    assert "dropped" not in str(refused.value)
+    assert [record.text for record in memory.list()] == ["Written meanwhile."]
     backend.close()
 
 

@@ -33,9 +33,9 @@ TABLES = (
         f"{schema}.{table}"
         for schema in ("recollect", "recollect_here")
         for table in (
-            "position commands notes versions tags evidence resting episodes hidden links frames"
-            " documents passes sessions proposals concerns branches receipts erased postings"
-            " shelves embedders vectors"
+            "position commands authors notes versions tags evidence resting replaced episodes"
+            " hidden links frames documents passes sessions proposals concerns branches receipts"
+            " erased postings shelves embedders vectors"
         ).split()
     ),
     "recollect_here.full_versions",

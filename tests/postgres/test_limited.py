@@ -51,12 +51,14 @@ HIDDEN = {
 CLOSED = {"jobs": "work of the whole space", "schedules": "work of the whole space"}
 # What an attacker would change in each table.
 CHANGES = {
+    "authors": "name = 'x'",
     "commands": "marks = 'x'",
     "versions": "text = 'x'",
     "tags": "until = 0",
     "evidence": "text_seq = 0",
     "episodes": "text = 'x'",
     "resting": "now = 0",
+    "replaced": "by = 'x'",
     "hidden": "until = 0",
     "links": "weight = 0",
     "receipts": "frame = 'x'",
@@ -124,6 +126,17 @@ def memory(database: str) -> Iterator[Memory]:
     backend.close()
 
 
+def name_both(database: str) -> None:
+    """A name of ann, and one of somebody else."""
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(
+            "INSERT INTO recollect.authors SELECT s.id, n.seq, n.name, n.name, 'token', n.name"
+            " FROM recollect.spaces s, (VALUES (7000, 'ann'), (7001, %s)) n (seq, name)"
+            " WHERE s.name = 'bob'",
+            [CANARY],
+        )
+
+
 def entered(connection: Raw, token: str = ANN) -> int:
     connection.execute("BEGIN")
     row = run(connection, "enter", {"named": "bob", "token": token, "writing": True})[0]
@@ -150,6 +163,7 @@ SAID = "convert_from({}body, 'UTF8') NOT LIKE '%\"user\":\"ann\"%'"
 # For each table with a rule for users: what picks the rows that are not ann's.
 THEIRS = {
     "events": SAID.format(""),
+    "authors": '"user" IS NOT NULL AND "user" <> \'ann\'',
     "versions": "\"user\" IS DISTINCT FROM 'ann'",
     "episodes": "\"user\" IS DISTINCT FROM 'ann'",
     "receipts": "\"user\" IS DISTINCT FROM 'ann'",
@@ -160,6 +174,7 @@ THEIRS = {
     "tags": f"record NOT IN ({IDS})",
     "evidence": f"record NOT IN ({IDS})",
     "resting": f"episode NOT IN ({IDS})",
+    "replaced": f"record NOT IN ({IDS})",
     "hidden": f"episode NOT IN ({IDS})",
     "links": f"source NOT IN ({IDS}) AND target NOT IN ({IDS})",
     "postings": f"doc NOT IN ({TEXTS})",
@@ -209,6 +224,7 @@ def test_control_a_table_without_a_rule_is_refused(database: str) -> None:
 
 def test_no_row_of_anothers_is_read(memory: Memory, database: str) -> None:
     keep_keys(database, "bob", CANARY)
+    name_both(database)
     with raw(database) as connection:
         entered(connection)
         for table in tables(database):
@@ -257,6 +273,7 @@ def attack(connection: Raw, table: str) -> list[str]:
 
 
 def test_no_row_of_anothers_is_changed_or_removed(memory: Memory, database: str) -> None:
+    name_both(database)
     with raw(database) as connection:
         for table in CHANGES:
             before = foreign(database, table)
@@ -288,6 +305,7 @@ ADDITIONS = [
     " FROM recollect.versions v LIMIT 1",
     'recollect.versions SELECT (jsonb_populate_record(v, \'{"user": null, "seq": 999}\')).*'
     " FROM recollect.versions v LIMIT 1",
+    "recollect.replaced VALUES (%(space)s, 'x', 'r-ben', 1, 'r-ann')",
 ]
 
 
@@ -872,7 +890,7 @@ def test_a_token_for_one_user_answers_as_a_handle_for_one_does(database: str) ->
 
 def derivations(owner: Memory, ann: Memory) -> list[object]:
     """What ann may lower and what she may not, on any engine."""
-    (heard,) = ann.observe("The harbour opens at nine, said the bot.", role="assistant")
+    bot = ann.scoped(origin="agent").remember("The harbour opens at nine, said the bot.")
     found: list[object] = []
     for word, make in (("tied", owner.remember), ("own", ann.remember)):
         base = ann.remember(f"The harbour opens at nine ({word}).", id=f"base-{word}")
@@ -882,8 +900,8 @@ def derivations(owner: Memory, ann: Memory) -> list[object]:
     owner.link("top-linked", linked.id, "derived_from")
     for word in ("tied", "own", "linked"):
         try:
-            text = f"The harbour opens at nine ({word})."
-            found.append(ann.remember(text, evidence=[heard.id]).trust)
+            ann.link(f"base-{word}", bot.id, "derived_from")
+            found.append(ann.get(f"base-{word}").trust)
         except Forbidden as refused:
             found.append(str(refused))
         found.append(owner.get(f"top-{word}").trust)

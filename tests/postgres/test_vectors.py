@@ -7,11 +7,14 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from recollect import compose
+from recollect.config import load
 from recollect.errors import Forbidden, Unsupported
 from recollect.finding.vectors import Leg, catch_up
 from recollect.index import statements
+from recollect.interfaces.cli.embed import search_of
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle import Handle, handle_of
 from recollect.store.port import Backend, Space
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
@@ -19,6 +22,7 @@ from recollect.store.postgres.migrate import migrate
 from recollect.store.postgres.tokens import make_token
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
+from tests.postgres.conftest import as_address
 
 EMBEDDER = WordEmbedder()
 
@@ -66,6 +70,14 @@ def test_a_token_that_only_reads_keeps_nothing_and_searches_what_is_there(
         catch_up(mine, leg)
     assert rows(database) == 1
     reading.close()
+
+
+def test_who_writes_much_makes_cheap_vectors(url: str) -> None:
+    with Memory.open(url, embedder="static") as memory:
+        memory.observe([{"role": "user", "content": f"message {n}"} for n in range(300)])
+        embedder = compose._static()
+        vectors = handle_of(memory).space.vectors(embedder.name, embedder.dimensions)
+        assert vectors.through() == memory.position
 
 
 def test_a_space_sees_its_own_vectors_alone(database: str, backend: PostgresBackend) -> None:
@@ -131,6 +143,10 @@ def test_a_server_without_the_extension_goes_without_vectors(
             assert len(memory.recall("coffee")) == 1
             with pytest.raises(Unsupported, match="no tables for vectors"):
                 leg_of(space)
+            with Memory.open(as_address(address), embedder="static") as opened:
+                told = str(search_of(opened, load(as_address(address), embedder="static")))
+            assert told.startswith("search is by words alone: recall works without wordllama")
+            assert "CREATE EXTENSION vector" in told
             assert memory.erase(said.id).seq > 0
             monkeypatch.undo()  # the extension is there now
             schema.prepare(address)  # opening changes no schema that is there

@@ -139,3 +139,25 @@ def test_the_words_that_only_ask_for_it_are_not_searched() -> None:
         "pupil",
         "met",
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "is_then"),
+    [
+        ("Who led the billing team in May?", True),
+        ("who was the payments lead last year?", True),
+        ("where did we host it in March 2025?", True),
+        ("which port did staging use three weeks ago?", True),
+        ("how much was the rate limit at the start of June?", True),
+        ("what was my seat yesterday?", True),
+        ("who leads the billing team?", False),
+        ("what happened in May?", False),
+        ("what did I say in May?", False),
+        ("what did we try last week?", False),
+        ("who may lead the billing team?", False),
+        ("what was the old port in May?", False),
+        ("who led the billing team before May?", False),
+    ],
+)
+def test_a_question_about_a_time_that_is_over(query: str, is_then: bool) -> None:
+    assert understand(query, lambda _: False).is_then == is_then

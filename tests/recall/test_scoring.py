@@ -138,14 +138,32 @@ def test_without_a_word_in_common_a_text_must_be_near_or_beside_a_good_hit() -> 
     assert len(enough(order, WISH)) == 2
 
 
-def test_a_text_without_a_vector_has_no_signal_of_vectors() -> None:
-    asked = ParsedQuery(terms=("tea",), scaffold=(), plain="tea")
-    near = Surroundings(rows={}, beside={}, near=[("chunk", {1: 0.9})])
-    scoring = Scoring(asked, WEIGHTS["static"], Statistics((1.0,), 2.0), near)
-    cards = [card_of(record(1)), card_of(record(2))]
-    found = {one.row.id: one.features for one in scoring.ranked(cards)}
-    chunk = RANKING_SIGNALS.index("chunk")
-    assert (found["r1"][chunk], found["r2"][chunk]) == (0.9, 0.0)
+def chunks(near: list[tuple[str, dict[int, float]]], *texts: str) -> list[tuple[float, float]]:
+    """How near each of these texts is, by sentences and by chunks, to a question about tea."""
+    asked = ParsedQuery(terms=("tea", "four"), scaffold=(), plain="tea four")
+    around = Surroundings(rows={}, beside={}, near=near)  # type: ignore[arg-type]
+    scoring = Scoring(asked, WEIGHTS["full"], Statistics((1.0, 1.0), 4.0), around)
+    cards = [card_of(record(seq, text)) for seq, text in enumerate(texts, 1)]
+    found = {one.row.seq: one.features for one in scoring.ranked(cards)}
+    names = [RANKING_SIGNALS.index(name) for name in ("sentence", "chunk")]
+    return [(found[seq][names[0]], found[seq][names[1]]) for seq in sorted(found)]
+
+
+def test_what_a_text_without_a_vector_lacks_is_unknown_and_not_nothing() -> None:
+    whole, half, long, none = "tea four", "tea five", "tea four " + "and more " * 30, "coffee"
+    near = chunks([("chunk", {1: 0.9})], whole, whole, half, long, none)
+    assert [sentence for sentence, _ in near] == [0.0] * 5  # there is no such leg
+    known, same, less, lost, unknown = [chunk for _, chunk in near]
+    assert known == 0.9
+    assert same == 1.0  # it says exactly what was asked
+    assert 0.2 < lost < less < same
+    assert unknown == 0.0
+    both = chunks([("chunk", {1: 0.9, 2: 0.3}), ("sentence", {1: 0.8})], whole, none, half)
+    assert both[0] == (0.8, 0.9)
+    assert both[1] == (0.3, 0.3)  # the other leg knows better than the words
+    assert both[2][0] == both[2][1] == pytest.approx(less)
+    twice = chunks([("chunk", {1: 0.2}), ("chunk", {1: 0.4}), ("chunk", {})], whole)
+    assert twice == [(0.0, 0.4)]
 
 
 def test_only_what_was_said_at_an_instant_can_fit_a_date() -> None:

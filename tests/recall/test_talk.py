@@ -47,7 +47,7 @@ def base(hit: Hit) -> float:
 
 def test_the_newer_of_two_statements_comes_first_and_says_so(memory: Memory) -> None:
     seats(memory)
-    found = memory.recall("Where do I sit?", k=8)
+    found = memory.recall("Where do I sit?", k=8, include=["transient"])
     newest, older, *rest = found
     assert newest.text == "I don't sit in 14C any more, I sit in 2F now."
     assert (older.text, older.corrected_by) == ("I sit in 14C.", newest.id)
@@ -318,6 +318,7 @@ def test_why_not_names_the_one_that_says_the_same(memory: Memory) -> None:
 def test_a_question_about_something_else_stays(memory: Memory) -> None:
     memory.observe("Where do I sit on the flight to Oslo?", said_at=day(1))
     memory.observe("Where do I sit?", said_at=day(2))
-    shares = {hit.text: hit.shares for hit in memory.recall("Where do I sit?")}
+    found = memory.recall("Where do I sit?", include=["transient"])
+    shares = {hit.text: hit.shares for hit in found}
     assert "question" not in shares["Where do I sit on the flight to Oslo?"]
     assert "question" in shares["Where do I sit?"]

@@ -197,6 +197,7 @@ class Belief(NamedTuple):
     held: bool
     named: dict[str, int]  # the evidence of its present words, each with the seq that named it
     reviewed: int = 0  # the last review that let it in
+    vouched: int = 0  # since when it is a person's word, which only the unverified lowers
 
 
 class Judge:
@@ -220,6 +221,9 @@ class Judge:
             self._began[event.seq] = body.id
         elif isinstance(body, e.RecordRevised):
             self._revised(event.seq, body)
+        elif isinstance(body, e.RecordVouched):
+            old = self.beliefs[body.id]
+            self.beliefs[body.id] = old._replace(trust="person", vouched=event.seq)
         elif isinstance(body, e.RecordReviewed):
             self._reviewed(event.seq, body)
         elif isinstance(body, e.LinkAdded) and body.kind == "derived_from":
@@ -264,25 +268,31 @@ class Judge:
                     yield f"{id} has the trust of {belief.trust}, its ancestor {name} of {trust}"
 
     def _ancestors(self, id: str) -> Iterator[tuple[str, str]]:
-        """Everything that a record was derived from, at any distance, with the trust it lends."""
-        seen, waiting = {id}, [id]
-        while waiting:
-            for name, trust in self._parents(waiting.pop()):
-                yield name, trust
-                if name in self.beliefs and name not in seen:
-                    seen.add(name)
-                    waiting.append(name)
+        """Everything that a record was derived from, at any distance, with the trust it lends.
 
-    def _parents(self, id: str) -> Iterator[tuple[str, str]]:
+        Through a person's word only what is unverified counts.
+        """
+        seen, waiting = {(id, False)}, [(id, False)]
+        while waiting:
+            below, is_word = waiting.pop()
+            for name, trust, vouched in self._parents(below):
+                through = is_word or vouched
+                yield name, "person" if through and trust == "agent" else trust
+                if name in self.beliefs and (name, through) not in seen:
+                    seen.add((name, through))
+                    waiting.append((name, through))
+
+    def _parents(self, id: str) -> Iterator[tuple[str, str, bool]]:
+        """What a record was derived from directly, and whether a person vouched for it since."""
         mine = self.beliefs[id]
         for name, named in mine.named.items():
             since, user, trust = self._known(name)
             visible = mine.user in (None, user)
             if name != id and mine.reviewed < named and since < named and visible:
-                yield name, trust
+                yield name, trust, mine.vouched > named
         for (source, target), (linked, trust) in self._links.items():
             if source == id and mine.reviewed < linked and trust != "unverified":
-                yield target, self._known(target)[2]
+                yield target, self._known(target)[2], mine.vouched > linked
 
     def _known(self, name: str) -> tuple[float, str | None, str]:
         """Since when there is something of this name, whose it is and the trust that it lends."""

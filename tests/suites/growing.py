@@ -888,6 +888,15 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.copy_to(other)
 
 
+@case("merge_from", "records", 100, most=40_000)
+def _(memory: Memory, size: int) -> Call:
+    memory.remember("Both have this.")
+    other = Memory.open(":memory:", embedder="none")
+    memory.copy_to(other)
+    facts(memory, size)
+    return lambda: other.merge_from(memory, is_mine=True)
+
+
 @case("open", "records", 400, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     """Without an index, which is the slowest way to open."""

@@ -26,6 +26,7 @@ from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Append, scan
 from recollect.ledger.verify import verify
+from recollect.lifecycle.commands import Name
 from recollect.memory.handle import Handle
 from recollect.model.events import GENESIS, KINDS, Head, RecordTagged
 from recollect.model.frames import BUILT_IN
@@ -181,7 +182,7 @@ class Life:
 
     def _open(self) -> Memory:
         space = FileSpace(self._folder, "main", create=True, seam=self._seam)
-        return Memory(Handle(space, self._seam))
+        return Memory(Handle(space, self._seam, name=Name(text="Mara")))
 
 
 def lived(seed: int) -> Ledger:

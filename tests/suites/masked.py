@@ -211,6 +211,8 @@ class MaskedFold:
             return e.RecordRevised(id=id, trust=self._bounded(id, body.trust), user=body.user)
         if isinstance(body, e.RecordTagged):
             return None
+        if isinstance(body, e.RecordVouched):  # for other words: at most what it was at the cut
+            return body if self._at_cut[id].trust == "person" else None
         if isinstance(body, e.RecordReviewed) and body.verdict == "rejected":
             return None
         if isinstance(body, e.RecordReviewed) and body.verdict == "approved":

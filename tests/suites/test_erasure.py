@@ -509,7 +509,7 @@ def test_erasing_while_another_process_writes(tmp_path: Path) -> None:
         for one in scene.subjects:
             report = memory.erase(one.id)
             assert sorted(report.episodes) == sorted(one.episodes)
-            assert len(report.events) == 12, report
+            assert len(report.events) == 13, report
             assert scene.hits(one) == [], f"seed {scene.seed}"
         told = end(child)
         assert len(told.writes) == 150

@@ -66,7 +66,7 @@ MINUTES = (
     Share("short", False, 1),
     Share("short", True, 12),
 )
-SECONDS = (Share("short", False, 80), Share("short", True, 200))
+SECONDS = (Share("short", False, 160), Share("short", True, 400))
 MISSED_ONE_IN = 10  # how many points may not be reached
 FEW = 20  # a share of one in so many is struck in another way
 

@@ -14,7 +14,7 @@ from recollect.interfaces.web.draw.rows import rows
 from recollect.interfaces.web.draw.sentences import SENTENCES, plain
 from recollect.interfaces.web.draw.words import compared
 from recollect.model.events import KINDS
-from recollect.model.values import Change, Scope
+from recollect.model.values import Author, Change, Scope
 from recollect.recall.relevance import RANKING_SIGNALS
 
 AT = "2026-11-12T09:14:00.000000Z"
@@ -45,6 +45,28 @@ def test_the_sentences_are_those_of_the_kinds() -> None:
 def test_a_sentence_names_the_agent() -> None:
     said = plain(change("record.revised", scope=Scope(agent="planner")))
     assert said == "Agent planner revised alice.seat"
+
+
+@pytest.mark.parametrize(
+    ("origin", "agent", "who"),
+    [
+        ("person", "planner", "Mara"),
+        ("agent", "planner", "Agent planner"),
+        ("agent", None, "Agent Mara"),
+        ("unverified", None, plain(change("record.revised", origin="unverified")).split(" rev")[0]),
+        ("system", None, plain(change("record.revised", origin="system")).split(" rev")[0]),
+    ],
+)
+def test_only_a_person_is_called_by_the_name_alone(
+    origin: str, agent: str | None, who: str
+) -> None:
+    mara = Author(id="a1", name="Mara", checked="token")
+    given = change("record.revised", origin=origin, scope=Scope(agent=agent), author=mara)
+    assert plain(given) == f"{who} revised alice.seat"
+
+
+def test_who_typed_a_message_did_not_hear_it() -> None:
+    assert plain(change("episode.observed", origin="person")) == "A person stored a message"
 
 
 texts = st.text(alphabet="ab .\n,ü", max_size=60)

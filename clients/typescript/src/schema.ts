@@ -1996,6 +1996,7 @@ export interface components {
          *         ``kept`` are episodes that other records still need. ``remaining`` are those records: earlier
          *         values of the same key, and others that rest on what was erased. ``reasons`` are records that
          *         an erased one superseded with a reason: the reason is a part of them, and is still there.
+         *         ``naming`` are records and episodes of others that still name the person in their text.
          */
         readonly Erasure: {
             readonly id: string | null;
@@ -2020,6 +2021,10 @@ export interface components {
             readonly branches: readonly string[];
             /** @default [] */
             readonly subjects: readonly string[];
+            /** @default [] */
+            readonly authors: readonly string[];
+            /** @default [] */
+            readonly naming: readonly string[];
             /** @default null */
             readonly certificate: string | null;
             /** @default null */
@@ -2033,11 +2038,23 @@ export interface components {
             readonly seq: number;
             readonly at: string;
             /** @enum {unknown} */
-            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "restored" | "reviewed" | "revised" | "superseded" | "tagged";
+            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "restored" | "reviewed" | "revised" | "superseded" | "tagged" | "vouched";
             /** @enum {unknown} */
             readonly origin: "agent" | "person" | "system" | "unverified";
             readonly note: string | null;
             readonly record: components["schemas"]["Record"];
+            /** @default null */
+            readonly author: components["schemas"]["Author"] | null;
+        };
+        /**
+         * Author
+         * @description Who acted. A name that was ``checked`` is that of a token or a login; another was claimed.
+         */
+        readonly Author: {
+            readonly id: string;
+            readonly name: string | null;
+            /** @default null */
+            readonly checked: ("login" | "token") | null;
         };
         /**
          * Why
@@ -2052,6 +2069,8 @@ export interface components {
             readonly replaced: readonly components["schemas"]["Record"][];
             readonly replaced_by: components["schemas"]["Record"] | null;
             readonly links: readonly components["schemas"]["Link"][];
+            /** @default null */
+            readonly author: components["schemas"]["Author"] | null;
         };
         /**
          * Source
@@ -2065,6 +2084,8 @@ export interface components {
             readonly said_at: string;
             /** @enum {unknown} */
             readonly status: "forgotten" | "shadowed" | "visible";
+            /** @default [] */
+            readonly changed: readonly components["schemas"]["Record"][];
         };
         /**
          * Link
@@ -2288,7 +2309,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2334,6 +2355,9 @@ export interface components {
          *         A question about an earlier value ("what was the old port?") also finds records as they were
          *         before. Of such a hit ``until`` is the instant at which it was replaced, and ``current`` is the
          *         record that holds now; ``id`` and ``record`` are of the earlier one.
+         *
+         *         A text may still state a value that was replaced after it was said. ``changed`` are the records
+         *         that hold in place of what it states; so of a source. A guess from the words.
          */
         readonly Hit: {
             readonly id: string;
@@ -2377,6 +2401,8 @@ export interface components {
             readonly until: string | null;
             /** @default null */
             readonly current: components["schemas"]["Record"] | null;
+            /** @default [] */
+            readonly changed: readonly components["schemas"]["Record"][];
         };
         /**
          * RecallMany
@@ -2389,7 +2415,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2407,7 +2433,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2428,7 +2454,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             readonly query: string;
-            readonly reason: ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
+            readonly reason: ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
             readonly detail: string;
             /** @default null */
             readonly place: number | null;
@@ -2490,7 +2516,7 @@ export interface components {
         readonly Omitted: {
             readonly id: string;
             /** @enum {unknown} */
-            readonly reason: "budget" | "contradiction" | "floor" | "repeat" | "source";
+            readonly reason: "budget" | "contradiction" | "floor" | "repeat" | "replaced" | "source";
             readonly detail: string;
             /** @default [] */
             readonly by: readonly string[];
@@ -2656,7 +2682,7 @@ export interface components {
             readonly kind: string | null;
             /** @enum {unknown} */
             readonly origin: "agent" | "person" | "system" | "unverified";
-            readonly unit: ("branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | null;
+            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | null;
             readonly id: string | null;
             readonly what: string | null;
             readonly text: string | null;
@@ -2665,6 +2691,8 @@ export interface components {
             readonly scope: components["schemas"]["Scope"];
             readonly erased: boolean;
             readonly idempotency_key: string | null;
+            /** @default null */
+            readonly author: components["schemas"]["Author"] | null;
         };
         /**
          * EventView
@@ -2687,6 +2715,8 @@ export interface components {
             readonly erased_by: number | null;
             readonly hash: string;
             readonly previous_hash: string;
+            /** @default null */
+            readonly author: components["schemas"]["Author"] | null;
         };
         /**
          * Differences
@@ -2749,6 +2779,10 @@ export interface components {
             readonly record: string | null;
             /** @default null */
             readonly settled_by: ("agent" | "person" | "system" | "unverified") | null;
+            /** @default null */
+            readonly author: components["schemas"]["Author"] | null;
+            /** @default null */
+            readonly decided_by: components["schemas"]["Author"] | null;
             /** @default null */
             readonly settled_at: string | null;
             /** @default null */
@@ -2870,6 +2904,8 @@ export interface components {
             readonly erased_by: number | null;
             readonly size: number;
             readonly document: string;
+            /** @default null */
+            readonly author: components["schemas"]["Author"] | null;
         };
         /**
          * Ending
@@ -3010,7 +3046,7 @@ export interface components {
         };
         /**
          * EraseMany
-         * @description Erase what one of ``key``, ``about``, ``user``, ``filter`` and ``subject`` names.
+         * @description Erase what one of ``key``, ``about``, ``user``, ``filter``, ``subject``, ``author`` names.
          */
         readonly EraseMany: {
             readonly key?: string;
@@ -3018,6 +3054,7 @@ export interface components {
             readonly user?: string;
             readonly filter?: string;
             readonly subject?: string;
+            readonly author?: string;
             readonly certificate?: boolean;
             /** @enum {unknown} */
             readonly unit?: "episode" | "record";
@@ -3078,13 +3115,15 @@ export interface components {
             readonly origin: "agent" | "person" | "system" | "unverified";
             readonly trust: ("agent" | "person" | "unverified") | null;
             readonly scope: components["schemas"]["Scope"];
-            readonly unit: ("branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
+            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
             readonly id: string | null;
             readonly text: string | null;
             readonly reason: string | null;
             readonly lines: readonly components["schemas"]["AuditLine"][];
             readonly more: number;
             readonly checkpoint: number | null;
+            /** @default null */
+            readonly author: components["schemas"]["Author"] | null;
         };
         /**
          * AuditLine
@@ -3571,7 +3610,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -3677,7 +3716,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3830,7 +3869,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -4130,7 +4169,7 @@ export interface operations {
                 readonly hops?: number;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
                 readonly limit?: number;
             };
             readonly header?: {
@@ -4179,7 +4218,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -6813,7 +6852,7 @@ export interface operations {
             readonly query?: {
                 readonly at?: string;
                 readonly kinds?: readonly string[];
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
                 readonly limit?: number;
                 readonly after?: string;
             };
@@ -6866,7 +6905,7 @@ export interface operations {
                 readonly b: string;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */

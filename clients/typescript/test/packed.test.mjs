@@ -1,8 +1,9 @@
-// README's program and that of docs/start/service.md, with the package as others get it: packed, and installed in an empty folder.
+// README's program and that of docs/start/service.md, with the package as others get it: packed from a source that
+// was not built, and installed in an empty folder.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -32,8 +33,14 @@ test("the programs of the pages run from the packed client and print what the pa
   const [, program] = /```js\n(.*?)```/s.exec(readme);
   const [, printed] = /```text\n(.*?)```/s.exec(readme);
   const fresh = join(place.path, "fresh");
+  const source = join(place.path, "source");
   await mkdir(fresh);
-  run("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", fresh], { cwd: ROOT });
+  await mkdir(source);
+  for (const name of ["src", "package.json", "tsconfig.json", "README.md", "LICENSE"]) {
+    await cp(join(ROOT, name), join(source, name), { recursive: true });
+  }
+  await symlink(join(ROOT, "node_modules"), join(source, "node_modules"));
+  run("npm", ["pack", "--silent", "--pack-destination", fresh], { cwd: source });
   const [tarball] = await readdir(fresh);
   await writeFile(join(fresh, "package.json"), '{"type": "module"}');
   run("npm", ["install", "--silent", "--offline", "--no-audit", "--no-fund", `./${tarball}`], { cwd: fresh });

@@ -48,7 +48,7 @@ export async function serve(place, ...options) {
   return { url, port: new URL(url).port, token: /rct_[\w-]{20,}/.exec(said)?.[0], stop };
 }
 
-/** Passes bytes on; `lose(answer, number)` says after how many bytes an answer is cut off. */
+/** Passes bytes on; `lose(number)` says after how many bytes the answer of a connection is cut off. */
 export async function proxy(lose = () => Infinity) {
   const cuts = [];
   const state = { target: 0, lose };

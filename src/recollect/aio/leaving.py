@@ -62,7 +62,8 @@ class AsyncLeaving(AsyncCalls[Memory]):
         """Take back the last command, in one command; an undo can be undone in the same way.
 
         Records, episodes, links, tags, frames and documents are again as they were before that
-        command. Receipts, reinforcements and sessions stay. An erasure cannot be taken back.
+        command. Receipts, reinforcements and sessions stay, and so does what was said in a
+        session, unless its id is given. An erasure cannot be taken back.
 
         Args:
             id: Take back the last change of this record or episode instead.
@@ -92,6 +93,7 @@ class AsyncLeaving(AsyncCalls[Memory]):
         user: str | None = None,
         filter: str | None = None,
         subject: str | None = None,
+        author: str | None = None,
         certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
@@ -103,8 +105,8 @@ class AsyncLeaving(AsyncCalls[Memory]):
     ) -> Erasure:
         """Remove every byte of records, episodes and receipts from this memory, for good.
 
-        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter`` and ``subject`` says
-        what. Much is erased in several commands. If that is interrupted, what was ordered is
+        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter``, ``subject`` and ``author``
+        says what. Much is erased in several commands. If that is interrupted, what was ordered is
         finished by the next process, and the same call again, without an idempotency key, erases
         the rest. What is written while it runs is not erased.
 
@@ -116,6 +118,8 @@ class AsyncLeaving(AsyncCalls[Memory]):
             filter: Every record that matches, in any state, such as ``created_at < '2026-01-01'``.
             subject: Everything of this user, and the key that it is encrypted with, so that
                 copies elsewhere cannot be read any more. It needs a handle for the whole space.
+            author: The name of who acted, or their id: the name alone; what they wrote and approved
+                stays.
             certificate: Of a subject: also sign what was done, if the ledger has a key here.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.
@@ -128,11 +132,12 @@ class AsyncLeaving(AsyncCalls[Memory]):
 
         Returns:
             What was erased, the places that were cleaned, and what remains: earlier values of the
-            same key, and episodes that other records need.
+            same key, episodes that other records need, and what still names the user, the subject
+            or the author in its text.
 
         Raises:
             NotFound: This handle sees nothing of that kind.
-            InvalidInput: Not exactly one of the six was given, or the filter cannot be parsed.
+            InvalidInput: Not exactly one of the seven was given, or the filter cannot be parsed.
             Ambiguous: Several users have values under the key.
             Forbidden: The handle has less than a person's trust.
             Conflict: The key was used before, and there is more to erase: what an interrupted call
@@ -146,6 +151,7 @@ class AsyncLeaving(AsyncCalls[Memory]):
             user=user,
             filter=filter,
             subject=subject,
+            author=author,
             certificate=certificate,
             unit=unit,
             sources=sources,

@@ -8,7 +8,7 @@ one worker thread.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -30,7 +30,7 @@ from recollect.lifecycle.commands import Expect
 from recollect.memory import Batch, Memory
 from recollect.model import validate
 from recollect.model.events import Trust
-from recollect.model.values import Carried, Scope
+from recollect.model.values import Carried, LedgerMerge, Scope, Settlement
 from recollect.store.port import Progress
 
 T = TypeVar("T")
@@ -129,6 +129,30 @@ class AsyncMemory(
         The arguments are those of ``Memory.copy_to``.
         """
         return await self._run(self._calls.copy_to, plain_of(other), progress)
+
+    async def merge_from(
+        self,
+        other: AsyncMemory,
+        *,
+        settle: Mapping[str, Settlement] | None = None,
+        digest: str | None = None,
+        is_mine: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> LedgerMerge:
+        """Bring what another copy of this memory has written since both were one.
+
+        The arguments are those of ``Memory.merge_from``.
+        """
+        call = partial(
+            self._calls.merge_from,
+            settle=settle,
+            digest=digest,
+            is_mine=is_mine,
+            dry_run=dry_run,
+            progress=progress,
+        )
+        return await self._run(call, plain_of(other))
 
     @asynccontextmanager
     async def batch(

@@ -21,7 +21,7 @@ from msgspec import field
 
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.place import Scoping
-from recollect.assistants.typed import Typed, stored_text
+from recollect.assistants.typed import Typed, metadata_for, stored_text
 from recollect.config import Places
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
 from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
@@ -30,6 +30,7 @@ from recollect.memory.handle import handle_of
 from recollect.memory.healing import asked_again
 from recollect.model.counts import counted
 from recollect.model.values import Value
+from recollect.places.consent import Prompts
 
 AGENT: Final = "claude-code"
 _AT_ONCE: Final = 200  # messages whose commands are looked up in one read
@@ -65,17 +66,22 @@ def claude_code(
     session: str | None = None,
     space: str = "main",
     tool_results: bool = False,
+    prompts: Prompts = "quoting",
     time_limit_s: float = _TIME_LIMIT_S,
 ) -> Captured:
     """Stores a transcript of Claude Code in the project's memory, or else in the person's own."""
     until = monotonic() + time_limit_s
     transcript = Transcript(tool_results=tool_results)
-    messages = list(transcript.read(_lines(path)))
+    messages = [
+        message
+        for message in transcript.read(_lines(path))
+        if message.role != "user" or prompts != "none"
+    ]
     with closing(Mounts(places, space=space, scope=Scoping(agent=AGENT, origin="agent"))) as mounts:
         if not messages:  # do not create a memory for nothing
             return Captured(where="", messages=0, kept=0, known=0, bad_lines=transcript.bad_lines)
         _, memory = mounts.writer()
-        keeping = Keeping(memory, session)
+        keeping = Keeping(memory, session, prompts=prompts)
         keeping.keep(messages, until)
         return keeping.report(bad_lines=transcript.bad_lines)
 
@@ -83,8 +89,16 @@ def claude_code(
 class Keeping:
     """Stores the messages of one transcript in a memory."""
 
-    def __init__(self, memory: Memory, session: str | None = None, *, redacts: bool = True) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        session: str | None = None,
+        *,
+        prompts: Prompts = "quoting",
+        redacts: bool = True,
+    ) -> None:
         self._memory = memory
+        self._prompts = prompts
         self._session = session
         self._redacts = redacts  # the negative control of a test switches it off
         self._handles: dict[str | None, Memory] = {}
@@ -140,6 +154,7 @@ class Keeping:
                 text,
                 role=message.role,
                 said_at=message.at,
+                metadata=metadata_for(self._prompts) if message.role == "user" else None,
                 id=message.id,
                 idempotency_key=message.id,
             )

@@ -271,6 +271,7 @@ class Mounts:
         if failed and not any(answer.hits or answer.unverified for _, answer in found):
             raise next(iter(failed.values()))  # "nothing was found" would be wrong
         notes = [left_out(name, error) for name, error in failed.items()]
+        notes += dict.fromkeys(answer.degraded for _, answer in found if answer.degraded)
         return MountedRecall(
             query=query,
             hits=in_one_order([(name, answer.hits) for name, answer in found], k),

@@ -20,13 +20,16 @@ from recollect.errors import Conflict, NotFound
 from recollect.exchange.injected import spoken
 from recollect.exchange.redaction import redact
 from recollect.index.reads import Reads
+from recollect.index.transient import TRANSIENT
 from recollect.lifecycle.lineage import in_one_line
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.memory.healing import asked_again
 from recollect.model.instants import later
 from recollect.model.limits import QUOTE_MAX_CHARS
+from recollect.model.validate import Json
 from recollect.model.values import Quote
+from recollect.places.consent import Prompts
 
 TYPED_MAX_CHARS: Final = 16_000
 _TEXT_MAX_CHARS: Final = 200_000
@@ -50,7 +53,12 @@ def stored_text(text: str, role: str) -> tuple[str, dict[str, int]]:
     return (f"{plain[:at_most]} … ({more:,} more characters)" if more > 0 else plain), found
 
 
-def keep(memory: Memory, prompt: str, session: str) -> bool:
+def metadata_for(prompts: Prompts) -> dict[str, Json] | None:
+    """The metadata of a person's message: only as memory it is recalled even if it asks."""
+    return {TRANSIENT: False} if prompts == "memory" else None
+
+
+def keep(memory: Memory, prompt: str, session: str, prompts: Prompts = "quoting") -> bool:
     """Stores a prompt, if it says something; True if it is stored now."""
     text = spoken(prompt)
     if not text or len(text) > TYPED_MAX_CHARS:
@@ -62,7 +70,9 @@ def keep(memory: Memory, prompt: str, session: str) -> bool:
             return False
         id = _id(session, number)
         try:
-            memory.observe(text, role="user", id=id, idempotency_key=id)
+            memory.observe(
+                text, role="user", id=id, idempotency_key=id, metadata=metadata_for(prompts)
+            )
         except Conflict:
             continue
         return True

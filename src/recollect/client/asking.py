@@ -37,6 +37,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "doctor": "run `recollect doctor` where the store is",
     "accept_loss": "run `recollect doctor` where the store is",
     "copy_to": "run `recollect push` where the store is",
+    "merge_from": "run `recollect push --merge` where the store is",
     "import_": "run `recollect import` where the store is",
     "restore_backup": "run `recollect admin` where the store is",
 }

@@ -83,6 +83,7 @@ class Changing(Calls):
         user: str | None = None,
         filter: str | None = None,
         subject: str | None = None,
+        author: str | None = None,
         certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
@@ -97,10 +98,17 @@ class Changing(Calls):
         The arguments are those of ``recollect.Memory.erase``. Without ``expect`` it is what the
         memory says just before: what changes in between is not erased.
         """
-        chosen = {"key": key, "about": about, "user": user, "filter": filter, "subject": subject}
+        chosen = {
+            "key": key,
+            "about": about,
+            "user": user,
+            "filter": filter,
+            "subject": subject,
+            "author": author,
+        }
         if sum(each is not None for each in (id, *chosen.values())) != 1:
             raise InvalidInput(
-                "erase takes exactly one of id, key, about, user, filter and subject",
+                "erase takes exactly one of id, key, about, user, filter, subject and author",
                 hint="name one of them",
             )
         for name, flag in (

@@ -8,6 +8,7 @@ means what it means in ``recollect.Memory``, and answers and errors are the same
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
@@ -30,7 +31,7 @@ from recollect.model import validate
 from recollect.model.events import TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
-from recollect.model.values import Carried, Change, Scope
+from recollect.model.values import Carried, Change, LedgerMerge, Scope, Settlement
 from recollect.model.wire import Page
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
@@ -168,6 +169,19 @@ class Memory(
     def copy_to(self, other: Memory, progress: Progress | None = None) -> Carried:
         """Append to another memory the events of this one that it lacks, byte for byte."""
         raise self._unsupported("copy_to")
+
+    def merge_from(
+        self,
+        other: Memory,
+        *,
+        settle: Mapping[str, Settlement] | None = None,
+        digest: str | None = None,
+        is_mine: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> LedgerMerge:
+        """Bring what another copy of this memory has written since both were one."""
+        raise self._unsupported("merge_from")
 
     # --- parts --------------------------------------------------------------------------------
 

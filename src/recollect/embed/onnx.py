@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ class OnnxEmbedder:
     recall_max_pieces = 64
 
     def __init__(self, folder: Path) -> None:
+        _require_installed()  # first: whoever has no runtime has not tried a folder yet
         model = _model(folder)
         self._tokens = _tokens(folder)
         self._session = _session(model)
@@ -98,10 +100,8 @@ def _model(folder: Path) -> Path:
 
 def _tokens(folder: Path) -> Tokenizer:
     """The folder's tokenizer, with our own limit instead of the one in the file."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise _not_installed() from error
+    from tokenizers import Tokenizer
+
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise ConfigError(
@@ -117,10 +117,8 @@ def _tokens(folder: Path) -> Tokenizer:
 
 
 def _session(model: Path) -> InferenceSession:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise _not_installed() from error
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = min(_THREADS_MAX_COUNT, os.cpu_count() or 1)
     options.inter_op_num_threads = 1
@@ -132,11 +130,12 @@ def _session(model: Path) -> InferenceSession:
         raise ConfigError(f"{model} could not be read", hint="download the folder again") from error
 
 
-def _not_installed() -> Unsupported:
-    return Unsupported(
-        "the runtime for sentence encoders is not installed",
-        hint="install it with: pip install 'recollect[onnx]'",
-    )
+def _require_installed() -> None:
+    if find_spec("onnxruntime") is None or find_spec("tokenizers") is None:
+        raise Unsupported(
+            "the runtime for sentence encoders is not installed",
+            hint="install it with: pip install 'recollect[onnx]'",
+        )
 
 
 def _digest(model: Path) -> str:

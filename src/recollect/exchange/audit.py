@@ -82,11 +82,12 @@ def _record(entry: AuditEntry) -> dict[str, Json]:
         "subject": entry.id,
         "outcome": "denied" if _is_refusal(entry) else "applied",
         "detail": entry.text,
-        "approved_by": entry.origin if _is_approval(entry) else None,
+        "approved_by": _name(entry) or entry.origin if _is_approval(entry) else None,
         "digest": None,
         "seq": entry.seq,
         "what": entry.what,
         "origin": entry.origin,
+        "author": None if entry.author is None else entry.author.to_dict(),
         "trust": entry.trust,
         "user": entry.scope.user,
         "session": entry.scope.session,
@@ -96,6 +97,11 @@ def _record(entry: AuditEntry) -> dict[str, Json]:
         "more": entry.more,
         "checkpoint": entry.checkpoint,
     }
+
+
+def _name(entry: AuditEntry) -> str | None:
+    """The name of the person who did it, unless it was erased or never known."""
+    return entry.author.name if entry.author is not None and entry.origin == "person" else None
 
 
 def _named(each: AuditLine) -> dict[str, Json]:
@@ -222,7 +228,12 @@ def _signed(entry: AuditEntry) -> str:
 
 def _who(entry: AuditEntry) -> str:
     doubtful = ' class="doubt"' if entry.origin == "unverified" else ""
-    parts = [f"<b{doubtful}>{_said(entry.origin)}</b>"]
+    whose = () if entry.author is None else (str(entry.author),)
+    names = whose if whose and entry.origin == "person" else (entry.origin, *whose)
+    parts = [f"<b{doubtful}>{_said(' '.join(names))}</b>"]
+    if entry.author is not None and entry.author.name is not None:
+        how = entry.author.checked
+        parts.append(f'<span class="small">{f"checked by {how}" if how else "claimed"}</span>')
     named = (("by ", entry.scope.agent), ("for ", entry.scope.user), ("in ", entry.scope.session))
     parts += [f'<span class="small">{name}{_said(value)}</span>' for name, value in named if value]
     return "<br>".join(parts)

@@ -106,6 +106,7 @@ class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     source: str  # from ``named``
     target: str
     kind: str
+    may_dangle: bool = False  # the target may be something that nobody wrote yet
     where: str = ""
     weight: float = 1.0
     user: str | None = None

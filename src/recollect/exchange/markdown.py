@@ -38,6 +38,7 @@ _RELATION: Final = re.compile(
 _BULLET: Final = re.compile(r"\s{0,40}(?:[-*+]|\d{1,4}[.)])\s+(.{0,20000})", re.DOTALL)
 _HEADING: Final = re.compile(r"#{1,6}\s+(.{1,400})")
 _TAG: Final = re.compile(r"(?:^|\s)#([\w/-]{1,80})")
+_LAST_TAGS: Final = re.compile(r"(?:\s+#[\w/-]{1,80})+(?=(?:\s*\([^()\n]{0,200}\))?\s*$)")
 _TICK: Final = re.compile(r"\[[ xX]\]\s+")
 
 
@@ -115,7 +116,11 @@ def _related(note: Note, kind: str, target: str) -> Iterator[Found]:
     )
     if title.casefold() != note.title.casefold():
         yield LinkItem(
-            source=_id(note, note.title), target=_id(note, title), kind=kind, where=note.where
+            source=_id(note, note.title),
+            target=_id(note, title),
+            kind=kind,
+            may_dangle=True,
+            where=note.where,
         )
 
 
@@ -125,7 +130,7 @@ def _said(note: Note, text: str, is_item: bool) -> Found:
     tags = tuple(tag[1] for tag in _TAG.finditer(said))
     return RecordItem(
         id=named(note.format, "said", note.title, text),
-        text=said.strip(),
+        text=_LAST_TAGS.sub("", said).strip() if found else said.strip(),
         where=note.where,
         kind=kind,
         about=note.title,

@@ -25,6 +25,7 @@ HITS_MAX_COUNT: Final = 25
 # over only if the best hit is this relevant, and then also what is not far behind it.
 _SURE_MIN: Final = 0.72
 _WITH_IT_MIN: Final = 0.10
+_QUESTIONS_MAX_COUNT: Final = 2  # of a prompt that are asked alone
 _NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are chosen
 
 
@@ -37,9 +38,23 @@ class Viewer(NamedTuple):
 
 
 def about(reads: Reads, prompt: str, viewer: Viewer) -> list[Hit]:
-    """What memory knows about a prompt; empty if it is not sure. Full text only, for speed."""
-    question = Question(prompt, understood(lambda: reads, prompt))
-    found = search.trusted(reads, question, _wish("any", viewer), HITS_MAX_COUNT)
+    """What memory knows about a prompt; empty if it is not sure. Full text only, for speed.
+
+    A prompt may say more than it asks: "what port was it again? I need to fix the test".
+    """
+    found = _sure_of(reads, prompt, viewer)
+    if found:
+        return found
+    from recollect.index.transient import questions_in  # most prompts end before this
+
+    for asked in questions_in(prompt)[:_QUESTIONS_MAX_COUNT]:
+        found = found or _sure_of(reads, asked, viewer)
+    return found
+
+
+def _sure_of(reads: Reads, asked: str, viewer: Viewer) -> list[Hit]:
+    question = Question(asked, understood(lambda: reads, asked))
+    found = search.trusted(reads, question, _wish("any", viewer), HITS_MAX_COUNT).telling
     if viewer.session is not None:
         found = [hit for hit in found if not _is_of(hit, viewer.session)]
     if not found or not (found[0].relevance >= _SURE_MIN or _says_all(question, found[0])):

@@ -96,6 +96,11 @@ def understood(reading: Callable[[], Reads], query: str) -> ParsedQuery:
     return understand(query, runs_through)
 
 
+def wished(question: Question, wish: Wish) -> Wish:
+    """What a caller wants, with earlier questions if this one is about them."""
+    return wish.with_transient() if question.asked.is_about_asking else wish
+
+
 def expect(questions: Sequence[Question]) -> None:
     """Lets each leg search once for all of these queries."""
     rows: dict[int, list[Near]] = {}
@@ -113,10 +118,16 @@ def marked(cards: Cards, found: list[Card], wish: Wish) -> list[Card]:
     """These cards, each with whether the caller wants it; a filter needs the whole rows."""
     if wish.filter is not None:
         rows = cards.rows(found)
-        return [card._replace(is_wanted=wish.wants(rows[card.text_seq])) for card in found]
-    if wish.unit == "any":
-        return found
-    return [card._replace(is_wanted=wish.wants_unit(is_record=card.role is None)) for card in found]
+        return [_as(card, wish.recalls(card) and wish.wants(rows[card.text_seq])) for card in found]
+    if wish.unit != "any":
+        found = [_as(card, wish.wants_unit(is_record=card.role is None)) for card in found]
+    return [
+        _as(card, False) if card.transient and not wish.recalls(card) else card for card in found
+    ]
+
+
+def _as(card: Card, is_wanted: bool) -> Card:
+    return card._replace(is_wanted=is_wanted)
 
 
 class CandidateSearch:
@@ -161,9 +172,15 @@ class CandidateSearch:
     def answered(self, rows: Sequence[Card], k: int) -> Judged:
         """The same; for a question about an earlier value with earlier values among the hits."""
         made = self.judged(rows, k)
-        if not self._asked.is_earlier or "superseded" in self._wish.include:
+        is_asked = self._asked.is_earlier or self._asked.is_then
+        if not is_asked or "superseded" in self._wish.include:
             return made
-        from recollect.finding.earlier import HEADS_MAX_COUNT, earlier_values, found_by_earlier
+        from recollect.finding.earlier import (
+            HEADS_MAX_COUNT,
+            earlier_values,
+            found_by_earlier,
+            held_then,
+        )
 
         kept = [one.row for one in made.kept if one.row.role is None][:HEADS_MAX_COUNT]
         whole = self.cards.rows(kept)
@@ -174,6 +191,8 @@ class CandidateSearch:
             if row.id not in heads
         }
         earlier = earlier_values(self._reads, self._wish, list(heads.values()))
+        if self._asked.is_then:
+            earlier = held_then(self._reads, earlier, self._question.query, self._wish.now)
         if not earlier:
             return made
         found = {row.text_seq for row in rows}
@@ -188,9 +207,10 @@ class CandidateSearch:
         has_changed = row.at != row.created_at
         versions = self._reads.earlier_texts(row, _FORMER_MAX_COUNT) if has_changed else []
         texts = [version.text for version in versions]
-        before = row.supersedes and self._reads.version(row.supersedes)
-        if before and before.user == row.user:
-            texts.append(before.text)
+        if has_changed or row.supersedes is not None:
+            from recollect.finding.earlier import predecessors
+
+            texts += [before.text for before in predecessors(self._reads, row)]
         return [text for text in dict.fromkeys(texts) if text != row.text]
 
     def ranked(self, rows: Sequence[Card]) -> list[Ranked]:
@@ -229,19 +249,23 @@ class CandidateSearch:
             user = self._wish.user
             docs = self._reads.match("recallable", terms, depth, user)
         look = depth
-        while len(docs) == look < _DEEPER * depth and len(self._wanted(docs)) < depth:
+        # Texts that only ask are among most chats, so that a few of them are no reason to go on.
+        least = depth if self._is_filtered else depth // 2
+        while len(docs) == look < _DEEPER * depth and len(self._wanted(docs)) < least:
             look *= 4
             docs = self._reads.match("recallable", terms, look, user)
         wanted = self._wanted(docs[depth:])
         return docs[:depth] + [doc for doc in docs[depth:] if doc[0] in wanted], len(docs) < look
 
+    @property
+    def _is_filtered(self) -> bool:
+        return self._wish.unit != "any" or self._wish.filter is not None
+
     def _ours(self, docs: Sequence[Doc]) -> list[Card]:
         return [row for row in self._found(doc for doc, _ in docs) if self._wish.may_see(row)]
 
     def _wanted(self, docs: Sequence[Doc]) -> set[int]:
-        """Those of these texts that have the right unit and pass the filter."""
-        if self._wish.unit == "any" and self._wish.filter is None:
-            return {doc for doc, _ in docs}
+        """Those of these texts that the caller wants."""
         return {row.text_seq for row in self._found(doc for doc, _ in docs) if row.is_wanted}
 
     def _included(self, depth: int) -> list[Doc]:
@@ -268,11 +292,18 @@ class CandidateSearch:
         return made
 
     def _best(self, found: Sequence[Doc]) -> list[int]:
-        """The best visible candidates of a leg; hidden ones must not displace them."""
-        docs = [doc for doc, _ in found]
+        """The best visible candidates of a leg; hidden ones must not displace them.
+
+        Neither must texts that only ask: their neighbours, which may answer, come in addition.
+        """
+        rows = self._found(doc for doc, _ in found)
         if self._wish.include or self._wish.user is not None:  # otherwise hardly any text is hidden
-            docs = [row.text_seq for row in showing(self._found(docs), self._wish)]
-        return docs[:_WITH_NEIGHBOURS]
+            rows = showing(rows, self._wish)
+        asking = [row.text_seq for row in rows if row.transient and not row.is_wanted]
+        if not asking:
+            return [row.text_seq for row in rows[:_WITH_NEIGHBOURS]]
+        best = [row.text_seq for row in rows if row.is_wanted or not row.transient]
+        return best[:_WITH_NEIGHBOURS] + asking[:_WITH_NEIGHBOURS]
 
     def _acceptable(self, docs: Sequence[int]) -> set[int]:
         """Those of these texts that the handle may see and the query wants."""

@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.errors import LimitExceeded
 from recollect.finding import search
-from recollect.finding.candidates import Question
+from recollect.finding.candidates import Question, wished
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow, unpack_names
 from recollect.model import limits
@@ -44,7 +44,9 @@ def assemble(
     reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
 ) -> Assembled:
     """Finds candidates, scores them by the frame and packs them within the budget."""
-    every = search.trusted(reads, question, wish, hits_for(budget))
+    wish = wished(question, wish)
+    told = search.trusted(reads, question, wish, hits_for(budget))
+    every = told.telling
     found = [hit for hit in every if hit.until is None]
     passed = [hit for hit in found if hit.relevance >= frame.floor]
     relevant = {hit.id: hit for hit in found}
@@ -73,8 +75,12 @@ def assemble(
         for hit in every
         if hit.relevance < frame.floor and (hit.until is not None or hit.id not in names)
     )
+    replaced = tuple(
+        Omitted(id=id, reason="replaced", detail=sentence("replaced", by=by), by=(by,))
+        for id, by in told.spent.items()
+    )
     return Assembled(
-        msgspec.structs.replace(packed, omitted=packed.omitted + below),
+        msgspec.structs.replace(packed, omitted=packed.omitted + replaced + below),
         names,
         against,
         not passed,

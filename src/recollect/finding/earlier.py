@@ -13,7 +13,7 @@ from typing import Final
 
 from recollect.index.cards import Cards
 from recollect.index.reads import Reads
-from recollect.index.rows import Card, VersionRow, is_held
+from recollect.index.rows import Card, VersionRow, is_held, unpack_names
 from recollect.model import limits
 from recollect.recall.rank import Ended, Wish, card_for, hidden_as, showing
 
@@ -27,6 +27,19 @@ def earlier_values(reads: Reads, wish: Wish, heads: Sequence[VersionRow]) -> lis
     return [each for head in heads[:HEADS_MAX_COUNT] for each in _before(reads, wish, head)]
 
 
+def held_then(reads: Reads, earlier: Sequence[Ended], query: str, now: str) -> list[Ended]:
+    """Those of these values that held in the stretch of time that a question names."""
+    from recollect.recall.times import span_of  # most questions name no time
+
+    span, _ = span_of(query, now, 0)
+    return [
+        each
+        for each in earlier
+        if (span.since is None or each.until > span.since)
+        and (span.before is None or said_since(reads, each.row) < span.before)
+    ]
+
+
 def found_by_earlier(reads: Reads, wish: Wish, terms: Sequence[str]) -> list[VersionRow]:
     """Visible records with an earlier value that contains these terms, best match first."""
     docs = reads.match("rest", terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
@@ -37,7 +50,7 @@ def found_by_earlier(reads: Reads, wish: Wish, terms: Sequence[str]) -> list[Ver
     for row in sorted(records, key=lambda row: place[row.text_seq]):
         if len(heads) == HEADS_MAX_COUNT:
             break
-        head = head_of(reads, row) if _may_show(row, wish) else None
+        head = head_of(reads, row) if may_show(row, wish) else None
         if head is not None and showing([head], wish):
             heads[head.id] = head
     return list(heads.values())
@@ -53,11 +66,66 @@ def head_of(reads: Reads, row: VersionRow | Card) -> VersionRow | None:
     return now if now is not None and now.user == row.user else None
 
 
-def ended_at(versions: Sequence[VersionRow], row: VersionRow) -> str:
-    """When a text of a record stopped holding; its versions come oldest first."""
+def predecessors(reads: Reads, row: VersionRow | Card) -> list[VersionRow]:
+    """The records of the same user whose place one took.
+
+    A record that was held until a review names none, because it took the place later. Those that it
+    replaced name it.
+    """
+    if row.supersedes is not None:
+        found = [reads.version(row.supersedes)]
+    elif row.at == row.created_at:
+        return []
+    else:
+        named = map(reads.version, reads.superseded_by(row.id))
+        found = [each for each in named if each is not None and each.superseded_by == row.id]
+    return [each for each in found if each is not None and each.user == row.user]
+
+
+def ended_at(reads: Reads, row: VersionRow, versions: Sequence[VersionRow]) -> str:
+    """When a text of a record was replaced: when the next one was said.
+
+    ``versions`` are those of the record, oldest first.
+    """
+    after = _next_version(row, versions)
+    if after is None:
+        return row.at
+    if after.text_seq != row.text_seq:
+        return said_since(reads, after, row.said_at)
+    if after.superseded_by is None:
+        return after.at
+    others = reads.versions(after.superseded_by)  # the first is added by the event that follows
+    then = [each for each in others if each.seq < after.seq] or others[:1]
+    return said_since(reads, then[-1]) if then else after.at
+
+
+def written_at(row: VersionRow, versions: Sequence[VersionRow]) -> str:
+    """When it was written down that a text of a record was replaced."""
+    after = _next_version(row, versions)
+    return row.at if after is None else after.at
+
+
+def _next_version(row: VersionRow, versions: Sequence[VersionRow]) -> VersionRow | None:
+    """The version after the last one in which a text of a record held."""
     holding = [v for v in versions if v.text_seq == row.text_seq and v.status == "active"]
     last = holding[-1].seq if holding else row.seq
-    return next((version.at for version in versions if version.seq > last), row.at)
+    return next((version for version in versions if version.seq > last), None)
+
+
+def said_since(reads: Reads, row: VersionRow, before: str | None = None) -> str:
+    """When the text of a record was said: by its first evidence, by itself, or when it was written.
+
+    ``before`` is when the text before it was said, which a revision keeps unless it says otherwise.
+    """
+    begun = row if row.seq == row.text_seq else reads.by_event(row.text_seq)
+    if not isinstance(begun, VersionRow):  # of a damaged index
+        begun = row
+    said = (reads.episode(name) for name in unpack_names(begun.evidence))
+    heard = [each.said_at for each in said if each is not None and reads.supports(each, begun)]
+    if heard:
+        return max(heard)  # an agent's revision keeps the evidence of the text before
+    own = begun.said_at
+    return begun.at if own is None or own == before else own
 
 
 def _before(reads: Reads, wish: Wish, head: VersionRow) -> list[Ended]:
@@ -66,8 +134,9 @@ def _before(reads: Reads, wish: Wish, head: VersionRow) -> list[Ended]:
     for versions in _chain(reads, head):
         latest = {version.text_seq: version for version in versions}  # of each text, its last row
         for row in reversed(latest.values()):
-            if row.text not in found and row.text != head.text and _may_show(row, wish):
-                found[row.text] = Ended(row, ended_at(versions, row), head, card_for(row, wish))
+            if row.text not in found and row.text != head.text and may_show(row, wish):
+                until = ended_at(reads, row, versions)
+                found[row.text] = Ended(row, until, head, card_for(row, wish))
                 if len(found) == EACH_MAX_COUNT:
                     return list(found.values())
     return list(found.values())
@@ -75,18 +144,19 @@ def _before(reads: Reads, wish: Wish, head: VersionRow) -> list[Ended]:
 
 def _chain(reads: Reads, head: VersionRow) -> Iterator[list[VersionRow]]:
     """The versions of a record, then of each that was superseded before it."""
-    row: VersionRow | None = head
-    seen: set[str] = set()
+    rows, seen = [head], {head.id}
     for _ in range(_CHAIN_MAX_COUNT):
-        if row is None or row.user != head.user or row.id in seen:
+        if not rows:
             return
-        seen.add(row.id)
+        row = rows.pop(0)
         has_changed = row.at != row.created_at
         yield reads.versions(row.id) if has_changed else [row]
-        row = None if row.supersedes is None else reads.version(row.supersedes)
+        before = [each for each in predecessors(reads, row) if each.id not in seen]
+        seen.update(each.id for each in before)
+        rows += before
 
 
-def _may_show(row: VersionRow | Card, wish: Wish) -> bool:
+def may_show(row: VersionRow | Card, wish: Wish) -> bool:
     """True for a value that was replaced, and for no other reason is hidden."""
     if hidden_as(row, wish) != "superseded" or is_held(row) or not wish.may_see(row):
         return False

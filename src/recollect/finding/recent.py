@@ -63,7 +63,7 @@ def overview(reads: Reads, wish: Wish, span: Span, limit: int) -> Overview:
     used = sorted(reinforced, key=lambda row: -row.reinforcement_count)[:limit]  # stable
     names = {row.id for row in used}
     newest = [row for row in records if row.id not in names][:limit]
-    said = _episodes(reads, wish, span, limit)
+    said = _said(partial(episodes_said_before, reads), wish, span, limit, wish.recalls)
     return Overview(
         used=tuple(map(record_of, used)),
         changed=tuple(map(record_of, newest)),
@@ -103,13 +103,19 @@ def _episodes(reads: Reads, wish: Wish, span: Span, limit: int) -> list[EpisodeR
     return _said(partial(episodes_said_before, reads), wish, span, limit)
 
 
-def _said(read: _Read[AnyTextRow], wish: Wish, span: Span, limit: int) -> list[AnyTextRow]:
-    """The visible ones of that time among those that a read gives, the last said first."""
+def _said(
+    read: _Read[AnyTextRow],
+    wish: Wish,
+    span: Span,
+    limit: int,
+    fits: Callable[[AnyTextRow], bool] = lambda _: True,
+) -> list[AnyTextRow]:
+    """The visible and fitting ones of that time among those a read gives, the last said first."""
     found: list[AnyTextRow] = []
     before, look = (span.before or _LAST, 0 if span.before else STILL), limit
     while len(found) < limit:
         page = read(before, span.since or "", look, wish.filter)
-        found += [row for row in showing(page, wish) if wish.wants(row)]
+        found += [row for row in showing(page, wish) if wish.wants(row) and fits(row)]
         if len(page) < look:
             break
         before = _instant(page[-1])

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from recollect.finding.candidates import CandidateSearch, Question, expect, marked
+from recollect.finding.candidates import CandidateSearch, Question, expect, marked, wished
+from recollect.finding.earlier import predecessors
+from recollect.finding.replaced import Marked
+from recollect.finding.replaced import marked as with_changes
 from recollect.index.reads import Reads
 from recollect.index.rows import Card, EpisodeRow, VersionRow, unpack_names
 from recollect.index.statements import STILL
@@ -23,7 +26,7 @@ from recollect.store.observing import timed
 
 # Minimum depths of the first search: another leg or a neighbour may lift a late candidate.
 _DEPTH: Final = 40
-_DEPTH_OF_WORDS: Final = 100  # if full text is the only leg
+_DEPTH_OF_WORDS: Final = 100  # if full text is the only leg, or the only one with all texts
 
 _TOGETHER: Final = 16  # queries at once; each needs one number for every row
 
@@ -41,12 +44,14 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
     """The best hits for a query; unverified ones separately, with the number of held texts."""
     if not question.asked.terms:
         return Recall(query=question.query, hits=())
+    wish = wished(question, wish)
     look = CandidateSearch(reads, question, wish)
     found = chosen(look, question, wish, k)
+    told = with_changes(reads, wish, found.hits)
     unverified, held = _unverified(reads, look, wish)
     return Recall(
         query=question.query,
-        hits=tuple(found.hits),
+        hits=tuple(told.hits),
         unverified=unverified,
         held=held,
         abstained=not found.hits and any(one.row.is_wanted for one in found.order),
@@ -98,12 +103,12 @@ def episode_listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[E
 def replaced_by(reads: Reads, row: VersionRow) -> list[Record]:
     """The records that this one superseded, directly or indirectly, nearest first."""
     chain: dict[str, Record] = {}
-    while row.supersedes is not None and row.supersedes not in chain:
-        before = reads.version(row.supersedes)
-        if before is None or before.user != row.user:
-            break
-        chain[before.id] = record_of(before)
-        row = before
+    rows = predecessors(reads, row)
+    while rows:
+        before = rows.pop(0)
+        if before.id not in chain:
+            chain[before.id] = record_of(before)
+            rows += predecessors(reads, before)
     return list(chain.values())
 
 
@@ -120,11 +125,12 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
     return quoted, other
 
 
-def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> list[Hit]:
-    """The best trusted hits."""
+def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> Marked:
+    """The best trusted hits, and which of them only state what another has replaced."""
     if not question.asked.terms:
-        return []
-    return chosen(CandidateSearch(reads, question, wish), question, wish, k).hits
+        return Marked([], {})
+    found = chosen(CandidateSearch(reads, question, wish), question, wish, k)
+    return with_changes(reads, wish, found.hits)
 
 
 def chosen(look: CandidateSearch, question: Question, wish: Wish, k: int) -> Chosen:
@@ -148,7 +154,8 @@ def chosen(look: CandidateSearch, question: Question, wish: Wish, k: int) -> Cho
 
 def first_depth(question: Question, k: int) -> int:
     """The depth of the first search: most candidates are visible, so a little more than k."""
-    return max(_DEPTH if question.legs else _DEPTH_OF_WORDS, k + k // 4)
+    is_whole = question.legs and question.degraded is None
+    return max(_DEPTH if is_whole else _DEPTH_OF_WORDS, k + k // 4)
 
 
 def _unverified(reads: Reads, look: CandidateSearch, wish: Wish) -> tuple[tuple[Hit, ...], int]:

@@ -2,8 +2,8 @@
 
 Responsible for finding texts without vectors and encoding them outside of transactions. Leaves
 encoding to ``embed``, storing to ``store``, and the use of the nearest texts to recall. Invariants:
-nothing here runs during a write; every loop ends, because each round advances the position of the
-vectors or is the last.
+nothing here runs before a write is acknowledged; every loop ends, because each round advances the
+position of the vectors or is the last.
 """
 
 from __future__ import annotations
@@ -48,10 +48,13 @@ class _Batch(NamedTuple):
         return [piece for _, cut in self.texts for piece in cut]
 
 
-def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str | None]:
+def legs(
+    space: Searchable, embedders: Embedders | None, *, makes: bool = True
+) -> tuple[list[Leg], str | None]:
     """The legs that a recall can use, brought up to date within limits, and a sentence or None.
 
-    The sentence, for ``Recall.degraded``, says what is missing.
+    The sentence, for ``Recall.degraded``, says what is missing. Unless it ``makes`` vectors, it
+    only looks.
     """
     found: list[Leg] = []
     ready, notes = embedders.available() if embedders else ((), ())
@@ -60,7 +63,7 @@ def legs(space: Searchable, embedders: Embedders | None) -> tuple[list[Leg], str
         try:
             vectors = space.vectors(embedder.name, embedder.dimensions)
             missing = 0
-            if vectors.keeps:
+            if makes and vectors.keeps:
                 limit = embedder.recall_max_pieces
                 missing = catch_up(space, Leg(embedder, vectors), limit, _RECALL_MAX_NS).missing
             elif vectors.through() < space.head().seq:

@@ -112,6 +112,8 @@ def _kept_back(asked: Inquiry) -> WhyNot | None:
     if hidden is not None and hidden not in wish.include:
         by = list(_instead(asked))
         return asked.says(hidden, _hidden(row, hidden, by), by=by)
+    if isinstance(row, EpisodeRow) and not wish.recalls(row):
+        return asked.says("transient", sentence("transient"))
     if not wish.wants(row):
         mine = "record" if isinstance(row, VersionRow) else "episode"
         if wish.unit not in ("any", mine):

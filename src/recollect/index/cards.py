@@ -108,6 +108,7 @@ def card_of(row: VersionRow | EpisodeRow) -> Card:
             row.said_at,
             row.at,
             row.trust,
+            row.transient,
             row.hidden,
         )
     return Card._make(

@@ -43,7 +43,7 @@ TABLES: Final = (
     _Table("versions", VersionRow._fields[:-1], ("confidence", "last_reinforced_at")),
     _Table("tags", ("tag", "record", "seq", "until")),
     _Table("evidence", ("episode", "record", "seq", "text_seq")),
-    _Table("episodes", EpisodeRow._fields[:-1]),  # `hidden` is not a column
+    _Table("episodes", EpisodeRow._fields[:-2]),  # `hidden` is not a column
     _Table("hidden", ("episode", "why", "seq", "until")),
     _Table("links", LinkRow._fields, ("weight",)),
     _Table("frames", FrameRow._fields, ("floor",)),
@@ -58,9 +58,18 @@ TABLES: Final = (
 )
 # Tables of a later release: a state without their rows keeps the digest that it always had. The
 # same holds for later columns: ``said_at`` and ``reinforced_at`` of a version, ``name`` of a link
-# and ``branch`` of a proposal. ``tz_minutes``, the last column of a version, is in ``log_digest``:
-# earlier ledgers have it in events, and seals have a digest without it.
+# and ``branch`` of a proposal. ``tz_minutes`` of a version and ``transient`` of an episode are in
+# ``log_digest``: earlier ledgers have them in events, or they follow from those, and seals have a
+# digest without them. So are authors and their names.
 _LATER: Final = frozenset({"documents", "passes", "sessions", "proposals", "concerns", "branches"})
+_LOGS: Final = (
+    "log_notes",
+    "log_hidden",
+    "log_commands",
+    "log_offsets",
+    "log_transient",
+    "log_authors",
+)
 _bits: Final = struct.Struct(">d").pack
 
 
@@ -68,7 +77,7 @@ def log_digest(db: Db) -> str:
     """A digest over what lists of events and pages are read from, and no state."""
     digest = sha256()
     encode = msgspec.json.Encoder().encode
-    for name in ("log_notes", "log_hidden", "log_commands", "log_offsets"):
+    for name in _LOGS:
         for row in db.stream(name, {}):
             digest.update(encode(list(row)) + b"\n")
     return digest.hexdigest()

@@ -26,6 +26,7 @@ def owner_of(tables: Tables, body: e.AnyBody) -> str | None:
             | e.ProposalMade()
             | e.BranchOpened()
             | e.LineageRetracted()
+            | e.AuthorNamed()
         ):
             return body.user
         case e.EpisodeForgotten() | e.EpisodeRestored():
@@ -54,6 +55,7 @@ def owner_of(tables: Tables, body: e.AnyBody) -> str | None:
             | e.RecordArchived()
             | e.RecordRestored()
             | e.RecordTagged()
+            | e.RecordVouched()
             | e.RecordReviewed()
         ):
             return _record(tables, body.id) or body.user

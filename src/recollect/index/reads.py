@@ -99,6 +99,19 @@ class Reads(SettingReads):
             found += [] if version is None else [version]
         return found
 
+    def has_replaced(self) -> bool:
+        """True if any value was ever replaced."""
+        return self.db.one("has_replaced", {}) is not None
+
+    def replaced(self, tokens: Sequence[str], limit: int) -> list[tuple[str, int]]:
+        """Those of these tokens that replaced values had, each with the number of a value's text.
+
+        The newest come first. A value may have come back since.
+        """
+        params: dict[str, Cell] = {"tokens": pack_list(tokens), "at": self.at, "limit": limit}
+        rows = self.db.rows("replaced_with", params)
+        return [(str(token), cast(int, text_seq)) for token, _, text_seq in rows]
+
     def by_alias(self, alias: str) -> list[VersionRow]:
         """Current records with this content id."""
         db = self._tables.settle(alias)
@@ -197,6 +210,11 @@ class Reads(SettingReads):
         rows = self._tables.settle(record).rows("evidence_of_record", {"record": record})
         return [str(reference) for (reference,) in rows]
 
+    def evidence_of_text(self, row: VersionRow | Card) -> list[str]:
+        """What a record named as evidence for one of its texts."""
+        params: dict[str, Cell] = {"record": row.id, "text_seq": row.text_seq}
+        return [str(name) for name, _ in self.db.rows("evidence_of_words", params)]
+
     def evidence_for(self, episode: EpisodeRow) -> list[VersionRow]:
         """Every version that rests on an episode."""
         db = self._tables.settle_ties(episode.id)
@@ -233,9 +251,15 @@ class Reads(SettingReads):
         return [each for each in found if each[2] <= self.at]
 
     def superseded_by(self, id: str) -> list[str]:
-        """The records whose place another took."""
+        """The records whose place another had taken at this position."""
         self._tables.flush()
-        return sorted(str(each) for (each,) in self.db.rows("superseded_by", {"id": id}))
+        rows = self.db.rows("superseded_by", {"id": id, "at": self.at})
+        return sorted(str(each) for (each,) in rows)
+
+    def is_vouched(self, id: str, key: str | None, user: str | None) -> bool:
+        """True if a record, or one of the user's under this key, ever had a person's trust."""
+        db = self._tables.settle(id, key or id)
+        return db.one("is_vouched", {"id": id, "key": key, "user": user}) is not None
 
     def ended_by(self, id: str) -> list[Origin]:
         """Who has taken a record out since it last came back."""

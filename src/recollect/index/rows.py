@@ -12,6 +12,7 @@ import msgspec
 
 from recollect.index.caches import Kept
 from recollect.model.events import (
+    CheckedBy,
     DocumentSet,
     Origin,
     Role,
@@ -127,6 +128,7 @@ class EpisodeRow(NamedTuple):
     metadata: str
     origin: Origin
     trust: Trust
+    transient: int = 0  # it only asks, or orders something that is done once
     hidden: Hidden | None = None
 
 
@@ -145,6 +147,7 @@ class Card(NamedTuple):
     said_at: str | None
     at: str
     trust: Trust
+    transient: int | None = None  # of an episode
     hidden: Hidden | None = None  # of an episode; everything below is of a record
     until: int = 0
     status: Status = "active"
@@ -158,13 +161,13 @@ class Card(NamedTuple):
     tags: str = "[]"
     created_at: str = ""
     supersedes: str | None = None
-    is_wanted: bool = True  # it has the unit that the caller wants, and passes the filter
+    is_wanted: bool = True  # the caller wants its unit, its filter passes, and it says something
 
 
 TEXT: Final = VersionRow._fields.index("text")
 _SEQ: Final = VersionRow._fields.index("seq")
 KEPT: Final = {"tokens": "t.c0", "facts": "t.c1"}  # of a card, and where SQLite has them
-NOT_OF_RECORDS: Final = frozenset(("role", "session", "hidden", *KEPT))  # of a card
+NOT_OF_RECORDS: Final = frozenset(("role", "session", "transient", "hidden", *KEPT))  # of a card
 
 
 class LinkRow(NamedTuple):
@@ -260,6 +263,17 @@ class EventRow(NamedTuple):
     session: str | None
     agent: str | None
     command: str | None  # the id that a caller chose
+    author: str | None  # the id of who acted
+
+
+class AuthorRow(NamedTuple):
+    """Whose the id of an author is."""
+
+    id: str
+    name: str
+    checked: CheckedBy | None
+    user: str | None
+    seq: int
 
 
 class ReceiptRow(NamedTuple):
@@ -397,5 +411,5 @@ def searched_text(row: VersionRow | EpisodeRow) -> str:
 
 
 def recallable_episode(row: EpisodeRow | Card) -> bool:
-    """True if default recall may return this episode."""
+    """True if default recall may look at this episode; one that only asks is never returned."""
     return row.hidden is None and row.trust != "unverified"

@@ -1,4 +1,4 @@
-"""Frames, documents, rules, sessions and receipts: the questions about them.
+"""Frames, documents, rules, sessions, receipts and authors: the questions about them.
 
 Responsible for reads by name of what is not a record, an episode or a link. Leaves what they mean
 to ``recall`` and ``memory``. Invariant: every read is bound to a position.
@@ -6,21 +6,24 @@ to ``recall`` and ``memory``. Invariant: every read is bound to a position.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from recollect.index.rows import (
     RULES,
+    AuthorRow,
     Cell,
     DocumentRow,
     EpisodeRow,
     FrameRow,
     PassRow,
     ReceiptRow,
+    Row,
     SessionRow,
 )
 from recollect.index.searching import TextReads
 from recollect.index.statements import STILL
-from recollect.index.tables import document_name, session_name
+from recollect.index.tables import author_name, document_name, session_name
 
 if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
@@ -97,3 +100,34 @@ class SettingReads(TextReads):
         """Receipts, newest first."""
         params = {"last": min(self.at, before - 1), "limit": limit}
         return [ReceiptRow._make(row) for row in self._tables.db.rows("list_receipts", params)]
+
+    def author(self, id: str) -> AuthorRow | None:
+        """Whose the id of an author is; None if the name was erased."""
+        row = self._tables.settle(author_name(id)).one("get_author", {"id": id})
+        return None if row is None else AuthorRow._make(row)
+
+    def namings(self, id: str) -> list[AuthorRow]:
+        """Every event that names an author; the first counts, and all have to be erased."""
+        rows = self._tables.settle(author_name(id)).rows("namings_of", {"id": id})
+        return [AuthorRow._make(row) for row in rows]
+
+    def authors_named(self, name: str) -> list[AuthorRow]:
+        """The authors of one name: one for each way in which it was known."""
+        return [AuthorRow._make(row) for row in self._tables.authors(name)]
+
+    def authors_of_user(self, user: str) -> list[AuthorRow]:
+        """The authors that were named for one user."""
+        rows = self._tables.db.rows("authors_of_user", {"user": user})
+        return [AuthorRow._make(row) for row in rows]
+
+    def authors_of(self, seqs: Sequence[int]) -> list[tuple[str, AuthorRow | None] | None]:
+        """The id of who wrote each event, and whose it is; None if nothing says it."""
+        self._tables.flush()
+        rows = self._tables.db.ones("author_of_event", [{"seq": seq} for seq in seqs])
+        return [_author(row) for row in rows]
+
+
+def _author(row: Row | None) -> tuple[str, AuthorRow | None] | None:
+    if row is None or row[5] is None:
+        return None
+    return str(row[5]), None if row[0] is None else AuthorRow._make(row[:5])

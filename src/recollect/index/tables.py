@@ -66,6 +66,7 @@ class Db(Protocol):
 _CURRENT_MAX_COUNT: Final = 20_000
 _CURRENT_MAX_CHARS: Final = 16_000_000
 _DOCUMENTS_MAX_COUNT: Final = 8
+_AUTHORS_MAX_COUNT: Final = 1_000
 _USED_BYTES: Final = 1 << 22  # a bit for each of 33 million ids; allocated in 0.2 ms
 _USED_MASK: Final = _USED_BYTES - 1
 
@@ -90,6 +91,7 @@ _ORDER: Final = (
     "add_tag",
     "add_evidence",
     "add_resting",
+    "add_replaced",
     "add_episode",
     "add_hidden",
     "add_link",
@@ -106,6 +108,7 @@ _ORDER: Final = (
     "shelve_recallable",
     "shelve_rest",
     "add_note",
+    "add_author",
     "add_command",
 )
 
@@ -120,6 +123,7 @@ class Names(NamedTuple):
     episodes: AbstractSet[str] = frozenset()
     contents: AbstractSet[str] = frozenset()
     keys: AbstractSet[str] = frozenset()
+    authors: AbstractSet[str] = frozenset()  # names of those who act, which are mostly there
 
     def lists(self) -> dict[str, Cell]:
         """The parameters of the statement ``there``, which finds those that exist."""
@@ -155,6 +159,7 @@ class Tables:
         self._no_keys: set[str] = set()
         self._sessions: set[tuple[str, str]] = set()  # named since the last flush
         self._documents: dict[str | None, Row | None] = {}  # as they are now
+        self._authors: dict[str | None, list[Row]] = {}  # by their names
 
     def lack(self, absent: Names) -> None:
         """Notes names that do not exist, so that they are not looked up one by one.
@@ -189,10 +194,11 @@ class Tables:
         for absent in (self._no_episodes, self._no_contents, self._no_keys):
             if absent:
                 absent.difference_update(touched)
-        if self._episodes or self._documents:
+        if self._episodes or self._documents or self._authors:
             for one in touched:
                 self._episodes.pop(one, None)
                 self._documents.pop(one, None)
+                self._authors.pop(one, None)
 
     def begin(self, row: VersionRow) -> None:
         """Adds a write of a version that is now current."""
@@ -250,6 +256,7 @@ class Tables:
         self._current.clear()
         self._episodes.clear()
         self._documents.clear()
+        self._authors.clear()
         self._chars = 0
 
     def settle(self, *names: str) -> Db:
@@ -312,6 +319,26 @@ class Tables:
         """Notes a document as it is now, before anything was written here."""
         self._documents[document_name(type, name)] = row
 
+    def authors(self, name: str) -> list[Row]:
+        """The authors of one name. Every command asks for its own."""
+        touched = author_name(name)
+        if touched not in self._authors:
+            rows = self.settle(touched).rows("authors_named", {"name": name})
+            if not self._keep:
+                return rows
+            self._hold_authors(touched, rows)
+        return self._authors[touched]
+
+    def know_authors(self, names: Iterable[str], rows: Sequence[Row]) -> None:
+        """Notes the authors of these names as they are now, before anything was written here."""
+        for name in names:
+            self._hold_authors(author_name(name), [row for row in rows if row[1] == name])
+
+    def _hold_authors(self, touched: str, rows: list[Row]) -> None:
+        if len(self._authors) >= _AUTHORS_MAX_COUNT:
+            self._authors.clear()
+        self._authors[touched] = rows
+
     def ended_by(self, id: str) -> list[Origin]:
         """Who has taken a record out since it last came back."""
         rows = self.settle(id).rows("ended_by", {"id": id})
@@ -333,6 +360,11 @@ class Tables:
 def document_name(type: str, name: str) -> str:
     """The key of a document among ids, which never contain a blank."""
     return f"document {document_id(type, name)}"
+
+
+def author_name(name: str) -> str:
+    """The key of an author, by its id or by its name, among ids, which never contain a blank."""
+    return f"author {name}"
 
 
 def session_name(id: str) -> str:

@@ -57,6 +57,7 @@ class Item(TypedDict):
     said_by: NotRequired[str]
     until: NotRequired[str]  # of an earlier value: when it was replaced
     now: NotRequired[str]  # the text that holds in its place
+    changed: NotRequired[list[str]]  # what holds in place of what it states
 
 
 class Recalled(TypedDict):
@@ -233,6 +234,8 @@ def _found(hit: Hit) -> Item:
         found["said_by"] = hit.episode.role
     if hit.until is not None and hit.current is not None:
         found["until"], found["now"] = hit.until, hit.current.text
+    if hit.changed:
+        found["changed"] = [record.text for record in hit.changed]
     return found
 
 

@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.model.events import (
     Archival,
+    CheckedBy,
     ContextHanded,
     Ending,
     Intent,
@@ -31,6 +32,17 @@ from recollect.model.values import Quote
 Erasable = Literal["memory", "frame", "document", "session", "receipt", "proposal", "branch"]
 
 
+class Name(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person or a program is called, by what that is known, and whose token it was.
+
+    The text is empty if it is not known what the person here is called.
+    """
+
+    text: str
+    checked: CheckedBy | None = None
+    user: str | None = None
+
+
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """Who acts: with how much trust, for whom, in which session, on which clock."""
 
@@ -39,6 +51,17 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     agent: str | None = None
     tz_minutes: int = 0
+    name: Name | None = None  # None if the ledger gets no names
+
+    @property
+    def author(self) -> Name | None:
+        """Who is to be named in the ledger.
+
+        A name that nothing checked is that of the person here; an agent has a label in its scope.
+        """
+        if self.name is None or not self.name.text:
+            return None
+        return self.name if self.name.checked or self.trust == "person" else None
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True, tag_field="act", gc=False):
@@ -201,6 +224,7 @@ class EraseAll(Act, frozen=True, kw_only=True):
     proposals: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     subjects: tuple[str, ...] | UnsetType = UNSET  # whose keys are destroyed
+    authors: tuple[str, ...] | UnsetType = UNSET  # whose names are erased
 
 
 class Reinforce(Act, frozen=True, kw_only=True):

@@ -3,8 +3,9 @@
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
 ``episodes``, ``links``, ``frames``, ``documents``, ``deriving``, ``sessions``, ``proposals``,
-``branching``, ``bringing``, ``receipts`` and ``leaving``. Invariant: ``decide`` returns events that
-the fold applies as intended, or raises; an empty list means that the state is already as requested.
+``branching``, ``bringing``, ``merging``, ``receipts`` and ``leaving``. Invariant: ``decide``
+returns events that the fold applies as intended, or raises; an empty list means that the state is
+already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -30,6 +31,7 @@ from recollect.lifecycle.frames import drop_frame, set_frame
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
 from recollect.lifecycle.leaving import erase, erase_all, forget, restore
 from recollect.lifecycle.links import link, reinforce_link, unlink
+from recollect.lifecycle.merging import Take, TakeErasure, take, take_erasure
 from recollect.lifecycle.naming import with_full_ids
 from recollect.lifecycle.policy import policy_of
 from recollect.lifecycle.proposals import propose, review, withdraw
@@ -105,6 +107,8 @@ TABLE: Final = dict(
         _on(c.Hand, lambda act: act.receipt.id, hand),
         _row(Bring, lambda act: act.wanted.id, bring),
         _on(BringLink, lambda act: act.source, bring_link),
+        _on(Take, lambda act: "", take),
+        _on(TakeErasure, lambda act: "", take_erasure),
     ]
 )
 

@@ -20,7 +20,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.alike import alike
 from recollect.lifecycle.documents import no_document
 from recollect.lifecycle.filing import LIVE, is_stale
-from recollect.lifecycle.lineage import Lineage, lineage, may_change
+from recollect.lifecycle.lineage import Lineage, lineage, may_change, may_replace
 from recollect.lifecycle.proposals import propose
 from recollect.lifecycle.records import remember
 from recollect.lifecycle.view import View, require_whole_space, stamped
@@ -68,7 +68,8 @@ def derive(view: View, actor: c.Actor, act: c.Derive) -> tuple[list[e.AnyBody], 
     targets = _targets(view, act)
     if act.intent == "delete":
         return _forgotten(view, line, act, targets)
-    blocked = [row for row in targets if not may_change(view, line, row, act.text)]
+    key = _key_of(view, act)
+    blocked = [row for row in targets if not may_replace(view, line, row, act.text, key)]
     if any(row.text == act.text for row in blocked):
         return [], act.episode  # it says nothing new
     if blocked:
@@ -104,6 +105,12 @@ def _quotes(mine: c.Actor, episode: EpisodeRow) -> tuple[Quote, ...]:
     return ()
 
 
+def _key_of(view: View, act: c.Derive) -> str | None:
+    """The key of the record that an intent leads to: without one, the same text may have one."""
+    twin = view.twin(act.text, act.user) if act.key is None else None
+    return act.key if twin is None else twin.key
+
+
 def _targets(view: View, act: c.Derive) -> list[VersionRow]:
     """The records that an intent is about: those it names, and the one that has its key."""
     found: dict[str, VersionRow] = {}
@@ -134,9 +141,10 @@ def _remembered(
 ) -> tuple[list[e.AnyBody], str]:
     """Adds or restates a record, which takes the place of the targets."""
     try:
-        bodies, id = remember(view, mine, act)
+        bodies, id = remember(view, mine, act, vouches=False)
     except LimitExceeded:  # restated by as many episodes as a record can name
-        bodies, id = remember(view, mine, msgspec.structs.replace(act, evidence=(), quotes=UNSET))
+        bare = msgspec.structs.replace(act, evidence=(), quotes=UNSET)
+        bodies, id = remember(view, mine, bare, vouches=False)
     new = next((body for body in bodies if isinstance(body, e.RecordAdded)), None)
     if new is not None and new.status == "held":
         return bodies, id

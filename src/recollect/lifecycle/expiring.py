@@ -14,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import View
+from recollect.lifecycle.vouching import may_alter
 from recollect.model.rules import at_least
 
 
@@ -23,6 +24,8 @@ def may_expire(
     """True if this actor may give a record this end. What has expired may be erased for good."""
     if expires is UNSET or not _is_sooner(expires, row.expires) or actor.trust == "person":
         return True
+    if not may_alter(view, actor, row):
+        return False
     return all(at_least(actor.trust, one.trust) for one in view.versions(row.id))
 
 

@@ -33,7 +33,7 @@ from recollect.lifecycle.view import (
     visible,
 )
 from recollect.model import events as e
-from recollect.model.rules import at_least, may_erase
+from recollect.model.rules import at_least, is_visible, may_erase
 
 # What less than a person can do instead of erasing.
 _INSTEAD: Final = {
@@ -119,13 +119,17 @@ def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
     for id in act.proposals:
         proposal = view.proposal(id)
         if proposal is not None and visible(actor, proposal):
-            targets.update(_of_proposal(proposal))
+            targets.update(of_proposal(proposal))
     for id in act.branches:
         branch = view.branch(id)
         if branch is not None and visible(actor, branch):
             targets.update(of_branch(view, branch))
     for id in act.sessions:
         targets.update(events_about(session_of(view, id, act.user)))
+    for id in () if act.authors is UNSET else act.authors:
+        targets.update(
+            naming.seq for naming in view.namings(id) if is_visible(actor.user, naming.user)
+        )
     subjects = () if act.subjects is UNSET else act.subjects
     if subjects:
         require_whole_space(actor, "a subject")
@@ -133,7 +137,7 @@ def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
     return [stamped(actor, body)] if targets or subjects else []
 
 
-def _of_proposal(row: ProposalRow) -> set[int]:
+def of_proposal(row: ProposalRow) -> set[int]:
     """The events about a proposal; what it made is a subject of its own."""
     return {row.seq} if row.until == STILL else {row.seq, row.until}
 
@@ -141,7 +145,7 @@ def _of_proposal(row: ProposalRow) -> set[int]:
 def of_branch(view: View, branch: BranchRow) -> set[int]:
     """The events about a branch, and about the proposals on it."""
     events = {branch.seq, branch.until} - {STILL}
-    return events.union(*map(_of_proposal, view.proposals_on(branch.id)))
+    return events.union(*map(of_proposal, view.proposals_on(branch.id)))
 
 
 def _require_eraser(actor: c.Actor, what: str) -> None:
@@ -162,7 +166,7 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
             raise NotFound(
                 f"proposal {act.id!r} was not found", hint="`recollect review` lists them"
             )
-        return _of_proposal(proposal)
+        return of_proposal(proposal)
     if act.what == "branch":
         return of_branch(view, branch_known(view, actor, act.id))
     if act.what == "frame":

@@ -16,11 +16,13 @@ from msgspec import UNSET, UnsetType
 from recollect.errors import Forbidden, InvalidInput
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.index.text import telling_tokens, token_list
+from recollect.index.transient import without_questions
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.policy import What, at_once, policy_of, require_at_once
 from recollect.lifecycle.view import View, visible
+from recollect.lifecycle.vouching import may_alter, standing
 from recollect.model.events import Trust
-from recollect.model.rules import at_least, lowest
+from recollect.model.rules import lowest
 from recollect.model.values import Quote
 
 
@@ -115,33 +117,47 @@ def may_change(
 ) -> bool:
     """True if a reversible change is allowed at once; ``text`` is the new text of the record.
 
-    Unverified evidence never supports a trusted record. An agent may correct a person's record if
-    it quotes what a person said about it since. The policy of the space may ask for more.
+    Unverified evidence never supports a trusted record. An agent may correct what a person vouched
+    for if it quotes what a person said about it since. The policy of the space may ask for more.
     """
     if not at_once(view, line.actor, what):
         return False
     if target.trust != "unverified" and line.trust == "unverified":
         return False
-    if at_least(line.actor.trust, target.trust):
+    if may_alter(view, line.actor, target):
         return True
     may_correct = line.actor.trust == "agent" and _was_said(view, line, target, text)
     return may_correct and policy_of(view, line.actor).correct == "quoted"
 
 
+def may_replace(view: View, line: Lineage, target: VersionRow, text: str, key: str | None) -> bool:
+    """True if a record with this text and key may take the place of another at once.
+
+    An agent's correction of a person's word keeps its key, by which the next change is judged.
+    """
+    if not may_change(view, line, target, text):
+        return False
+    return key == target.key or may_alter(view, line.actor, target)
+
+
 def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -> bool:
     """True if a quote of a person, from after the record was last confirmed, has a new word.
 
-    A word is new if the change adds it to the text. A quote may begin inside a word, so only words
-    that the episode has too count: "433" is not a word of someone who said "5433".
+    The episode is of the record's user: nobody speaks for another. A word is new if the change adds
+    it to the text. A quote may begin inside a word, so only words that the episode has too count:
+    "433" is not a word of someone who said "5433". Who only asks "is it on 5433?" has not said it.
     """
     brought = telling_tokens(text or "").difference(token_list(target.text))
     if not brought or not line.quotes:
         return False
-    since = _confirmed(view, target)
+    since, confirmed_at = _confirmed(view, target)
     said = {
-        one.id: brought.intersection(token_list(one.text))
+        one.id: brought.intersection(token_list(without_questions(one.text)))
         for one in line.episodes
-        if one.trust == "person" and one.seq > since and one.hidden != "forgotten"
+        if (one.trust, one.user) == ("person", target.user)
+        and one.seq > since
+        and one.at >= confirmed_at  # what came by a merge may have been said before
+        and one.hidden != "forgotten"
     }
     return any(
         not said[quote.episode].isdisjoint(token_list(quote.words))
@@ -150,15 +166,14 @@ def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -
     )
 
 
-def _confirmed(view: View, target: VersionRow) -> int:
-    """The seq at which a record was last confirmed; use and an agent's restatement do not count."""
+def _confirmed(view: View, target: VersionRow) -> tuple[int, str]:
+    """When a record was last confirmed; use and an agent's restatement do not count."""
     if target.what != "reinforced":
-        return target.seq
+        return target.seq, target.at
     return max(
-        row.seq
+        (row.seq, row.at)
         for row in view.versions(target.id)
-        if row.what != "reinforced"
-        or (row.note == "restated" and at_least(row.origin, target.trust))
+        if row.what != "reinforced" or (row.note == "restated" and row.origin == "person")
     )
 
 
@@ -171,8 +186,10 @@ def require_change(view: View, line: Lineage, target: VersionRow, what: What = "
 def refused(view: View, line: Lineage, target: VersionRow, what: What = "update") -> NoReturn:
     """Refuses a change."""
     require_at_once(view, line.actor, what)
+    need = standing(view, target)
+    told = f"has the trust of {need!r}" if need == target.trust else "is what a person vouched for"
     raise Forbidden(
-        f"{target.id} has the trust of {target.trust!r}; {line.actor.trust!r} may not change it",
+        f"{target.id} {told}; {line.actor.trust!r} may not change it",
         hint="a person may, without unverified evidence; an agent may with a Quote of what a "
         "person said after that, with a word that the change adds",
     )

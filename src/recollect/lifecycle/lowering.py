@@ -14,6 +14,7 @@ from recollect.errors import Forbidden, LimitExceeded
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.view import View, stamped, visible
+from recollect.lifecycle.vouching import may_alter, standing
 from recollect.model import events as e
 from recollect.model.limits import LOWER_AT_ONCE_MAX_COUNT
 from recollect.model.rules import at_least
@@ -58,10 +59,10 @@ def lowerable(view: View, actor: c.Actor, id: str, record: VersionRow) -> Versio
             f"something of another user is derived from {record.id} and would be lowered with it",
             hint="use a handle for the whole space, or leave out what is less trusted",
         )
-    if not at_least(actor.trust, row.trust):
+    if not may_alter(view, actor, row):
         raise Forbidden(
             f"{row.id} is derived from {record.id} and would be lowered with it; it has the trust "
-            f"of {row.trust!r}, and {actor.trust!r} may not change it",
+            f"of {standing(view, row)!r}, and {actor.trust!r} may not change it",
             hint="ask a person to make the change",
         )
     return row

@@ -66,6 +66,8 @@ class Masked:
             return _restored(old)
         if row.what == "reviewed":
             return self._reviewed(old, row)
+        if row.what == "vouched":
+            return self._vouched(old, row)
         if row.id in self._at_cut:
             return _held(old)
         return _held(
@@ -86,6 +88,12 @@ class Masked:
         self.let_in[row.id] = row.seq
         status: Status = "active" if old.status == "held" else old.status
         return old._replace(status=status, trust=row.trust if at_cut is None else old.trust)
+
+    def _vouched(self, old: VersionRow, row: VersionRow) -> VersionRow:
+        """The state after a person vouched for words that are not taken back."""
+        if row.id in self._at_cut or is_held(old):
+            return old
+        return old._replace(trust=row.trust)
 
     def _superseded(self, old: VersionRow, row: VersionRow) -> VersionRow:
         by = row.superseded_by or ""

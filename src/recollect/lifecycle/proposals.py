@@ -2,7 +2,8 @@
 
 Responsible for the events of proposing, reviewing and taking back, over proposals and held records
 alike. Leaves proposals in place of a change that may not be made at once to ``lifecycle.filing``.
-Invariants: only a person reviews, and exactly what was shown; only a review raises trust.
+Invariants: only a person reviews, and exactly what was shown; only a review raises the trust
+of what others wrote.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from recollect.lifecycle.lineage import (
     Lineage,
     lineage,
     may_change,
+    may_replace,
     refused,
     require_change,
 )
@@ -30,6 +31,7 @@ from recollect.lifecycle.naming import require_free
 from recollect.lifecycle.patches import patched
 from recollect.lifecycle.policy import at_once
 from recollect.lifecycle.view import View, known_record, stamped, visible
+from recollect.lifecycle.vouching import vouched, vouched_again
 from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.limits import EVIDENCE_MAX_COUNT, TAGS_MAX_COUNT
@@ -40,7 +42,10 @@ DEFAULT_CONFIDENCE: Final = 0.7
 T = TypeVar("T")
 
 
-def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBody], str]:
+def remember(
+    view: View, actor: c.Actor, act: c.Remember, *, vouches: bool = True
+) -> tuple[list[e.AnyBody], str]:
+    """Holds a belief, or restates one. A rule does not vouch for what it makes of an episode."""
     line = lineage(view, actor, act.evidence, act.quotes)
     trust = line.trust
     holder = view.holder(act.key, actor.user) if act.key else None
@@ -48,21 +53,22 @@ def remember(view: View, actor: c.Actor, act: c.Remember) -> tuple[list[e.AnyBod
     again = trust != "unverified" and act.fresh is not True
     same = same_record(view, actor, act, holder, twin) if again else None
     if same is not None:
-        return restated(view, line, act, same), same.id
+        return restated(view, line, act, same, vouches=vouches), same.id
     id = new_record_id(view, actor, act)
     status: e.Status = "active" if act.status is UNSET else act.status
     replaced = replaced_by(act, holder, twin) if status == "active" else []
     if (
         trust == "unverified"
         or not (replaced or at_once(view, actor, "add"))
-        or not all(may_change(view, line, row, act.text) for row in replaced)
+        or not all(may_replace(view, line, row, act.text, act.key) for row in replaced)
     ):
         return [added(actor, act, id, trust, "held", None)], id
     bodies: list[e.AnyBody] = [
         stamped(actor, e.RecordSuperseded(id=row.id, by=id)) for row in replaced
     ]
     supersedes = replaced[0].id if replaced else None
-    return [*bodies, added(actor, act, id, trust, status, supersedes)], id
+    bodies.append(added(actor, act, id, trust, status, supersedes))
+    return [*bodies, *(vouched(actor, id, trust) if vouches else ())], id
 
 
 def same_record(
@@ -148,16 +154,20 @@ def added(
     )
 
 
-def restated(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> list[e.AnyBody]:
+def restated(
+    view: View, line: Lineage, act: c.Remember, twin: VersionRow, *, vouches: bool = True
+) -> list[e.AnyBody]:
     """Restates a record: it is reinforced, and revised where the caller adds something."""
     bodies: list[e.AnyBody] = [e.RecordReinforced(id=twin.id, how="restated")]
     evidence = unpack_names(twin.evidence)
     more = tuple(x for x in act.evidence if x not in evidence)
     _check_count(evidence + more, EVIDENCE_MAX_COUNT, "pieces of evidence")
     expires = act.expires if may_expire(view, line.actor, twin, act.expires) else UNSET
+    trust = lowest([twin.trust, line.trust])
+    word = vouched_again(line.actor, twin, trust, says=vouches)
     changes = e.RecordRevised(
         id=twin.id,
-        trust=lowest([twin.trust, line.trust]),
+        trust=trust,
         evidence=evidence + more if more else UNSET,
         kind=_new(act.kind, twin.kind),
         about=_new(act.about, twin.about),
@@ -171,13 +181,14 @@ def restated(view: View, line: Lineage, act: c.Remember, twin: VersionRow) -> li
         data=_new(act.data, unpack_object(twin.data)),
     )
     mine = Lineage(line.actor)
-    if may_change(view, mine, twin) and changes != e.RecordRevised(id=twin.id, trust=changes.trust):
-        bodies = [*lowered(view, line.actor, twin, changes.trust), *bodies, changes]
+    if may_change(view, mine, twin) and changes != e.RecordRevised(id=twin.id, trust=trust):
+        fallen = [] if word else lowered(view, line.actor, twin, trust)
+        bodies = [*fallen, *bodies, changes]
     tags = tuple(tag for tag in act.tags if tag not in unpack_names(twin.tags))
     _check_count(unpack_names(twin.tags) + tags, TAGS_MAX_COUNT, "tags")
     if tags and may_change(view, mine, twin, what="tag"):
         bodies.append(e.RecordTagged(id=twin.id, add=tags))
-    return [stamped(line.actor, body) for body in bodies]
+    return [stamped(line.actor, body) for body in (*bodies, *word)]
 
 
 def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
@@ -208,13 +219,16 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         data=_new(act.data if act.patch is UNSET else patched(data, act.patch), data),
         reason=act.reason,
     )
+    says = act.text is not UNSET  # also with the words that it has: then they are the actor's too
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
-        return []
+        return vouched_again(actor, target, trust, says=says)
     if not may_change(view, line, target, _or(text, None)):
         proposed = _filed(view, line, act, target, body)
         return refused(view, line, target) if proposed is None else proposed
+    word = vouched_again(actor, target, trust, says=says)
     try:
-        return [*lowered(view, actor, target, trust), stamped(actor, body)]
+        fallen = [] if word else lowered(view, actor, target, trust)
+        return [*fallen, stamped(actor, body), *word]
     except Forbidden:  # for a person to decide, like a change of what would fall with it
         proposed = _filed(view, line, act, target, body)
         if proposed is None:

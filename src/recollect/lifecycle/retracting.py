@@ -23,6 +23,7 @@ from recollect.lifecycle.masking import Masked
 from recollect.lifecycle.policy import policy_of, require_at_once
 from recollect.lifecycle.reverting import evidence_then, revision, tagging
 from recollect.lifecycle.view import View, known_record, stamped, visible
+from recollect.lifecycle.vouching import may_alter
 from recollect.model import events as e
 from recollect.model.rules import at_least
 
@@ -135,7 +136,8 @@ def _require_right(
 ) -> None:
     """Refuses an actor with less trust than something that goes or comes back, or its author."""
     require_at_once(view, actor, "delete")
-    refused = [] if at_least(actor.trust, root.trust) else [root.id]
+    is_episode = isinstance(root, EpisodeRow)
+    refused = [root.id] if is_episode and not at_least(actor.trust, root.trust) else []
     for id in ids:
         row = view.version(id)
         if row is None or not visible(actor, row):
@@ -161,7 +163,8 @@ def _may_take_back(view: View, actor: c.Actor, row: VersionRow, cuts: Mapping[st
     origins = [each.origin for each in changes if each.what != "reinforced"]
     if row.status not in LIVE:
         origins += [row.origin, *view.ended_by(row.id)]
-    return all(at_least(actor.trust, trust) for trust in (row.trust, *origins))
+    is_equal = all(at_least(actor.trust, origin) for origin in origins)
+    return is_equal and may_alter(view, actor, row)
 
 
 def _require_few(view: View, actor: c.Actor, count: int) -> None:

@@ -2,8 +2,8 @@
 
 Responsible for the events that bring an earlier version back, and for who may. Leaves which command
 an undo takes back to ``memory.undoing``. Invariants: only an actor who could have made the later
-changes takes them back; a version comes back without more trust than the record has now; what was
-erased never comes back.
+changes takes them back; a version comes back without more trust than the record has now, unless a
+person vouches for it by that; what was erased never comes back.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from recollect.lifecycle.lineage import Lineage, lineage, require_change
 from recollect.lifecycle.lowering import lowered
 from recollect.lifecycle.policy import require_at_once
 from recollect.lifecycle.view import View, known_record, require_undo, stamped, visible
+from recollect.lifecycle.vouching import vouched
 from recollect.model import events as e
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.rules import at_least, lowest
@@ -50,7 +51,13 @@ def revert(view: View, actor: c.Actor, act: c.Revert) -> tuple[list[e.AnyBody], 
     if then.status not in LIVE and not act.exactly:
         raise Conflict(f"{now.id} did not hold at event {then.seq}", hint="choose another version")
     bodies = _back(view, actor, now, then, replaced, act.may_fall)
-    return [stamped(actor, body) for body in bodies], now.id
+    return [stamped(actor, body) for body in bodies], _holding(bodies, now)
+
+
+def _holding(bodies: list[e.AnyBody], now: VersionRow) -> str:
+    """The record that holds after these events: one that got its key back, or the reverted one."""
+    last = bodies[-1] if bodies else None
+    return last.id if isinstance(last, e.RecordRestored) else now.id
 
 
 def _version_then(
@@ -101,12 +108,13 @@ def _back(
     """The events from one version to an earlier one; ``replaced`` is superseded by it."""
     since = [row for row in view.versions(now.id) if row.seq > then.seq]
     _require_right(view, actor, now, since)
-    content = _content_events(view, actor, now, then, may_fall)
+    is_word = _is_word(actor, now, then, since)
+    content = _content_events(view, actor, now, then, may_fall, is_word)
     if _falls(content, now) and now.status != "held":
         return [*content, *([] if now.status in LIVE else [e.RecordRestored(id=now.id)])]
     if then.status == "held":  # it holds no key, so nothing is superseded
         key = _key_back(view, actor, now, since)
-        return [*key, *_held_again(view, actor, now, then), *content]
+        return [*_held_again(view, actor, now, then), *content, *key]
     if then.status in LIVE:
         holder = view.holder(now.key, now.user) if now.key else None
         found = (holder, replaced, _successor(view, now))
@@ -116,7 +124,8 @@ def _back(
             _require_right(view, actor, row, [row])
         ended = [e.RecordSuperseded(id=id, by=now.id) for id in others]
         restored = [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
-        return [*ended, *restored, *content]
+        word = vouched(actor, now.id, _trust_after(now, content)) if is_word else []
+        return [*ended, *restored, *content, *word]
     if (now.status, now.superseded_by) == (then.status, then.superseded_by):
         return content
     if then.status == "archived" and then.superseded_by:
@@ -127,6 +136,25 @@ def _back(
         return [*content, *again, _archived(now.id, then)]
     sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
     return [*content, e.RecordForgotten(id=now.id, sources=sources)]
+
+
+def _is_word(actor: c.Actor, now: VersionRow, then: VersionRow, since: list[VersionRow]) -> bool:
+    """True if a person brings back a text that was a person's, or takes back an agent's change.
+
+    Taking back one's own change leaves the record as it was, with the trust that it had.
+    """
+    is_sure = now.is_hypothesis and not then.is_hypothesis  # as good as confirming it
+    is_set = now.text != then.text or now.status not in LIVE or is_sure
+    if actor.trust != "person" or not is_set or then.status == "held" or is_held(now):
+        return False
+    changed = (row.origin for row in since if row.what != "reinforced")
+    return then.trust == "person" or any(origin != "person" for origin in changed)
+
+
+def _trust_after(now: VersionRow, content: list[e.AnyBody]) -> e.Trust:
+    """The trust of a record after the events that change its content."""
+    revised = (body for body in content if isinstance(body, e.RecordRevised) and body.id == now.id)
+    return next((body.trust for body in revised), now.trust)
 
 
 def _successor(view: View, now: VersionRow) -> VersionRow | None:
@@ -173,7 +201,12 @@ def _key_back(
 
 
 def _content_events(
-    view: View, actor: c.Actor, now: VersionRow, then: VersionRow, may_fall: bool
+    view: View,
+    actor: c.Actor,
+    now: VersionRow,
+    then: VersionRow,
+    may_fall: bool,
+    is_word: bool,
 ) -> list[e.AnyBody]:
     """The events that give a record the content of an earlier version."""
     is_raised = then.status != "held" and not at_least(then.trust, now.trust)  # by a review
@@ -187,7 +220,8 @@ def _content_events(
     body = revision(now, then, trust, UNSET if same_words else evidence)
     bodies: list[e.AnyBody] = []
     if is_raised or body != e.RecordRevised(id=now.id, trust=trust):
-        bodies = [*lowered(view, actor, now, trust), body]
+        stays = is_word and trust == "agent"  # it is vouched for
+        bodies = [*([] if stays else lowered(view, actor, now, trust)), body]
     return [*bodies, *tagging(now, then)]
 
 

@@ -14,6 +14,7 @@ from recollect.lifecycle.filing import LIVE, filed
 from recollect.lifecycle.lineage import Lineage, lineage, may_change, refused, require_change
 from recollect.lifecycle.lowering import lowered
 from recollect.lifecycle.view import View, known_record, stamped
+from recollect.lifecycle.vouching import vouched_again
 from recollect.model import events as e
 from recollect.model.limits import EVIDENCE_MAX_COUNT
 from recollect.model.rules import lowest
@@ -46,8 +47,12 @@ def settle(view: View, actor: c.Actor, act: c.Settle) -> list[e.AnyBody]:
     if not may_change(view, line, target, what="update" if act.holds else "delete"):
         proposed = filed(view, line, act, target, body)
         return refused(view, line, target) if proposed is None else proposed
-    fallen = lowered(view, actor, target, lowest([target.trust, line.trust])) if act.holds else []
-    return [*fallen, stamped(actor, body)]
+    if not act.holds:
+        return [stamped(actor, body)]
+    trust = lowest([target.trust, line.trust])
+    word = vouched_again(actor, target, trust, says=True)
+    fallen = [] if word else lowered(view, actor, target, trust)
+    return [*fallen, stamped(actor, body), *word]
 
 
 def _confirmed(line: Lineage, act: c.Settle, target: VersionRow) -> e.RecordRevised:

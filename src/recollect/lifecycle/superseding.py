@@ -17,8 +17,9 @@ from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle import records
 from recollect.lifecycle.filing import filed
-from recollect.lifecycle.lineage import Lineage, lineage, may_change, refused
+from recollect.lifecycle.lineage import Lineage, lineage, may_replace, refused
 from recollect.lifecycle.view import View, known_record, stamped, visible
+from recollect.lifecycle.vouching import vouched
 from recollect.model import events as e
 
 _CHAIN_MAX_COUNT: Final = 20  # records that superseded each other, one after the other
@@ -51,7 +52,8 @@ def _supersede(
     same = records.same_record(view, mine, new, holder, twin)
     found = [] if same else records.replaced_by(new, holder, twin)
     ended = [old, *(row for row in found if row.id != old.id)]
-    blocked = next((row for row in ended if not may_change(view, line, row, new.text)), None)
+    key = new.key if same is None else same.key
+    blocked = next((row for row in ended if not may_replace(view, line, row, new.text, key)), None)
     if blocked is not None:
         return _waiting(view, line, new, old, blocked), old.id
     id = records.new_record_id(view, actor, new) if same is None else same.id
@@ -61,7 +63,8 @@ def _supersede(
     ]
     if same is not None:
         return [*bodies, *records.restated(view, line, act, same)], id
-    return [*bodies, records.added(mine, new, id, line.trust, "active", old.id)], id
+    bodies.append(records.added(mine, new, id, line.trust, "active", old.id))
+    return [*bodies, *vouched(mine, id, line.trust)], id
 
 
 def _replaceable(view: View, actor: c.Actor, name: str) -> VersionRow:

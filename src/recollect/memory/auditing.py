@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from recollect.errors import Forbidden, NotInstalled, RecollectError
+from recollect.finding import search
 from recollect.index.erasures import events_erased_by
 from recollect.index.frame_rows import unpack_items
 from recollect.index.reads import Reads
@@ -23,7 +24,7 @@ from recollect.ledger.codec import decode
 from recollect.ledger.line import BadLine, parse
 from recollect.lifecycle.naming import full_id
 from recollect.memory.due import has_keys
-from recollect.memory.events import change_of
+from recollect.memory.events import changes_of
 from recollect.memory.handle import Handle
 from recollect.model import limits, validate
 from recollect.model.counts import counted
@@ -41,6 +42,7 @@ _WHAT: Final = {
     "record.added": "remembered",
     "record.reinforced": "confirmed",
     "record.forgotten": "forgot",
+    "record.vouched": "vouched for",
     "proposal.made": "proposed",
     "proposal.withdrawn": "withdrew",
     "context.handed": "handed out",
@@ -82,7 +84,7 @@ class Auditing:
             start = max(start, after)
             rows = self._rows(reads, start, end, limit)
             is_last = len(rows) < limit
-            found = [self._entry(reads, change_of(row)) for row in rows]
+            found = [self._entry(reads, change) for change in changes_of(reads, rows)]
             stop = end - 1 if is_last else rows[-1].seq
             found += self._checkpoints(reads, start, stop)
         found.sort(key=lambda entry: (entry.seq, entry.unit == "checkpoint"))
@@ -129,9 +131,17 @@ class Auditing:
 
         rows = about(self.id)
         if not rows and self.id is not None:
-            full = full_id(reads, user, self.id)
-            rows = rows if full == self.id else about(full)
+            ids = self._named(reads, full_id(reads, user, self.id))
+            found = (row for id in ids for row in about(id))
+            rows = sorted(found, key=lambda row: row.seq)[:limit]
         return rows
+
+    def _named(self, reads: Reads, full: str) -> list[str]:
+        """The record that a name stands for; with those that had the key before, if it is a key."""
+        row = reads.version(full)
+        if row is None or row.key != self.id:
+            return [] if full == self.id else [full]
+        return [full, *(record.id for record in search.replaced_by(reads, row))]
 
     def _entry(self, reads: Reads, change: Change) -> AuditEntry:
         what, reason, lines = self._said(reads, change)
@@ -151,6 +161,7 @@ class Auditing:
             lines=tuple(lines[:_LINES_MAX_COUNT]),
             more=max(0, len(lines) - _LINES_MAX_COUNT),
             checkpoint=self._sizes[place] if place < len(self._sizes) else None,
+            author=change.author,
         )
 
     def _said(self, reads: Reads, change: Change) -> tuple[str, str | None, list[AuditLine]]:

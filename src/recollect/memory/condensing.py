@@ -19,13 +19,14 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_names
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Act, Archive, Forget, Link, Tag
+from recollect.lifecycle.vouching import may_alter
 from recollect.memory import answers, page_care
 from recollect.memory.handle import Handle
 from recollect.memory.page_sources import Sources
 from recollect.memory.review import proposal_act
 from recollect.mirror.facts import Verdict, compare
 from recollect.model import limits, validate
-from recollect.model.rules import at_least, lowest
+from recollect.model.rules import lowest
 from recollect.model.values import Condensed, Suggestion
 from recollect.propose.port import Limited, Proposer
 from recollect.recall.pack import count_tokens
@@ -59,7 +60,7 @@ def merge(handle: Handle, page: str, *, dry_run: bool) -> Condensed:
         with handle.reading() as reads:
             rows, position = Sources(handle, reads).shown_on(page), reads.position()
             unflagged = page_care.unflagging(handle, reads, page)
-        merges = _merges(handle, rows)
+            merges = _merges(handle, reads, rows)
         verdict = _verdict(rows, merges)
         if dry_run or not merges or verdict.problem is not None:
             taken = {one.gone.id for one in merges} if dry_run else set()
@@ -110,7 +111,7 @@ def _verdict(rows: Sequence[VersionRow], merges: Sequence[_Merge]) -> Verdict:
     return compare([row.text for row in rows], [row.text for row in rows if row.id not in gone])
 
 
-def _merges(handle: Handle, rows: Iterable[VersionRow]) -> list[_Merge]:
+def _merges(handle: Handle, reads: Reads, rows: Iterable[VersionRow]) -> list[_Merge]:
     """Which entries say what another one says, as far as this handle may change them."""
     groups: dict[tuple[object, ...], list[VersionRow]] = {}
     for row in rows:
@@ -124,7 +125,7 @@ def _merges(handle: Handle, rows: Iterable[VersionRow]) -> list[_Merge]:
             _Merge(row, kept)
             for row in others
             if (row.key is None or row.status != "active")
-            and at_least(handle.actor.trust, row.trust)
+            and all(may_alter(reads, handle.actor, one) for one in (row, kept))
         ]
     return found
 

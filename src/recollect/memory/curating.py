@@ -16,10 +16,10 @@ from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Archive, Expect
+from recollect.lifecycle.vouching import may_alter
 from recollect.memory import answers
 from recollect.memory.handle import Handle
 from recollect.model.limits import LIST_MAX_RECORDS
-from recollect.model.rules import at_least
 from recollect.model.values import Curation
 from recollect.recall.frames import recency
 
@@ -77,7 +77,7 @@ def _faded(handle: Handle, reads: Reads, below: float, limit: int) -> _Faded:
     for row in _active(reads, handle.actor.user):
         if recency(now - row.last_reinforced_at, row.decay_tier) >= below:
             continue
-        if at_least(handle.actor.trust, row.trust):
+        if may_alter(reads, handle.actor, row):
             rows.append(row)
         else:
             kept += 1

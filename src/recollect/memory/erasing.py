@@ -10,7 +10,7 @@ of the same keys is told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from msgspec import UNSET, structs
 
@@ -20,9 +20,11 @@ from recollect.index import selecting
 from recollect.index.caches import forget_texts
 from recollect.index.erasures import events_erased_by
 from recollect.index.reads import Reads
-from recollect.index.rows import EpisodeRow, SessionRow, VersionRow
+from recollect.index.rows import AuthorRow, EpisodeRow, SessionRow, VersionRow, searched_text
+from recollect.index.searching import Shelf
 from recollect.index.sessions import sessions_opened_by
 from recollect.index.statements import STILL
+from recollect.index.text import token_list
 from recollect.lifecycle.commands import EraseAll, Expect
 from recollect.lifecycle.expiring import end_of
 from recollect.lifecycle.leaving import of_branch, sources_of
@@ -30,11 +32,12 @@ from recollect.lifecycle.marks import key_reused
 from recollect.lifecycle.sessions import events_about
 from recollect.memory.handle import Handle
 from recollect.model import limits
+from recollect.model.rules import is_visible
 from recollect.model.values import INCLUDES, Erasure, Unit
 from recollect.store.port import Outcome, Progress
 
 T = TypeVar("T")
-_Kind = Literal["memory", "receipt", "session", "proposal", "branch"]
+_Kind = Literal["memory", "receipt", "session", "proposal", "branch", "author"]
 
 
 class Chosen(NamedTuple):
@@ -46,6 +49,7 @@ class Chosen(NamedTuple):
     sessions: tuple[SessionRow, ...] = ()  # of one user, that were opened
     proposals: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    authors: tuple[AuthorRow, ...] = ()  # whose names
 
 
 Choosing = Callable[[Handle, Reads], Chosen]
@@ -61,6 +65,16 @@ class Order(NamedTuple):
     progress: Progress | None = None
     user: str | None = None  # whose sessions
     subjects: tuple[str, ...] = ()  # whose keys are destroyed
+
+
+def by_author(name: str) -> Choosing:
+    """The name of who acted, as it stands in the ledger, or by their id there."""
+
+    def choose(handle: Handle, reads: Reads) -> Chosen:
+        ids = [name] if reads.author(name) else [row.id for row in reads.authors_named(name)]
+        return Chosen(authors=_namings(handle, reads, ids))
+
+    return choose
 
 
 def by_key(key: str) -> Choosing:
@@ -112,6 +126,7 @@ def by_user(user: str) -> Choosing:
             tuple(sessions_opened_by(reads.db, user)),
             tuple(selecting.proposals_of(reads, user)),
             tuple(selecting.branches_of(reads, user)),
+            _namings(handle, reads, [row.id for row in reads.authors_of_user(user)]),
         )
 
     return choose
@@ -152,6 +167,7 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
     gone.update(seq for session in chosen.sessions for seq in events_about(session))
     lines = (reads.branch(id) for id in chosen.branches)
     gone.update(seq for row in lines if row for seq in of_branch(reads, row))
+    gone.update(author.seq for author in chosen.authors)
     remaining = _remaining(reads, records, episodes)
     kept = dict.fromkeys((*named, *_sources(reads, remaining)))
     return Erasure(
@@ -168,6 +184,7 @@ def would_erase(reads: Reads, chosen: Chosen, *, sources: bool) -> Erasure:
         remaining=tuple(remaining),
         reasons=tuple(_with_reasons(reads, records)),
         places=(),
+        authors=tuple(dict.fromkeys(author.id for author in chosen.authors)),
     )
 
 
@@ -236,6 +253,7 @@ def _erase_slice(
         branches=_of(batch, "branch"),
         user=order.user,
         subjects=order.subjects or UNSET,
+        authors=_of(batch, "author") or UNSET,
     )
     if not is_first:
         return handle.write((act,), erased)
@@ -268,6 +286,7 @@ def _subjects(planned: Erasure) -> list[tuple[str, _Kind]]:
         ("session", planned.sessions),
         ("proposal", planned.proposals),
         ("branch", planned.branches),
+        ("author", planned.authors),
     ]
     return [(id, kind) for kind, ids in named for id in ids]
 
@@ -286,6 +305,27 @@ def _own(
         for id, episode in named.items()
         if all(row.id in records for row in reads.evidence_for(episode))
     }
+
+
+def naming(handle: Handle, reads: Reads, names: Iterable[str], gone: Erasure) -> tuple[str, ...]:
+    """The records and episodes with one of these names in their text, and not erased."""
+    erased = {*gone.records, *gone.episodes}
+    found: dict[str, None] = {}
+    for words in filter(None, (tuple(dict.fromkeys(token_list(name))) for name in names)):
+        for shelf in get_args(Shelf):
+            docs = (
+                doc
+                for doc, _ in reads.match(shelf, words, limits.LIST_MAX_RECORDS, handle.actor.user)
+            )
+            rows = (row for doc in docs if (row := reads.by_event(doc)) and handle.may_see(row))
+            found |= {row.id: None for row in rows if {*words} <= {*token_list(searched_text(row))}}
+    return tuple(id for id in found if id not in erased)[: limits.LIST_MAX_RECORDS]
+
+
+def _namings(handle: Handle, reads: Reads, ids: Iterable[str]) -> tuple[AuthorRow, ...]:
+    """All events that name these authors, as far as the handle sees whose they are."""
+    rows = (row for id in ids for row in reads.namings(id))
+    return tuple(row for row in rows if is_visible(handle.actor.user, row.user))
 
 
 def _remaining(

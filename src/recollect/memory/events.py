@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from typing import cast
 
 from recollect.errors import InvalidInput
+from recollect.index.reads import Reads
 from recollect.index.rows import EventRow
 from recollect.lifecycle.naming import full_id
+from recollect.memory.authors import Authors
 from recollect.memory.handle import Handle
 from recollect.model import limits, validate
 from recollect.model.events import KINDS
@@ -47,7 +49,7 @@ def events(
         full = id if rows or id is None else full_id(reads, user, id)
         if full != id:
             rows = about(full)
-    return [change_of(row) for row in rows]
+        return changes_of(reads, rows)
 
 
 def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
@@ -65,8 +67,13 @@ def _checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
     return wanted
 
 
-def change_of(row: EventRow) -> Change:
-    """An event as the list of events shows it."""
+def changes_of(reads: Reads, rows: Iterable[EventRow]) -> list[Change]:
+    """Events as the list of events shows them."""
+    authors = Authors(reads)
+    return [_change(row, authors) for row in rows]
+
+
+def _change(row: EventRow, authors: Authors) -> Change:
     return Change(
         seq=row.seq,
         at=row.at,
@@ -81,4 +88,5 @@ def change_of(row: EventRow) -> Change:
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         erased=row.kind is None,
         idempotency_key=row.command,
+        author=None if row.kind is None else authors.known(row.author),
     )

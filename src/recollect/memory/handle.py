@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, TypeVar, cast, get_args
 import msgspec
 
 from recollect.compose import Embedders
+from recollect.config import Settings
 from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.index.reads import Reads
 from recollect.index.rows import CommandRow, EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
-from recollect.lifecycle.commands import Act, Actor, Command, Expect
+from recollect.lifecycle.commands import Act, Actor, Command, Expect, Name
 from recollect.lifecycle.marks import require_same
 from recollect.lifecycle.naming import check_not_key, full_id
 from recollect.memory.acts import Acts
@@ -55,10 +56,11 @@ class Handle:
         close: Callable[[], None] | None = None,
         embedders: Embedders | None = None,
         due: Due | None = None,
+        name: Name | None = None,
     ) -> None:
         self.space = space
         self.seam = seam
-        self.actor = actor or _first_actor(space, seam)
+        self.actor = actor or _first_actor(space, seam, name)
         self.position = position
         self.seen_at = seen_at  # the instant of a past position
         self.close = close or space.close
@@ -66,7 +68,7 @@ class Handle:
         self.acts = Acts(seam)
         self.kept = Kept()
         self.writes = 0
-        self.due = due or Due(space, seam)
+        self.due = due or Due(space, seam, embedders)
 
     def narrowed(self, actor: Actor) -> Handle:
         """The same space at the same position, for another actor."""
@@ -118,17 +120,18 @@ class Handle:
             expect=None if expect is None else validate.expected(expect),
             asked=asked,
         )
-        last, is_repeated = 0, False
+        last, events, is_repeated = 0, 0, False
 
         def answered(reads: Reads, outcome: Outcome) -> T:
-            nonlocal last, is_repeated
+            nonlocal last, events, is_repeated
             last, is_repeated = outcome.last, outcome.repeated
+            events = 0 if is_repeated else outcome.last - outcome.first + 1
             return answer(reads, outcome)
 
         done = self.space.submit(command, answered)
         if is_repeated:
             repeated()
-        self.due.after(last)
+        self.due.after(last, events)
         return done
 
     def done_before(
@@ -295,7 +298,12 @@ def parsed_filter(text: str, unit: str) -> Filter:
     return parse(text, cast("Units", unit))
 
 
-def _first_actor(space: Space, seam: Seam) -> Actor:
-    """A person, or as much trust as the space grants."""
+def _first_actor(space: Space, seam: Seam, name: Name | None) -> Actor:
+    """A person of this name, or as much trust as the space grants."""
     widest = space.widest or Actor(trust="person")
-    return msgspec.structs.replace(widest, tz_minutes=seam.tz_minutes())
+    return msgspec.structs.replace(widest, tz_minutes=seam.tz_minutes(), name=name)
+
+
+def named(settings: Settings) -> Name | None:
+    """What the person here is called; None if no names are kept."""
+    return None if settings.name == "" else Name(text=settings.name or "")

@@ -50,10 +50,8 @@ def _with_changes(said: VersionRow, before: VersionRow, row: VersionRow) -> Vers
     )
 
 
-def is_torn(base: VersionRow | None, row: VersionRow, item: RecordItem) -> bool:
-    """True if the text was changed both there and here; all of it, if no import brought it."""
-    if base is None:
-        return row.text != item.text
+def is_torn(base: VersionRow, row: VersionRow, item: RecordItem) -> bool:
+    """True if the text was changed both there and here."""
     return base.text not in (row.text, item.text) and row.text != item.text
 
 

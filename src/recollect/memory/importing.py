@@ -41,6 +41,7 @@ from recollect.exchange.items import (
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.marks import same_command
+from recollect.lifecycle.vouching import may_alter
 from recollect.memory import acts
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
@@ -321,8 +322,9 @@ class Importing:
     def _submit_all(self, commands: list[c.Command]) -> list[Outcome | RecollectError]:
         outcomes = self._handle.space.submit_all(commands, _outcome)
         self._handle.writes += len(commands)
-        done = [outcome.last for outcome in outcomes if isinstance(outcome, Outcome)]
-        self._handle.due.after(max(done, default=0))
+        done = [outcome for outcome in outcomes if isinstance(outcome, Outcome)]
+        events = sum(one.last - one.first + 1 for one in done if not one.repeated)
+        self._handle.due.after(max((one.last for one in done), default=0), events)
         return outcomes
 
     def _settle(self, item: Item, outcome: Outcome, word: str = "kept") -> None:
@@ -340,8 +342,8 @@ class Importing:
         return waits and not is_last and len(self._late) < _LATE_MAX_COUNT
 
     def _refused(self, item: Item, error: RecollectError) -> None:
-        if isinstance(item, GoneItem) and isinstance(error, NotFound):
-            return  # it was never imported
+        if isinstance(error, NotFound) and _may_be_missing(item):
+            return
         if not isinstance(error, _REFUSALS):
             raise error
         self._refuse(item.where, error.message)
@@ -391,13 +393,19 @@ class Importing:
         if not self._handle.may_see(row):
             return None
         base = last_said(reads, item.id, self._name(item))
+        if base is None:
+            if not any(version.text == item.text for version in reads.versions(item.id)):
+                self._refuse(item.where, f"{item.id} has another text there; the one here stays")
+            return None  # it has the text of there, or had it before it was changed here
         if is_torn(base, row, item):
             self._refuse(item.where, f"{item.id} was changed both there and here")
-        if base is None or is_torn(base, row, item):
             return None
         is_held, reason = self._trust == "unverified", f"changed in {self._format}"
         make = self._handle.acts
         made = change_of(make, base, row, item, is_held=is_held, reason=reason)
+        if made and not may_alter(reads, actor, row):
+            self._refuse(item.where, f"a person has changed {item.id} here")
+            return None
         # What is brought up to date depends on the record, so its position is in the name.
         name = f"{self._name(item)}@{_digest([row.seq, msgspec.to_builtins(item)])[:16]}"
         return c.Command(id=name, actor=actor, acts=made, named=True) if made else None
@@ -440,6 +448,11 @@ def _outcome(reads: Reads, outcome: Outcome) -> Outcome | Conflict:
 
 def _state(item: Item) -> State | None:
     return None if isinstance(item, SettingItem) else item.state
+
+
+def _may_be_missing(item: Item) -> bool:
+    """True for something deleted that was never imported, and a link to a note nobody wrote."""
+    return isinstance(item, GoneItem) or (isinstance(item, LinkItem) and item.may_dangle)
 
 
 def _is_hidden(item: Item) -> bool:

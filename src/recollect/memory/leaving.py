@@ -23,6 +23,7 @@ from recollect.memory.erasing import (
     Chosen,
     Order,
     by_about,
+    by_author,
     by_expiry,
     by_filter,
     by_key,
@@ -30,6 +31,7 @@ from recollect.memory.erasing import (
     cleaned,
     erase_planned,
     erased,
+    naming,
     nothing_found,
     repeated,
     would_erase,
@@ -96,7 +98,8 @@ class Leaving(Calls):
         """Take back the last command, in one command; an undo can be undone in the same way.
 
         Records, episodes, links, tags, frames and documents are again as they were before that
-        command. Receipts, reinforcements and sessions stay. An erasure cannot be taken back.
+        command. Receipts, reinforcements and sessions stay, and so does what was said in a
+        session, unless its id is given. An erasure cannot be taken back.
 
         Args:
             id: Take back the last change of this record or episode instead.
@@ -129,6 +132,7 @@ class Leaving(Calls):
         user: str | None = None,
         filter: str | None = None,
         subject: str | None = None,
+        author: str | None = None,
         certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
@@ -140,8 +144,8 @@ class Leaving(Calls):
     ) -> Erasure:
         """Remove every byte of records, episodes and receipts from this memory, for good.
 
-        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter`` and ``subject`` says
-        what. Much is erased in several commands. If that is interrupted, what was ordered is
+        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter``, ``subject`` and ``author``
+        says what. Much is erased in several commands. If that is interrupted, what was ordered is
         finished by the next process, and the same call again, without an idempotency key, erases
         the rest. What is written while it runs is not erased.
 
@@ -153,6 +157,8 @@ class Leaving(Calls):
             filter: Every record that matches, in any state, such as ``created_at < '2026-01-01'``.
             subject: Everything of this user, and the key that it is encrypted with, so that
                 copies elsewhere cannot be read any more. It needs a handle for the whole space.
+            author: The name of who acted, or their id: the name alone; what they wrote and approved
+                stays.
             certificate: Of a subject: also sign what was done, if the ledger has a key here.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.
@@ -165,21 +171,29 @@ class Leaving(Calls):
 
         Returns:
             What was erased, the places that were cleaned, and what remains: earlier values of the
-            same key, and episodes that other records need.
+            same key, episodes that other records need, and what still names the user, the subject
+            or the author in its text.
 
         Raises:
             NotFound: This handle sees nothing of that kind.
-            InvalidInput: Not exactly one of the six was given, or the filter cannot be parsed.
+            InvalidInput: Not exactly one of the seven was given, or the filter cannot be parsed.
             Ambiguous: Several users have values under the key.
             Forbidden: The handle has less than a person's trust.
             Conflict: The key was used before, and there is more to erase: what an interrupted call
                 left, or what was written later. Call again without the key.
         """
-        given = {"key": key, "about": about, "user": user, "filter": filter, "subject": subject}
+        given = {
+            "key": key,
+            "about": about,
+            "user": user,
+            "filter": filter,
+            "subject": subject,
+            "author": author,
+        }
         chosen = {name: value for name, value in given.items() if value is not None}
         if len(chosen) + (id is not None) != 1:
             raise InvalidInput(
-                "erase takes exactly one of id, key, about, user, filter and subject",
+                "erase takes exactly one of id, key, about, user, filter, subject and author",
                 hint="name one of them",
             )
         checked, dry_run = validate.reason(reason), validate.flag(dry_run, "dry_run")
@@ -189,8 +203,9 @@ class Leaving(Calls):
         choose = _choosing(*what, unit)
         names = () if subject is None else self._pseudonyms(subject)
         order = Order(sources, checked, idempotency_key, expect, progress, user or subject, names)
+        person = user or subject or author
         named = f"{what[0]} {what[1]!r}"
-        erase = partial(self._erase_chosen, choose, order, named, dry_run)
+        erase = partial(self._erase_chosen, choose, order, named, dry_run, person)
         if not validate.flag(certificate, "certificate") or dry_run:
             return erase()
         if subject is None:
@@ -329,13 +344,18 @@ class Leaving(Calls):
         order = Order(True, reason, idempotency_key, expect, progress)
         return erase_planned(handle, planned, order)
 
-    def _erase_chosen(self, choose: Choosing, order: Order, what: str, dry_run: bool) -> Erasure:
+    def _erase_chosen(
+        self, choose: Choosing, order: Order, what: str, dry_run: bool, person: str | None
+    ) -> Erasure:
         handle = self._handle
         if handle.position == NOW:
             handle.space.flush()  # receipts that still wait are erased too
         with handle.reading() as reads:
             chosen = choose(handle, reads)
             planned = would_erase(reads, chosen, sources=order.sources)
+            if person is not None:
+                names = dict.fromkeys((person, *(author.name for author in chosen.authors)))
+                planned = structs.replace(planned, naming=naming(handle, reads, names, planned))
         if not planned.events and not order.subjects:
             before = repeated(handle, order.idempotency_key)
             if before is None:
@@ -386,7 +406,13 @@ def _choosing(name: str, value: str, unit: Unit) -> Choosing:
             raise InvalidInput(f"unit must be record or episode, not {unit!r}")
         return by_filter(value, unit)
     checked = validate.name(value, name)
-    choices = {"key": by_key, "about": by_about, "user": by_user, "subject": by_user}
+    choices = {
+        "key": by_key,
+        "about": by_about,
+        "user": by_user,
+        "subject": by_user,
+        "author": by_author,
+    }
     return choices[name](checked)
 
 

@@ -8,21 +8,23 @@ calls to the groups that it is made of: ``writing``, ``reading``, ``contexts``, 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
+from msgspec import structs
+
 from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, Where, load
 from recollect.errors import Conflict, Forbidden, InvalidInput
 from recollect.index.statements import NOW
-from recollect.lifecycle.commands import Actor
 from recollect.memory.checking import require_last
 from recollect.memory.contexts import Contexts
 from recollect.memory.correcting import Correcting
 from recollect.memory.exchanging import Exchanging
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle import Handle, handle_of, named
 from recollect.memory.healing import heals
 from recollect.memory.leaving import Leaving
 from recollect.memory.linking import Linking
@@ -33,7 +35,7 @@ from recollect.model import validate
 from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
-from recollect.model.values import Carried, Scope
+from recollect.model.values import Carried, LedgerMerge, Scope, Settlement
 from recollect.places.moving import move_if_needed
 from recollect.store.carry import carry
 from recollect.store.port import Progress
@@ -91,7 +93,8 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
             opened.close()
             backend.close()
 
-        return cls(Handle(opened, close=close, embedders=Embedders(settings)))
+        embedders = Embedders(settings)
+        return cls(Handle(opened, close=close, embedders=embedders, name=named(settings)))
 
     @classmethod
     def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> Memory:
@@ -138,12 +141,12 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
             raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
         if origin is not None and not at_least(mine.trust, origin):
             raise Forbidden(f"a handle with trust {mine.trust!r} cannot be raised to {origin!r}")
-        actor = Actor(
+        actor = structs.replace(
+            mine,
             trust=origin or mine.trust,
             user=_narrow("user", mine.user, user if subject is None else subject),
             session=_narrow("session", mine.session, session),
             agent=_narrow("agent", mine.agent, agent),
-            tz_minutes=mine.tz_minutes,
         )
         if subject is not None:
             self._declare(subject)
@@ -217,6 +220,50 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         self._handle.require_person("copying the whole ledger")
         require_last(self._handle)
         return carry(self._handle.space, target.space, progress)
+
+    def merge_from(
+        self,
+        other: Memory,
+        *,
+        settle: Mapping[str, Settlement] | None = None,
+        digest: str | None = None,
+        is_mine: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> LedgerMerge:
+        """Bring what another copy of this memory has written since both were one.
+
+        Its erasures come first, then its commands in their order, with their authors and times.
+        This ledger goes on; nothing in it is rewritten. A command comes once, so a merge that was
+        stopped, or is made again in either direction, doubles nothing.
+
+        Args:
+            other: A memory whose ledger began as a copy of this one, or this one as a copy of it.
+            settle: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
+                takes the other's.
+            digest: The ``digest`` of the dry run that was shown; another state is refused.
+            is_mine: What the other memory says has the trust that it has there, also where no key
+                known here has signed it. Else that is at most an agent's.
+            dry_run: Only say what would come, and show both sides of each conflict.
+            progress: Called with the commands done and the commands in all.
+
+        Raises:
+            Conflict: A conflict is not settled, or the ledgers have nothing in common; nothing was
+                merged.
+            IntegrityError: One of the ledgers is damaged, or contradicts a checkpoint.
+            Unsupported: One of the memories is encrypted for subjects.
+            Forbidden: A handle has less than a person's trust, or is bound to one user.
+        """
+        from recollect.memory.merging import Wanted, merge  # rarely needed
+
+        source = handle_of(other)
+        for handle in (self._handle, source):
+            handle.require_now()
+            handle.require_whole("merging a memory")
+            handle.require_person("merging two ledgers")
+        require_last(source if is_mine else self._handle)
+        wanted = Wanted(dict(settle or {}), digest, is_mine, dry_run)
+        return merge(self._handle, source, wanted, progress)
 
     @property
     def name(self) -> str:

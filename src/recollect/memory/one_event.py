@@ -13,6 +13,7 @@ from recollect.index.erasures import erased_by
 from recollect.index.reads import Reads
 from recollect.ledger.codec import decode, encode_body
 from recollect.ledger.line import erase, parse
+from recollect.memory.authors import Authors
 from recollect.memory.handle import Handle
 from recollect.memory.on_branch import BranchSpace
 from recollect.model import validate
@@ -25,6 +26,7 @@ def event(handle: Handle, seq: int) -> EventView:
     with handle.reading() as reads:
         seq = listed(handle, reads, validate.position(seq, "seq"))
         by = erased_by(reads, seq)
+        author = Authors(reads).of(seq)
     raw = handle.space.line(seq)
     if raw is None:
         raise _no_event(seq)
@@ -43,6 +45,7 @@ def event(handle: Handle, seq: int) -> EventView:
         erased_by=by,
         hash=line.hash,
         previous_hash=line.prev,
+        author=author if by is None else None,
     )
 
 

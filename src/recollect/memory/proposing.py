@@ -172,28 +172,37 @@ def _checked(
     reads: Reads, given: _Given, suggestions: Sequence[Suggestion]
 ) -> tuple[list[Propose], tuple[Skipped, ...]]:
     """The acts of the suggestions that pass every check, and why each other one does not."""
-    acts: list[Propose] = []
+    chosen: dict[str, tuple[Propose, Suggestion]] = {}  # by what they are about
     skipped: list[Skipped] = []
     waiting = set(_waiting(reads, given.handle.actor.user))
-    subjects: set[str] = set()
     for suggestion in suggestions[: limits.SUGGESTIONS_MAX_COUNT]:
         try:
             act = _act(reads, given, suggestion)
             if (act.intent, act.target, act.text) in waiting:
                 raise InvalidInput("the same waits for a review already")
-            # With two of them, a person who approves one makes the other stale.
-            subject = _subject(reads, given, act)
-            if subject in subjects:
-                raise InvalidInput(f"another suggestion is about {subject!r} too")
         except (InvalidInput, NotFound, Conflict) as error:
             skipped.append(given.skipped(error.message, _quoted(suggestion)))
+            continue
+        # With two of them, a person who approves one makes the other stale.
+        subject = _subject(reads, given, act)
+        held = chosen.get(subject)
+        if held is None or _said(given, held[0]) <= _said(given, act):
+            older = None if held is None else held[1]
+            chosen[subject] = act, suggestion
         else:
-            subjects.add(subject)
-            acts.append(act)
+            older = suggestion
+        if older is not None:
+            reason = f"a newer suggestion is about {subject!r} too"
+            skipped.append(given.skipped(reason, _quoted(older)))
     if len(suggestions) > limits.SUGGESTIONS_MAX_COUNT:
         most = limits.SUGGESTIONS_MAX_COUNT
         skipped.append(given.skipped(f"more than {most} suggestions in one answer"))
-    return acts, tuple(skipped)
+    return [act for act, _ in chosen.values()], tuple(skipped)
+
+
+def _said(given: _Given, act: Propose) -> str:
+    """When the last of what it quotes was said."""
+    return max(episode.said_at for episode in given.episodes if episode.id in act.evidence)
 
 
 def _quoted(suggestion: Suggestion) -> str | None:

@@ -7,11 +7,14 @@ event that this handle's ``events`` would not list; of others it has hashes only
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from recollect.errors import InvalidInput, NotFound
 from recollect.index.erasures import erased_by
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow
 from recollect.ledger.line import Line, erase, parse
+from recollect.memory.authors import Authors
 from recollect.memory.handle import Handle
 from recollect.memory.one_event import listed, require_ledger
 from recollect.memory.signing import ring_of
@@ -32,7 +35,7 @@ def prove(handle: Handle, id: str | None, event: int | None) -> Proof:
         event = validate.position(event, "event")
     with handle.reading() as reads:
         seq = _said_by(handle, reads, id) if event is None else listed(handle, reads, event, id)
-        by = erased_by(reads, seq)
+        by, author = erased_by(reads, seq), Authors(reads).of(seq)
     ring = ring_of(handle)
     known = _checkpoint(handle, ring, max(seq, by or 0))
     prover = Prover(handle.space, ring, known.checkpoint)
@@ -41,7 +44,8 @@ def prove(handle: Handle, id: str | None, event: int | None) -> Proof:
     if by is not None and line.data is not None:  # ordered, and not removed from the file yet
         shown = Shown(erase(shown.line, by), shown.path)
     erasing = None if by is None else prover.shown(by)
-    return _made(line, by, known, shown, erasing)
+    made = _made(line, by, known, shown, erasing)
+    return structs.replace(made, author=author if by is None else None)
 
 
 def _made(line: Line, by: int | None, known: Known, shown: Shown, erasing: Shown | None) -> Proof:

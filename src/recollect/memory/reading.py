@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from msgspec import structs
+
 from recollect.errors import InvalidInput, NotFound
 from recollect.finding import search
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow
 from recollect.index.values import episode_of, link_of, record_of, version_of
 from recollect.memory import answers
+from recollect.memory.authors import Authors
 from recollect.memory.events import events
 from recollect.memory.frames import frame_named
 from recollect.memory.handle import Calls
@@ -308,6 +311,7 @@ class Reading(Calls):
         Raises:
             NotFound: This handle sees nothing with that id, or the frame does not exist.
         """
+        from recollect.finding.candidates import wished
         from recollect.finding.why_not import Inquiry, in_context, in_recall
 
         handle = self._handle
@@ -317,11 +321,11 @@ class Reading(Calls):
         with handle.reading() as reads:
             row = handle.find(reads, id)
             if frame is None:
-                return in_recall(Inquiry(row, reads, question, wish), k)
+                return in_recall(Inquiry(row, reads, question, wished(question, wish)), k)
             chosen = frame_named(reads, frame)
             budget = chosen.tokens if tokens is None else tokens
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
-            wish = handle.wish(chosen.unit, filter=chosen.where)
+            wish = wished(question, handle.wish(chosen.unit, filter=chosen.where))
             return in_context(Inquiry(row, reads, question, wish), chosen, budget, counter)
 
     def events(
@@ -382,7 +386,12 @@ class Reading(Calls):
             row = self._handle.find(reads, id)
             if isinstance(row, EpisodeRow):
                 raise InvalidInput(f"{id} is an episode; episodes never change")
-            return [version_of(version) for version in reads.versions(row.id)]
+            versions = reads.versions(row.id)
+            authors = Authors(reads).of_all([version.seq for version in versions])
+            return [
+                structs.replace(version_of(version), author=author)
+                for version, author in zip(versions, authors, strict=True)
+            ]
 
     def why(self, id: str) -> Why:
         """Where a record comes from: who said it, its evidence, and what it superseded.
@@ -396,16 +405,18 @@ class Reading(Calls):
             if isinstance(row, EpisodeRow):
                 raise InvalidInput(f"{id} is an episode: it is a source itself")
             quoted, other = search.sources_of(reads, row)
-            first = reads.versions(row.id)[0]
+            versions = reads.versions(row.id)
+            said = next((one for one in versions if one.seq == row.text_seq), versions[0])
             by = reads.version(row.superseded_by) if row.superseded_by else None
             return Why(
                 record=record_of(row),
-                origin=version_of(first).origin,
+                origin=version_of(said).origin,  # of its present words
                 sources=tuple(quoted),
                 other_evidence=tuple(other),
                 replaced=tuple(search.replaced_by(reads, row)),
                 replaced_by=None if by is None or not self._handle.may_see(by) else record_of(by),
                 links=tuple(link_of(link) for link in self._links(reads, row.id)),
+                author=Authors(reads).of(said.seq),
             )
 
     def _links(self, reads: Reads, id: str) -> List[LinkRow]:

@@ -7,6 +7,7 @@ of events, so that erasing what they made leaves nothing of it here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -29,10 +30,11 @@ from recollect.memory.handle import Calls, Handle
 from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.events import ContextHanded, Handed
-from recollect.model.frames import SIGNALS, Frame, ever_built_in
-from recollect.model.values import Hit, Receipt, ReceiptItem, Replay, Scope
+from recollect.model.frames import SIGNALS, Frame, Template, ever_built_in
+from recollect.model.values import Hit, Receipt, ReceiptItem, Record, Replay, Scope
 from recollect.recall.frames import RANKING_VERSION, hit_of
 from recollect.recall.pack import (
+    BARE,
     ERASED,
     Counter,
     counter_name,
@@ -40,10 +42,13 @@ from recollect.recall.pack import (
     line_of,
     notes_on,
     text_of,
+    was_bare,
 )
 from recollect.recall.rank import TextRow
 
 _CHANCE_BYTES: Final = 8
+_Line = tuple[Hit, list[str], list[Record | None]]  # with what contradicts and replaced it
+_SAID_RANKING: Final = 10  # from here on an earlier value ended when the next one was said
 
 
 @heals
@@ -169,6 +174,7 @@ def items_of(looked: Assembled) -> tuple[Handed, ...]:
             shares=tuple(hit.shares[name] for name in SIGNALS),
             against=tuple(row.seq for row in _against(looked, hit)),
             guaranteed=hit.until is None and hit.id in looked.guaranteed,
+            changed=tuple(record.seq for record in hit.changed),
         )
         for hit in looked.packed.hits
     )
@@ -221,37 +227,49 @@ def receipt_of(reads: Reads, row: ReceiptRow) -> Receipt:
 def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
     """The text that was handed out, from the versions that it named."""
     template = frame_then(reads, row).template
-    lines: list[str] = []
+    lines: list[_Line | None] = []
     hits: list[Hit] = []
     erased: list[int] = []
     for item in unpack_items(row.items):
         said = _said(handle, reads, item.seq)
         if said is None:
             erased.append(item.seq)
-            lines.append(erased_line())
+            lines.append(None)
             continue
         others = [_said(handle, reads, seq) for seq in item.against]
         erased += [seq for seq, other in zip(item.against, others, strict=True) if other is None]
         against = [ERASED if other is None else other.id for other in others]
-        hits.append(_as_it_was(Reads(reads.db, at=row.position), said))
-        lines.append(line_of(hits[-1], template, against))
+        hit = _as_it_was(Reads(reads.db, at=row.position), said, row.ranking)
+        now = [_said(handle, reads, seq) for seq in item.changed]
+        erased += [seq for seq, other in zip(item.changed, now, strict=True) if other is None]
+        changed = [record_of(other) if isinstance(other, VersionRow) else None for other in now]
+        hits.append(structs.replace(hit, changed=tuple(each for each in changed if each)))
+        lines.append((hits[-1], against, changed))
+    text = _text(lines, template)
     return Replay(
         receipt=receipt_of(reads, row),
-        text=text_of(lines, template),
+        text=_text(lines, BARE) if was_bare(text, row.counter, row.budget) else text,
         erased=tuple(dict.fromkeys(erased)),
         notes=notes_on(hits),
     )
 
 
-def _as_it_was(then: Reads, row: TextRow) -> Hit:
+def _text(lines: Sequence[_Line | None], template: Template) -> str:
+    """The text of these lines; None stands for one that was erased."""
+    made = [erased_line() if one is None else line_of(one[0], template, *one[1:]) for one in lines]
+    return text_of(made, template)
+
+
+def _as_it_was(then: Reads, row: TextRow, ranking: int) -> Hit:
     """What an event made, as it was at the position of a context: perhaps an earlier value."""
     hit = hit_of(row)
     if isinstance(row, EpisodeRow) or not (row.until <= then.at or row.reason == "superseded"):
         return hit
-    from recollect.finding.earlier import ended_at, head_of
+    from recollect.finding.earlier import ended_at, head_of, written_at
 
-    head = head_of(then, row)
-    until = ended_at(then.versions(row.id), row)
+    head, versions = head_of(then, row), then.versions(row.id)
+    is_older = ranking < _SAID_RANKING  # its lines said when the next value was written
+    until = written_at(row, versions) if is_older else ended_at(then, row, versions)
     return structs.replace(hit, until=until, current=None if head is None else record_of(head))
 
 

@@ -22,6 +22,7 @@ from recollect.lifecycle.filing import LIVE, is_stale
 from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
 from recollect.memory.acts import Acts
 from recollect.memory.answers import left_by
+from recollect.memory.authors import Authors
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
@@ -303,6 +304,7 @@ def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
     target = reads.version(row.target) if row.target else None
     target = target if target and target.user == row.user else None  # else it is forged
     waits = row.until == STILL
+    author, decided_by = Authors(reads).of_all((row.seq, row.seq if waits else row.until))
     return Proposal(
         id=row.id,
         unit="proposal",
@@ -332,6 +334,8 @@ def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
         settled_by=row.settled_by,
         settled_at=row.settled_at,
         note=row.note,
+        author=author,
+        decided_by=None if waits else decided_by,
     )
 
 
@@ -339,6 +343,7 @@ def _of_record(reads: Reads, row: VersionRow) -> Proposal:
     """A held record, as the addition or update that it would be."""
     target = displaced(reads, row)
     reviewed, record = row.what == "reviewed", record_of(row)
+    authors = Authors(reads)
     return Proposal(
         id=row.id,
         unit="record",
@@ -372,6 +377,8 @@ def _of_record(reads: Reads, row: VersionRow) -> Proposal:
         settled_by=row.origin if reviewed else None,
         settled_at=row.at if reviewed else None,
         note=row.note if reviewed else None,
+        author=authors.of(row.text_seq),
+        decided_by=authors.of(row.seq) if reviewed else None,
     )
 
 

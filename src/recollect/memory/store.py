@@ -17,7 +17,7 @@ from recollect.compose import Embedders, open_backend
 from recollect.config import AUTO, Settings, Where, load
 from recollect.errors import InvalidInput
 from recollect.index.caches import forget_texts
-from recollect.memory.handle import Handle
+from recollect.memory.handle import Handle, named
 from recollect.memory.memory import Memory
 from recollect.memory.tokens import Tokens
 from recollect.model import validate
@@ -92,7 +92,8 @@ class Store:
         name = validate.space_name(name)
         space = self._opened(name, create=create)
         close = partial(self._close, (name, create), space)
-        return Memory(Handle(space, self._seam, close=close, embedders=self._embedders))
+        embedders, person = self._embedders, named(self.settings)
+        return Memory(Handle(space, self._seam, close=close, embedders=embedders, name=person))
 
     def _opened(self, name: str, *, create: bool) -> Space:
         asked = name, create

@@ -3,8 +3,8 @@
 Responsible for finding the last command, of a memory or about one record or episode, and for one
 act for each thing that it changed. Leaves what bringing a record back means to
 ``lifecycle.reverting``. Invariants: receipts, reinforcements and the store's own events are never
-taken back; neither are sessions, how far a rule has looked, nor an erasure; an agent takes
-back no act of a person.
+taken back; neither are sessions, how far a rule has looked, nor an erasure; what was said in a
+session is taken back only by its id; an agent takes back no act of a person.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from recollect.lifecycle.decide import check_expected
 from recollect.lifecycle.naming import full_id
 from recollect.lifecycle.retracting import retraction
 from recollect.lifecycle.view import require_undo
-from recollect.memory.events import change_of
+from recollect.memory.events import changes_of
 from recollect.memory.handle import Handle
 from recollect.model import validate
 from recollect.model.events import KINDS
@@ -41,6 +41,9 @@ _KINDS: Final = tuple(
     if kind not in ("context.handed", "record.reinforced", "space.opened")
     and not kind.startswith(("ledger.", "rule.", "session.", "branch."))
 )
+_SAID: Final = "episode.observed"
+_CHANGES: Final = tuple(kind for kind in _KINDS if kind != _SAID)
+_AT_ONCE: Final = 200  # messages looked at in one read
 # Of one record or episode: a proposal does not change it, and anyone may file one.
 _OF_SUBJECTS: Final = tuple(kind for kind in _KINDS if not kind.startswith("proposal."))
 
@@ -58,16 +61,19 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
     seq = min(position.seq if position else 0, reads.at)
     about = None if id is None else handle.find(reads, id).id
     kinds = _KINDS if about is None else _OF_SUBJECTS
-    last = reads.events(kinds=kinds, id=about, user=user, after=0, before=seq + 1, limit=1)
-    command = reads.command_of(last[0].seq) if last else None
-    if command is None:
-        raise Conflict("there is nothing to undo")
-    if last[0].kind == _ERASED:
+    last = _last(reads, about, user, seq)
+    command = reads.command_of(last.seq) if last else None
+    if last is None or command is None:
+        raise Conflict(
+            "there is nothing to undo",
+            hint="name an episode to take back what was said in a session",
+        )
+    if last.kind == _ERASED:
         raise Conflict(
             "the last command erased something, which cannot be undone",
             hint="name a record to undo its last change",
         )
-    if last[0].unit == "proposal" and last[0].what != "made":
+    if last.unit == "proposal" and last.what != "made":
         raise Conflict(
             "the last command decided a proposal, which cannot be undone",
             hint="name a record to undo its last change",
@@ -83,11 +89,29 @@ def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
     require_undo(handle.actor, [event.origin for event in events])
     undone = Undone(
         at=command.at,
-        events=tuple(change_of(event) for event in events),
+        events=tuple(changes_of(reads, events)),
         undone_by=(),
         position=seq,
     )
     return Plan(undone, tuple(_acts(reads, events, command.first, command.seq, about)))
+
+
+def _last(reads: Reads, about: str | None, user: str | None, seq: int) -> EventRow | None:
+    """The last event that counts as a change; hooks store what is said in a session unasked."""
+    kinds = _CHANGES if about is None else _OF_SUBJECTS
+    last = reads.events(kinds=kinds, id=about, user=user, after=0, before=seq + 1, limit=1)
+    found, after, before = (last[0], last[0].seq, seq + 1) if last else (None, 0, seq + 1)
+    while about is None:
+        said = reads.events(
+            kinds=(_SAID,), id=None, user=user, after=after, before=before, limit=_AT_ONCE
+        )
+        if not said:
+            break
+        before = min(event.seq for event in said)
+        alone = [event for event in said if event.session is None]
+        if alone:
+            return max(alone, key=lambda event: event.seq)
+    return found
 
 
 def undo(
@@ -132,7 +156,7 @@ def _changes(handle: Handle, reads: Reads, first: int, last: int) -> tuple[Chang
         before=last + 1,
         limit=COMMAND_MAX_EVENTS,
     )
-    return tuple(change_of(row) for row in rows)
+    return tuple(changes_of(reads, rows))
 
 
 def would_retract(handle: Handle, id: str) -> Retraction:

@@ -15,7 +15,7 @@ Reason = Literal[
     "superseded", "was_held", "sources_kept", "rejected", "decayed", "merged", "refuted"
 ]
 # Of what a context found and did not pack.
-Omission = Literal["budget", "repeat", "source", "contradiction", "floor"]
+Omission = Literal["budget", "repeat", "source", "contradiction", "replaced", "floor"]
 
 SENTENCES: Final[dict[str, str]] = {
     # A record's own reason.
@@ -31,6 +31,7 @@ SENTENCES: Final[dict[str, str]] = {
     "repeat": "says the same as {by}",
     "source": "is evidence for {by}",
     "contradiction": "contradicts {by}, which is packed and lists it",
+    "replaced": "states only what {by} has replaced",
     "floor": "less relevant than the frame's floor",
     # In an answer.
     "there": "it is there, at place {place}",
@@ -49,6 +50,7 @@ SENTENCES: Final[dict[str, str]] = {
     "hidden.held.unverified": "it is hidden: held, because it comes from an unverified origin",
     "hidden.expired": "it is hidden: expired, or not true at the instant asked about ({end})",
     # Not in an answer: not wanted by this question.
+    "transient": "it only asks, or orders something that is done once",
     "filtered": "the filter leaves it out",
     "filtered.unit": "its unit is {mine}, not {wanted}",
     # Not in an answer: not found.

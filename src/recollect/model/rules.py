@@ -39,6 +39,7 @@ from recollect.model.events import (
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
+    RecordVouched,
     Role,
     RulePassed,
     SessionClosed,
@@ -56,6 +57,7 @@ Change = (
     | RecordArchived
     | RecordRestored
     | RecordTagged
+    | RecordVouched
     | RecordReviewed
 )
 
@@ -121,7 +123,7 @@ def may_change(
             return may_reinforce(origin)
         case RecordSuperseded():
             return origin != "unverified"
-        case RecordReviewed():
+        case RecordReviewed() | RecordVouched():
             return may_review(origin)
         case RecordRevised():
             has_grounds = body.text is UNSET or bool(body.evidence)

@@ -70,6 +70,9 @@ def questions(values: Iterable[str]) -> list[str]:
     return found
 
 
+_AUTHORS_WITHOUT_NAME: Final = ("person", "agent", "unverified", "system")
+
+
 def name(value: str, what: str) -> str:
     """An identifier a person chose (key, tag, user …): NFC, one line, not empty."""
     value = plain(value, what)
@@ -83,6 +86,27 @@ def name(value: str, what: str) -> str:
     if any(unicodedata.category(c) == "Cc" for c in value):
         raise InvalidInput(f"{what} contains a control character")
     return value
+
+
+def own_name(value: str) -> str:
+    """What a person calls themselves: not what lists say of an author without a name."""
+    value = name(value, "your name")
+    if value.startswith("(") or value.split()[0].lower() in _AUTHORS_WITHOUT_NAME:
+        raise InvalidInput(
+            f"{value!r} cannot be your name: lists write it of authors without one",
+            hint="give another name, or - for none",
+        )
+    if any(unicodedata.category(c) == "Cf" for c in value):
+        raise InvalidInput("your name contains an invisible character")
+    return value
+
+
+def is_own_name(value: str) -> bool:
+    """True if a person may call themselves so."""
+    try:
+        return own_name(value) == value
+    except InvalidInput:
+        return False
 
 
 def is_name(value: str) -> bool:

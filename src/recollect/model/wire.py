@@ -23,6 +23,9 @@ _TAG: Final = re.compile('"([vh])([0-9]{1,16})(?::([A-Za-z0-9_.~-]+))?"')
 _MARK: Final = "~"
 # What is not there and what is not the caller's have the same bytes.
 NOT_FOUND: Final = "nothing that this token may see has that name"
+NOT_FOUND_HINT: Final = (
+    "GET /v1/spaces lists the spaces that this token opens; POST /v1/spaces creates one"
+)
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):

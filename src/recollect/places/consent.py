@@ -2,19 +2,25 @@
 
 A memory may exist because an assistant remembered something, or because a repository brought one
 along. Neither is a person's yes to storing whole conversations. Responsible for that yes, in a list
-of the person's own. Leaves storing to ``assistants.capture``. Invariant: nothing in the memory's
-own folder counts as a yes.
+of the person's own, and for what a person may choose for prompts. Leaves storing to
+``assistants.capture``. Invariant: nothing in the memory's own folder counts as a yes.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final, Literal, get_args
 
 from recollect import config
 from recollect.config import Settings
 from recollect.places import known
 from recollect.store.layout import SESSIONS, folder_of
 from recollect.store.seam import REAL, Seam
+
+# What becomes of a person's prompts: stored, so that an assistant can quote them, and recalled if
+# they say something; recalled even if they only ask; or not stored.
+Prompts = Literal["quoting", "memory", "none"]
+PROMPTS: Final[tuple[Prompts, ...]] = get_args(Prompts)
 
 
 def is_given(settings: Settings, space: str = "main") -> bool:

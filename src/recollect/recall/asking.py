@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
 from recollect.model import limits
+from recollect.recall.asked_for import Need, needs_of
 
 # Words of the phrasing of a query rather than of its subject: they get a low weight.
 SCAFFOLD: Final = frozenset(
@@ -92,8 +93,17 @@ _OVERVIEW: Final = (
     r"\b(?:summar\w+|overview|recap|everything|progress(?:ed|ion)?|developed|evolved|over time"
     r"|throughout|across (?:our|my|all)|order in which|walk me through)\b"
 )
+# The user asks what was asked: then questions are answers. The words are as above.
+_ASKED_HAS: Final = ("ask", "question", "request", "prompt", "brought up", "wanted")
+_ASKED: Final = (
+    r"\b(?:did|have|had|do) (?:i|we) (?:\w+ )?(?:ask|asked|request|requested)\b"
+    r"|\b(?:i|we) (?:\w+ )?(?:asked|requested|brought up|wanted to know|was asking|were asking)\b"
+    r"|\b(?:my|our) (?:\w+ )?(?:question|request|prompt)s?\b"
+)
 # Words that ask for an earlier value: no text needs to contain them.
 _FORMER: Final = frozenset("former formerly prior".split())
+# Every question about a time that is over has one of these.
+_THEN_HAS: Final = (*_MONTHS, "last ", " ago", "yesterday", "19", "20")
 # Every question about an earlier value has one of these (``recall.before``).
 _EARLIER_HAS: Final = "old|previous|former|prior|earlier|before|use to|used to".split("|")
 
@@ -116,6 +126,9 @@ class ParsedQuery(NamedTuple):
     is_request: bool = False
     is_overview: bool = False
     is_earlier: bool = False  # about a value that was replaced
+    is_then: bool = False  # about what held at a time that is over
+    is_about_asking: bool = False  # about what was asked, so that questions are answers
+    needs: tuple[Need, ...] = ()  # what an answer must have
 
 
 def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
@@ -136,15 +149,23 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
     phrasing = " ".join(word for word in telling if word in SCAFFOLD)
     scaffold = query_tokens(phrasing, limits.QUERY_MAX_TERMS) if phrasing else []
     is_past = _finds(_TOLD, query, _TOLD_HAS) or _finds(_PAST, query, _PAST_HAS)
+    is_overview = _finds(_OVERVIEW, query, _OVERVIEW_HAS)
     return ParsedQuery(
         terms=tuple(terms),
         scaffold=tuple(term for term in scaffold if term not in terms),
         plain=plain,
         days=tuple(days(query)),
         is_request=not is_past and _finds(_REQUEST, query, _REQUEST_HAS),
-        is_overview=_finds(_OVERVIEW, query, _OVERVIEW_HAS),
+        is_overview=is_overview,
         is_earlier=is_earlier,
+        is_then=not is_earlier and _asks_for_then(query),
+        is_about_asking=_finds(_ASKED, query, _ASKED_HAS) or (is_overview and _is_own(query)),
+        needs=needs_of(plain),
     )
+
+
+def _is_own(query: str) -> bool:
+    return not {"i", "we", "my", "our"}.isdisjoint(words(query))
 
 
 def _asks_for_earlier(query: str) -> bool:
@@ -223,3 +244,13 @@ def _without(query: str, named: set[str]) -> str:
         return query
     pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(named)))})(?:'s|’s)?\b"
     return " ".join(re.sub(pattern, " ", query, flags=re.IGNORECASE).split())
+
+
+def _asks_for_then(query: str) -> bool:
+    """True if a query is about what held at a time that is over."""
+    small = query.lower()
+    if not any(piece in small for piece in _THEN_HAS):
+        return False
+    from recollect.recall.before import asks_for_then
+
+    return asks_for_then(query)

@@ -63,6 +63,15 @@ _PATTERNS: Final = (
     rf"{_ASKS} (?!.*\b(?:is|are|was|were|be|been|being|get|got) used to\b).*"
     r"\bused to (?:be|have|live|sit|lead|own|prefer|like|cost|belong)\b",
 )
+# A stretch of time that is over: "who led it in May?", "where did we host it last year?"
+_PART: Final = r"(?:(?:at )?(?:the )?(?:start|beginning|middle|end) of)"
+_DATE: Final = rf"(?:(?:the )?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?{_TIME}|(?:19|20)\d\d"
+_THEN: Final = (
+    rf"\b(?:in|during|on|as of|until|by|{_PART}) (?:early |late |the )?(?:last )?(?:{_DATE})\b"
+    rf"|\blast (?:{_TIME}|week|month|quarter|year|spring|summer|autumn|fall|winter)\b"
+    r"|\b\w+ (?:days|weeks|months|years) ago\b|\byesterday\b"
+)
+_HELD_THEN: Final = rf"{_ASKS} .*\b(?:{_WAS}|{_LED}|did .*\b{_STATE})\b"
 _SAID: Final = (
     r"\b(?:say|said|tell|told|talk(?:ed)?|discuss(?:ed)?|mention(?:ed)?|ask(?:ed)?"
     r"|suggest(?:ed)?|recommend(?:ed)?|describe[d]?|explain(?:ed)?)\b(?! me\b)"
@@ -76,6 +85,15 @@ def asks_for_earlier(query: str) -> bool:
     if len(text) > _ASKED_MAX_CHARS or re.search(_SAID, text, re.IGNORECASE):
         return False
     return any(pattern.search(text) for pattern in _compiled())
+
+
+def asks_for_then(query: str) -> bool:
+    """True if a question is about what held at a time that is over."""
+    text = " ".join(query.split())
+    if len(text) > _ASKED_MAX_CHARS or re.search(_SAID, text, re.IGNORECASE):
+        return False
+    has_time = re.search(_THEN, text, re.IGNORECASE) is not None
+    return has_time and re.search(_HELD_THEN, text, re.IGNORECASE) is not None
 
 
 @cache

@@ -19,7 +19,7 @@ from recollect.index.text import tokens
 from recollect.model import limits
 from recollect.model.frames import Template, filled, without_marks
 from recollect.model.reasons import Omission, sentence
-from recollect.model.values import Hit, Omitted
+from recollect.model.values import Hit, Omitted, Record
 from recollect.model.visible import note, shown
 
 Counter = Callable[[str], int]
@@ -27,8 +27,11 @@ Against = Mapping[str, Sequence[str]]  # id -> the ids of records that contradic
 
 OPENING: Final = "<recollect>"
 CLOSING: Final = "</recollect>"
+# For a budget into which no line of the frame fits; without an intro.
+BARE: Final = Template(record="- {text}", episode='- {role} said: "{text}"')
 ERASED: Final = "erased"  # instead of an id that was erased
 _HIT_MIN_TOKENS: Final = 16  # hardly any hit costs less
+_CHANGED_MAX_CHARS: Final = 120  # of a text that replaced another
 _PIECE_MAX_CHARS: Final = 5
 _PIECE: Final = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]")
 _OTHER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
@@ -76,7 +79,10 @@ def pack(
     counter: Counter = count_tokens,
     against: Against | None = None,
 ) -> Packed:
-    """Packs everything guaranteed, then the other hits that fit and add something new."""
+    """Packs everything guaranteed, then the other hits that fit and add something new.
+
+    If nothing fits, lines that have the text alone may: rather one line than none.
+    """
     packing = _Packing(template, counter, against or {})
     for hit in guaranteed:
         packing.add(hit)
@@ -90,7 +96,15 @@ def pack(
     # With some counters a whole text costs more than the sum of its parts.
     while len(packing.hits) > len(guaranteed) and packing.count() > budget:
         packing.omit(packing.take_back(), "budget")
+    if not packing.hits and counter is count_tokens:  # of another one a replay knows nothing
+        packing = _Packing(BARE, counter, against or {})
+        packing.fill(ranked, budget)
     return packing.packed()
+
+
+def was_bare(text: str, counter: str, budget: int) -> bool:
+    """True if a context cannot have had this text, so that its lines had no more than texts."""
+    return counter == counter_name(count_tokens) and count_tokens(text) > budget
 
 
 class _Packing:
@@ -196,11 +210,21 @@ class _Packing:
 
 def text_of(lines: Sequence[str], template: Template) -> str:
     """The lines, enclosed in their marks."""
-    return "\n".join([OPENING, template.intro, *lines, CLOSING])
+    intro = () if template is BARE else (template.intro,)
+    return "\n".join([OPENING, *intro, *lines, CLOSING])
 
 
-def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
-    """One hit as a line of a prompt, with the ids of what contradicts or replaced it."""
+def line_of(
+    hit: Hit,
+    template: Template,
+    against: Sequence[str] = (),
+    changed: Sequence[Record | None] | None = None,
+) -> str:
+    """One hit as a line of a prompt, with the ids of what contradicts or replaced it.
+
+    ``changed`` is what holds in place of what it states, with None for what was erased; by default
+    what the hit says.
+    """
     pattern = template.record if hit.unit == "record" else template.episode
     line = filled(pattern, _values(hit, pattern))
     # The template has no mark, so a mark found here is content. This comes before invisible
@@ -209,9 +233,23 @@ def line_of(hit: Hit, template: Template, against: Sequence[str] = ()) -> str:
     if hit.until is not None:
         now = ERASED if hit.current is None else hit.current.id
         return f"{line} (an earlier value, until {hit.until[:10]}; now [{now}])"
+    if changed or hit.changed:
+        line = f"{line} ({_since_changed(changed or hit.changed)})"
     if not against:
         return line
     return f"{line} (contradicted by {', '.join(f'[{id}]' for id in against)})"
+
+
+def _since_changed(records: Iterable[Record | None]) -> str:
+    """What a line says that states an earlier value of these records."""
+    now = (f"{_beginning(each.text)} [{each.id}]" if each else f"[{ERASED}]" for each in records)
+    return "; ".join(f"since changed: {each}" for each in now)
+
+
+def _beginning(text: str) -> str:
+    """The beginning of a text, as a line shows it."""
+    plain = shown(without_marks(" ".join(text.split())))
+    return plain if len(plain) <= _CHANGED_MAX_CHARS else plain[:_CHANGED_MAX_CHARS] + "…"
 
 
 def erased_line() -> str:

@@ -98,6 +98,10 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     valid_at: str
     min_relevance: float | None  # None: leave out only what is noise
 
+    def with_transient(self) -> Wish:
+        """The same, with what only asks or orders something: for a history, or if asked for."""
+        return msgspec.structs.replace(self, include=self.include | {"transient"})
+
     def may_see(self, row: TextRow | Card) -> bool:
         """True if the caller may see a row."""
         return self.user is None or row.user == self.user
@@ -107,6 +111,10 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         has_unit = self.wants_unit(is_record=isinstance(row, VersionRow))
         return has_unit and (self.filter is None or self.filter.matches(row))
 
+    def recalls(self, row: EpisodeRow | Card) -> bool:
+        """True unless an episode only asks or orders something, and that was not asked for."""
+        return not row.transient or "transient" in self.include
+
     def wants_unit(self, *, is_record: bool) -> bool:
         """True if the caller wants records, or wants episodes."""
         return self.unit == "any" or (self.unit == "record") == is_record
@@ -114,7 +122,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 def card_for(row: TextRow, wish: Wish) -> Card:
     """The card of a whole row, as a caller wants it."""
-    return card_of(row)._replace(is_wanted=wish.wants(row))
+    card = card_of(row)
+    return card._replace(is_wanted=wish.recalls(card) and wish.wants(row))
 
 
 def showing(rows: Iterable[AnyRow], wish: Wish) -> list[AnyRow]:

@@ -23,6 +23,9 @@ Configuration = Literal["text", "static", "sentence", "full"]
 
 _SCAFFOLD_WEIGHT: Final = 0.3
 _SHORT_WORDS: Final = 80  # a turn up to this length uses its neighbours in full
+# Of a text without a vector, as the mean of those that have one: dev questions of set B.
+_LIKELY_LEAST: Final = 0.21
+_LIKELY_SLOPE: Final = 0.97
 RIVALS: Final = 5  # candidates that a score is compared with
 
 _Session = tuple[float, float, float]  # of one session: words, the closest sentence and chunk
@@ -74,6 +77,18 @@ class Terms(NamedTuple):
         """The same with square roots: the presence of a term counts more than its frequency."""
         return math.fsum(map(mul, self.worth, map(math.sqrt, found))) if any(found) else 0.0
 
+    def likely_nearness(self, found: Sequence[float], words: int) -> float:
+        """How near a text without a vector is likely to be: what is missing is unknown, not 0.
+
+        A cosine of two texts grows with the share of their words that they have in common, of the
+        one as of the other. Nothing is known of a text without a word of the query.
+        """
+        shared = [worth for worth, part in zip(self.worth, found, strict=True) if part]
+        if not shared:
+            return 0.0
+        common = math.fsum(shared) * math.sqrt(min(1.0, len(shared) / max(1, words)))
+        return min(1.0, _LIKELY_LEAST + _LIKELY_SLOPE * common)
+
 
 # Structs, because a recall makes hundreds of these, and a named tuple takes five times as long.
 class Match(msgspec.Struct, frozen=True, gc=False):
@@ -105,6 +120,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     date: float = 0.0
     names: float = 0.0
     is_assistant: bool = False
+    counts: bool = True  # False if it can be no hit, and only says what its session is about
     session: Hashable | None = None
     before: Match = NOTHING
     after: Match = NOTHING
@@ -153,7 +169,7 @@ def terms_of(asked: ParsedQuery, statistics: Statistics) -> Terms:
 
 def features(asked: ParsedQuery, terms: Terms, candidates: Sequence[Candidate]) -> list[Features]:
     """One row for each candidate."""
-    best = max((c.match.words for c in candidates), default=0.0) or 1.0
+    best = max((c.match.words for c in candidates if c.counts), default=0.0) or 1.0
     sessions = _sessions(terms, candidates)
     return [_row(asked, terms, c, best, sessions) for c in candidates]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from recollect.index.bm25 import Statistics
+from recollect.index.bm25 import Parts, Statistics
 from recollect.index.cards import measured
 from recollect.index.facts import Facts, asks
 from recollect.index.rows import (
@@ -27,6 +27,7 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.model.values import Hit
+from recollect.recall.asked_for import lacks
 from recollect.recall.asking import ParsedQuery, closeness
 from recollect.recall.rank import (
     COVERAGE,
@@ -38,6 +39,7 @@ from recollect.recall.rank import (
     hits,
 )
 from recollect.recall.relevance import (
+    LIKELY_MIN,
     NOTHING,
     RIVALS,
     Candidate,
@@ -59,6 +61,7 @@ Beside = tuple[int | None, int | None]  # the turns before and after
 _ASKING_MAX_CHARS: Final = 300
 _TEXT: Final = WEIGHTS["text"]
 _EMBEDDER_MAX_LOSS: Final = 0.04
+_DOUBT: Final = 0.49  # below ``LIKELY_MIN``, whatever the relevance was
 
 
 class Surroundings(NamedTuple):
@@ -112,7 +115,7 @@ class Scoring:
         order = self._settled(self._scored(rows), former)
         if earlier:
             order = self._with_earlier(order, earlier)
-        order = relevant(order, self._weights)
+        order = self._doubted(relevant(order, self._weights))
         kept = enough(order, wish)
         if earlier:  # with their earlier values, and with what replaced them
             names = {one.holder for one in kept}
@@ -123,6 +126,25 @@ class Scoring:
         here = {one.row.text_seq for one in kept}
         others = (one for one in order if one.row.is_wanted and one.row.text_seq not in here)
         return Judged(made, order, kept, {one.has_words for one in others})
+
+    def _doubted(self, order: list[Ranked]) -> list[Ranked]:
+        """The same, where a text that lacks the thing asked for is at most half as relevant.
+
+        Only what would count as likely is looked at: the rest is doubtful as it is.
+        """
+        if self._asked.needs:
+            for one in order:
+                if one.relevance >= LIKELY_MIN and lacks(
+                    self._asked.needs, self._around_text(one.row)
+                ):
+                    one.relevance *= _DOUBT
+        return order
+
+    def _around_text(self, row: Card) -> str:
+        """A text with its names, and with the turns beside it."""
+        pair = self._neighbours(row) if row.role is not None and row.session is not None else ()
+        beside = " ".join(each.text for each in pair if each)
+        return f"{row.text} {row.key or ''} {row.about or ''} {row.tags} {beside}"
 
     def _settled(self, order: list[Ranked], former: Former) -> list[Ranked]:
         """The order with what a conversation adds to it, if there is one among the candidates."""
@@ -153,10 +175,10 @@ class Scoring:
             if row.role is not None and row.session is not None
         }
         self._match([*rows, *(each for pair in pairs.values() for each in pair if each)])
-        found = zip(
-            rows, features(self._asked, self._terms, self._candidates(rows, pairs)), strict=True
-        )
-        return by_score(found, self._weights)
+        made = features(self._asked, self._terms, self._candidates(rows, pairs))
+        found = zip(rows, made, strict=True)
+        # A text that only asks says what its session is about, and that is all.
+        return by_score((one for one in found if not is_passed_over(one[0])), self._weights)
 
     def _neighbours(self, row: Card) -> tuple[Card | None, Card | None]:
         before, after = self._around.beside[row.seq]
@@ -176,8 +198,8 @@ class Scoring:
         found, facts, of_names = measured(missing.values(), terms.terms, terms.average)
         share, matches = terms.share, self._matches
         if has_vectors:
-            for doc, parts in zip(missing, found, strict=True):
-                matches[doc] = Match(parts, share(parts), *self._nearness(doc))
+            for doc, parts, about in zip(missing, found, facts, strict=True):
+                matches[doc] = Match(parts, share(parts), *self._nearness(doc, parts, about.words))
         else:
             for doc, parts in zip(missing, found, strict=True):
                 matches[doc] = Match(parts, share(parts))
@@ -185,12 +207,21 @@ class Scoring:
         for doc, parts in of_names.items():
             self._names[doc] = terms.coverage(parts)
 
-    def _nearness(self, doc: int) -> tuple[float | None, float | None]:
-        """How near a text is by its sentences and by its chunks."""
+    def _nearness(self, doc: int, parts: Parts, words: int) -> tuple[float | None, float | None]:
+        """How near a text is by its sentences and by its chunks; None without such a leg.
+
+        Of what one leg lacks, the other one or the words tell how near it is likely to be.
+        """
         near: dict[Grain, float] = {}
+        lacking: set[Grain] = set()
         for grain, known in self._around.near:
             if doc in known:  # the better of two legs with the same unit of text
                 near[grain] = max(min(1.0, known[doc]), near.get(grain, 0.0))
+            else:
+                lacking.add(grain)
+        for grain in lacking - near.keys():
+            likely = next(iter(near.values()), None)
+            near[grain] = self._terms.likely_nearness(parts, words) if likely is None else likely
         return near.get("sentence"), near.get("chunk")
 
     def _candidates(
@@ -208,7 +239,8 @@ class Scoring:
                 continue
             is_assistant = role == "assistant"
             if row.session is None:
-                made.append(Candidate(matches[doc], facts[doc], date, 0.0, is_assistant))
+                counts = not is_passed_over(row)
+                made.append(Candidate(matches[doc], facts[doc], date, 0.0, is_assistant, counts))
                 continue
             before, after = pairs[doc]
             made.append(
@@ -218,10 +250,11 @@ class Scoring:
                     date,
                     0.0,
                     is_assistant,
+                    not is_passed_over(row),
                     (row.user, row.session),
                     matches[before.seq] if before else NOTHING,
                     matches[after.seq] if after else NOTHING,
-                    before is not None and facts[before.seq].asks,
+                    before is not None and facts[before.seq].asks and not row.transient,
                 )
             )
         return made
@@ -307,6 +340,11 @@ def echoes(row: Card) -> bool:
         return False
     text = row.text
     return len(text) > _ASKING_MAX_CHARS or not (text.endswith("?") or asks(text))
+
+
+def is_passed_over(row: Card) -> bool:
+    """True for a text that only asks, where the caller wants answers."""
+    return bool(row.transient) and not row.is_wanted
 
 
 def is_recallable(row: Card) -> bool:

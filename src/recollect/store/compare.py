@@ -18,7 +18,8 @@ from recollect.index.digest import log_digest, state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.ledger.cipher import Ciphers
-from recollect.store.fold_ledger import Folded, fold_whole
+from recollect.ledger.scan import Scanner
+from recollect.store.fold_ledger import Folded, fold_appends
 from recollect.store.port import Progress
 from recollect.store.sqlite import SqliteDb, memory_index, scratch_index
 
@@ -49,9 +50,18 @@ def difference_of(
     with closing(scratch_index(space)) as scratch:
         scratch.run("begin_write")
         try:
-            folded = fold_whole(
-                scratch, pieces, progress, size_bytes, through=position.seq, ciphers=ciphers
+            scanner = Scanner()
+            folded = fold_appends(
+                scratch,
+                scanner,
+                pieces,
+                progress,
+                size_bytes,
+                through=position.seq,
+                ciphers=ciphers,
             )
+            if scanner.head.seq <= position.seq:
+                scanner.torn()  # raises for damage; the index has no unfinished append
         except IntegrityError as error:
             return f"{error.message}; run `recollect doctor` to see what can be done"
         scratch.run("commit")

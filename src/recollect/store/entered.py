@@ -20,7 +20,7 @@ from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line, parse
-from recollect.lifecycle.commands import Actor, Command
+from recollect.lifecycle.commands import Actor, Command, Name
 from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
 from recollect.store.administering import AdminTokens
@@ -91,7 +91,8 @@ class EnteredBackend:
         may_create = create and token.space is None and "create" in token.verbs
         if token.space not in (None, name) or not (self._backend.has(name) or may_create):
             raise opens_none(name, self._opens(token))
-        return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent)
+        holder = Name(text=token.user or token.label, checked="token", user=token.user)
+        return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent, holder)
 
     def space(self, name: str, *, create: bool) -> EnteredSpace:
         """A space by name; nothing of it is looked at before it is used."""
@@ -209,7 +210,8 @@ class EnteredSpace:
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
-        return self._inside(lambda grant: grant.check(command)).submit(command, answer)
+        grant = self._granted()
+        return self._inside().submit(grant.admitted(command), answer)
 
     def submit_all(
         self, commands: Sequence[Command], answer: Answer[T]
@@ -217,22 +219,22 @@ class EnteredSpace:
         """Submits many commands in as few appends as they fit into; an outcome for each."""
         space, grant = self._inside(), self._granted()
         refused: dict[int, RecollectError] = {}
+        allowed: list[Command] = []
         for place, command in enumerate(commands):
             try:
-                grant.check(command)
+                allowed.append(grant.admitted(command))
             except Forbidden as error:
                 refused[place] = error
-        allowed = [command for place, command in enumerate(commands) if place not in refused]
         outcomes = iter(space.submit_all(allowed, answer))
         return [refused[at] if at in refused else next(outcomes) for at in range(len(commands))]
 
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         try:
-            space = self._inside(lambda grant: grant.check(command))
+            admitted = self._granted().admitted(command)
         except Forbidden:
             return False
-        return space.later(command)
+        return self._inside().later(admitted)
 
     def flush(self) -> None:
         """Writes the queued commands of all who share the space."""

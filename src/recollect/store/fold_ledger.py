@@ -42,16 +42,12 @@ def fold_whole(
     progress: Progress | None,
     total: int,
     *,
-    through: int = NOW,
     ciphers: Ciphers | None = None,
 ) -> Folded:
-    """Folds a ledger from its first event, up to a position, into an empty index.
-
-    It must not have a torn tail.
-    """
+    """Folds a whole ledger into an empty index; it must not have a torn tail."""
     scanner = Scanner()
-    folded = fold_appends(db, scanner, found, progress, total, through=through, ciphers=ciphers)
-    if scanner.head.seq <= through and scanner.torn():
+    folded = fold_appends(db, scanner, found, progress, total, ciphers=ciphers)
+    if scanner.torn():
         raise Damage(scanner.head.seq + 1, "an unfinished append")
     return folded
 
@@ -67,7 +63,7 @@ def fold_appends(
     look: Look | None = None,
     ciphers: Ciphers | None = None,
 ) -> Folded:
-    """The same for whole appends only; ``look`` sees each batch before it is folded."""
+    """The same for whole appends up to a position; ``look`` sees each batch before it is folded."""
     tables = Tables(db, fresh=True)
     fold = Fold(tables, Clock(GENESIS.at, 0))
     erasures = Erasures()

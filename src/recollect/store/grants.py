@@ -14,7 +14,15 @@ import msgspec
 from recollect.errors import Forbidden
 from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
-from recollect.lifecycle.commands import Act, CloseBranch, Command, Erase, EraseAll, Review
+from recollect.lifecycle.commands import (
+    Act,
+    CloseBranch,
+    Command,
+    Erase,
+    EraseAll,
+    Name,
+    Review,
+)
 from recollect.model.events import Origin, Trust
 from recollect.model.rules import at_least
 from recollect.model.values import Finding
@@ -35,6 +43,15 @@ class Grant(msgspec.Struct, frozen=True):
     origin: Trust  # the highest trust of anything written with it
     user: str | None
     agent: str | None
+    holder: Name | None = None  # who has the token, or the login
+
+    def admitted(self, command: Command) -> Command:
+        """The command in the name of who has the token, if the token allows it."""
+        self.check(command)
+        if self.holder is None or command.actor.name is None:
+            return command
+        actor = msgspec.structs.replace(command.actor, name=self.holder)
+        return msgspec.structs.replace(command, actor=actor)
 
     def check(self, command: Command) -> None:
         """Refuses what the token does not allow, with a better message than the server's."""

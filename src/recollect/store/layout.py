@@ -49,6 +49,7 @@ DROPPED: Final = "dropped.json"  # of a workspace: which spaces were dropped
 TOKENS: Final = "tokens.json"  # of a workspace: what opens its spaces, as hashes
 JOBS: Final = "jobs.db"  # of a workspace: work that was asked for, and schedules
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
+PERSON: Final = "name"  # of a person: what they are called in ledgers
 CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
 SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are stored in
 PAGES_CHOSEN: Final = "page-folders.json"  # of a person: where pages of a memory are kept

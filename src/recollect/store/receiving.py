@@ -107,7 +107,8 @@ def another_history(seq: int) -> Conflict:
     """The error for two ledgers that diverge or have nothing in common."""
     return Conflict(
         f"the two ledgers diverge at event {seq}",
-        hint="copy this memory to another place, or under another name (`--as NAME`)",
+        hint="if both grew after a copy, bring them together: `--merge --dry-run` shows what would "
+        "come, `--merge` brings it; or copy this memory under another name (`--as NAME`)",
     )
 
 
@@ -132,7 +133,8 @@ def _beyond(pieces: Iterable[bytes], held: Head) -> Iterator[tuple[Append, bytes
     if last < held.seq:
         raise Conflict(
             f"the memory there is longer: it ends at event {held.seq}, this one at event {last}",
-            hint="copy in the other direction",
+            hint="copy in the other direction; if both grew after a copy, `--merge` brings them "
+            "together",
         )
 
 

@@ -28,6 +28,7 @@ from recollect.lifecycle.commands import (
     Act,
     Command,
     Expect,
+    Name,
     OnBranch,
     Propose,
     Remember,
@@ -47,6 +48,7 @@ from recollect.model.events import (
     KIND_OF,
     VERSION,
     AnyBody,
+    AuthorNamed,
     ContextHanded,
     EpisodeObserved,
     EventsErased,
@@ -63,6 +65,7 @@ from recollect.store.seam import Seam
 from recollect.store.subjects import SETTING, Each, Named, Subjects
 
 _ID_BYTES: Final = 16
+_AUTHOR_BYTES: Final = 8
 # Events that only add: a record without a predecessor, an episode, a receipt.
 _PLAIN: Final = frozenset(KIND_OF[body] for body in (RecordAdded, EpisodeObserved, ContextHanded))
 _MANY_ACTS: Final = 8
@@ -140,9 +143,10 @@ class Writing:
         self._tables.lack(absent)
         self._is_foreseen = True
 
-    def know(self, setting: Row | None) -> None:
-        """Notes the document that says who is a subject, which the engine looked up in advance."""
+    def know(self, setting: Row | None, names: Iterable[str], authors: Sequence[Row]) -> None:
+        """Notes what the engine looked up in advance: who is a subject, and who has these names."""
         self._tables.know_document(*SETTING, setting)
+        self._tables.know_authors(names, authors)
 
     def foreign(self, ids: Iterable[str]) -> None:
         """Notes ids that belong to other users, in rows that cannot be read."""
@@ -294,9 +298,16 @@ class Writing:
         subjects: list[str] = []
         marks: list[str] = []
         unchanged: list[int] = []
+        author: str | None = None
+        named = command.actor.author
         for index, act in enumerate(command.acts):
             bodies, subject = decide(self.reads, command.actor, act)
             bodies = [*map(self._completed, bodies)]
+            came = next((body.author for body in bodies if body.written_at is not None), "")
+            if came != "":  # by a merge: its author is who wrote it there
+                author = came
+            elif bodies and author is None and named is not None:
+                author = self._author(command, named)
             subjects.append(subject)
             if not bodies:
                 unchanged.append(index)
@@ -304,6 +315,10 @@ class Writing:
                 # Stored in the event that has the content, so that both are erased together.
                 marks.append(act_mark(command, index))
                 bodies[-1] = msgspec.structs.replace(bodies[-1], command=marks[-1])
+            else:  # a command of another ledger keeps its own, so that its caller may repeat it
+                marks += [body.command for body in bodies if body.command]
+            if author is not None and came == "":
+                bodies = [msgspec.structs.replace(body, author=author) for body in bodies]
             encoded = [encode_body(body) for body in bodies]  # encode all before folding any
             for body, data in zip(bodies, encoded, strict=True):
                 origin = origin_of(command.actor, body)
@@ -317,8 +332,25 @@ class Writing:
             self._mark_last(marks[-1])
         if self._seq >= first:
             origins = [draft.origin for draft in self._drafts[first - self._seq - 1 :]]
-            self._fold.close(command.id, first, origins, marks=marks)
+            self._fold.close(command.id, first, origins, marks=marks, author=author)
         return Outcome(first=first, last=self._seq, subjects=tuple(subjects))
+
+    def _author(self, command: Command, named: Name) -> str:
+        """The id of who acts. The first command of a name gives it one, with an event."""
+        for row in self.reads.authors_named(named.text):
+            if (row.checked, row.user) == (named.checked, named.user):
+                return row.id
+        id = self._seam.random(_AUTHOR_BYTES).hex()
+        body = AuthorNamed(
+            id=id,
+            name=named.text,
+            checked=named.checked,
+            user=named.user,
+            agent=command.actor.agent,
+            author=id,
+        )
+        self._add(command.id, 1, command.actor.trust, body, encode_body(body))
+        return id
 
     def _mark_last(self, mark: str) -> None:
         """Adds a mark to the last event, which has one already."""

@@ -295,6 +295,19 @@ class ContextSuite(BehindSuite):
         assert (receipt.tokens, receipt.budget) == (context.tokens, context.budget)
         assert memory.receipts.get(receipt.id) == receipt
 
+    def test_a_small_budget_gets_the_line_that_fits(self, memory: Memory) -> None:
+        memory.remember("The staging database listens on port 5433 since the move to Frankfurt.")
+        context = memory.context("which port is the staging database on?", tokens=40)
+        assert context.text.splitlines()[1].startswith("- The staging database")
+        assert context.tokens <= 40
+        assert context.receipt is not None
+        memory.flush()
+        assert memory.replay(context).text == context.text
+        wide = memory.context("which port is the staging database on?")
+        assert wide.tokens > 40
+        memory.flush()
+        assert memory.replay(wide).text == wide.text
+
     def test_a_receipt_holds_no_text_and_no_id(self, memory: Memory, engine: Memory) -> None:
         memory.remember("The garden has canaries", id="my-canary")
         before = len(b"".join(handle_of(engine).space.pieces()))

@@ -172,3 +172,41 @@ class EarlierSuite:
         assert memory.why_not(old.id, PLAIN).reason == "superseded"
         assert memory.why_not(old.id, "what was the old colour of the sky?").reason == "superseded"
         assert memory.why_not(old.id, ASKED, frame="task").reason == "there"
+
+    def test_a_question_about_a_time_finds_what_held_then(self, memory: Memory) -> None:
+        year = int(memory.remember("An anchor.").at[:4]) - 1
+        for name, day in (("Dana", "01-10"), ("Priya", "04-02"), ("Tomasz", "08-01")):
+            said = f"{year}-{day}T09:00:00Z"
+            memory.remember(f"{name} leads the billing team.", key="billing.lead", said_at=said)
+        for query, name in (
+            (f"Who led the billing team in May {year}?", "Priya"),
+            (f"who was leading the billing team in February {year}?", "Dana"),
+            (f"who led the billing team in September {year}?", "Tomasz"),
+            ("who leads the billing team?", "Tomasz"),
+            (f"Who leads the billing team since May {year}?", "Tomasz"),
+        ):
+            assert _first(memory, query).text == f"{name} leads the billing team.", query
+        then = _first(memory, f"Who led the billing team in May {year}?")
+        assert then.until == f"{year}-08-01T09:00:00.000000Z"
+        assert then.current is not None
+        assert then.current.text == "Tomasz leads the billing team."
+
+    def test_what_happened_at_a_time_brings_back_no_earlier_value(self, memory: Memory) -> None:
+        year = int(memory.remember("An anchor.").at[:4]) - 1
+        memory.remember("Standup is at nine.", key="standup", said_at=f"{year}-01-10T09:00:00Z")
+        memory.remember("Standup is at ten.", key="standup", said_at=f"{year}-02-10T09:00:00Z")
+        for query in (
+            f"when is standup in May {year}?",
+            f"what did I say about standup in May {year}?",
+        ):
+            assert "Standup is at nine." not in _told(memory, query)
+
+    def test_the_past_knows_what_an_approved_record_replaced(self, memory: Memory) -> None:
+        mine = memory.remember("Tea is at four.", key="tea")
+        waits = memory.scoped(origin="agent").remember("Tea is at five.", key="tea")
+        memory.review.approve(waits.id, memory.review.show(waits.id).digest)
+        position, then = memory.position, memory.why(waits.id).replaced
+        assert [record.id for record in then] == [mine.id]
+        memory.undo(waits.id)
+        assert memory.why(waits.id).replaced == ()
+        assert memory.at(position).why(waits.id).replaced == then

@@ -10,6 +10,7 @@ import pytest
 
 from recollect.errors import Forbidden
 from recollect.memory import Memory
+from recollect.model.events import Trust
 from recollect.model.values import Quote, Record
 
 _LOWERED = "derived from something less trusted"
@@ -23,29 +24,21 @@ class LineageSuite:
         """An empty memory; defined by subclasses."""
         raise NotImplementedError
 
-    def test_a_restatement_lowers_what_was_derived(self, memory: Memory) -> None:
+    def test_what_has_less_trust_lowers_what_was_derived(self, memory: Memory) -> None:
         seat = memory.remember("Ann sits in row 12")
         meal = memory.remember("Ann gets the vegan meal", evidence=[seat.id])
         bill = memory.remember("The meal is paid", evidence=[meal.id, "a receipt"])
         note = memory.remember("Row 12 is paid")
         memory.link(note.id, bill.id, "derived_from")
         apart = memory.remember("Rome is in Italy")
-        (heard,) = memory.observe("Ann sits in row 12, said the bot", role="assistant")
-        again = memory.remember(seat.text, evidence=[heard.id])
-        assert (again.id, again.trust) == (seat.id, "agent")
+        _lower(memory, seat.id)
+        assert _record(memory, seat.id).trust == "agent"
         for record in (meal, bill, note):
             now = _record(memory, record.id)
             assert (now.trust, now.status) == ("agent", "active")
             assert (now.text, now.evidence) == (record.text, record.evidence)
             assert memory.history(record.id)[-1].note == _LOWERED
         assert memory.get(apart.id) == apart
-
-    def test_a_correction_lowers_what_was_derived(self, memory: Memory) -> None:
-        port = memory.remember("The port is 5432")
-        rule = memory.remember("The firewall opens 5432", evidence=[port.id])
-        (heard,) = memory.observe("It runs on 5433", role="assistant")
-        assert memory.revise(port.id, "The port is 5433", evidence=[heard.id]).trust == "agent"
-        assert _record(memory, rule.id).trust == "agent"
 
     def test_a_later_link_holds_what_was_derived(self, memory: Memory) -> None:
         agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
@@ -108,12 +101,15 @@ class LineageSuite:
         port = memory.remember("The port is 5433", evidence=[source.id])
         memory.revise(port.id, "The port is 5432")
         rule = memory.remember("The firewall opens 5432", evidence=[port.id])
-        (heard,) = memory.observe("5433 is open, said the bot", role="assistant")
-        memory.remember(source.text, evidence=[heard.id])
+        _lower(memory, source.id, "unverified")
         assert _record(memory, port.id).trust == "person"
-        back = memory.revert(port.id)
-        assert (back.id, back.text, back.trust) == (port.id, "The port is 5433", "agent")
-        assert _record(memory, rule.id).trust == "agent"
+        with pytest.raises(Forbidden):
+            memory.revert(port.id)  # its words rest on what is held now
+        memory.review.approve(source.id, memory.review.show(source.id).digest)
+        _lower(memory, source.id)
+        back = memory.revert(port.id)  # a person's words, which what an agent says does not lower
+        assert (back.id, back.text, back.trust) == (port.id, "The port is 5433", "person")
+        assert memory.get(rule.id) == rule
 
     def test_an_agent_lowers_nothing_of_a_person(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
@@ -158,22 +154,22 @@ class LineageSuite:
 
     def test_a_user_lowers_nothing_of_the_whole_space(self, memory: Memory) -> None:
         ann = memory.scoped(user="ann")
-        (heard,) = ann.observe("Ann likes tea, said the bot", role="assistant")
         tea = ann.remember("Ann likes tea")
         menu = memory.remember("The menu has tea", evidence=[tea.id])
         with pytest.raises(Forbidden, match="another user") as refused:
-            ann.remember("Ann likes tea", evidence=[heard.id])
+            _lower(ann, tea.id)
         assert menu.id not in str(refused.value)
         assert memory.get(tea.id) == tea
-        assert memory.remember("The menu has tea", evidence=[heard.id]).trust == "agent"
-        assert ann.remember("Ann likes tea", evidence=[heard.id]).trust == "agent"
+        _lower(memory, menu.id)
+        _lower(ann, tea.id)
+        assert _record(memory, tea.id).trust == "agent"
 
     def test_a_record_of_another_user_is_not_derived(self, memory: Memory) -> None:
         ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
-        (heard,) = ann.observe("Ann likes tea, said the bot", role="assistant")
         tea = ann.remember("Ann likes tea")
         guess = ben.remember("Tea is liked", evidence=[tea.id])  # for Ben a name from elsewhere
-        assert ann.remember("Ann likes tea", evidence=[heard.id]).trust == "agent"
+        _lower(ann, tea.id)
+        assert _record(memory, tea.id).trust == "agent"
         assert ben.get(guess.id) == guess
 
     def test_a_repeated_call_names_its_own_record(self, memory: Memory) -> None:
@@ -188,6 +184,11 @@ class LineageSuite:
             return [one.text for one in many.results if isinstance(one, Record)]
 
         assert batch() == batch() == [seat.text, "Ben sits in row 13"]
+
+
+def _lower(memory: Memory, id: str, trust: Trust = "agent") -> None:
+    """It turns out that a record was derived from what someone else says."""
+    memory.link(id, memory.scoped(origin=trust).remember(f"hearsay {trust}").id, "derived_from")
 
 
 def _record(memory: Memory, id: str) -> Record:

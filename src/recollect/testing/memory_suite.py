@@ -18,7 +18,9 @@ from recollect.testing.quotes_suite import QuotesSuite
 from recollect.testing.reading_suite import ReadingSuite
 from recollect.testing.recent_suite import RecentSuite
 from recollect.testing.remembering_suite import RememberingSuite
+from recollect.testing.replaced_suite import ReplacedSuite
 from recollect.testing.supersede_suite import SupersedeSuite
+from recollect.testing.transient_suite import TransientSuite
 from recollect.testing.undo_suite import UndoSuite
 from recollect.testing.upkeep_suite import UpkeepSuite
 
@@ -34,6 +36,8 @@ class MemorySuite(
     RecentSuite,
     LinksSuite,
     EarlierSuite,
+    TransientSuite,
+    ReplacedSuite,
     QuotesSuite,
     UpkeepSuite,
 ):

@@ -229,6 +229,19 @@ class PagesSuite:
         assert page.read_text() == memory.pages.read("person-alice")
         assert "Row 5." in page.read_text()
 
+    def test_an_edit_of_a_page_is_a_persons_word(self, memory: Memory, tmp_path: Path) -> None:
+        agent = memory.scoped(origin="agent")
+        its = agent.remember("Row 3.", about="person:Alice")
+        memory.pages.render(tmp_path)
+        page = tmp_path / "person-alice.md"
+        write_file(REAL, page, [page.read_bytes().replace(b"Row 3.", b"Row 4.")])
+        memory.pages.sync(tmp_path)
+        now = memory.get(its.id)
+        assert (now.text, now.trust) == ("Row 4.", "person")
+        write_file(REAL, page, [page.read_bytes().replace(b"Row 4.", b"Row 5.")])
+        assert len(agent.pages.sync(tmp_path).waiting) == 1
+        assert memory.get(its.id).text == "Row 4."
+
     def test_what_is_proposed_by_hand_waits(self, memory: Memory, tmp_path: Path) -> None:
         memory.remember("Row 3.", about="person:Alice")
         memory.pages.render(tmp_path)

@@ -232,11 +232,27 @@ class ProposerSuite:
             ["says", "this"],
             ["says", "this"],
         ]
-        assert "another suggestion is about" in reasons[2]
+        assert "a newer suggestion is about" in reasons[2]
         memory.observe("Ann likes cake", id="e2")
         again = passed(memory, Script([add("Ann likes cake", "e2", "cake")]))
         assert again.proposals == ()
         assert "waits for a review" in again.skipped[0].reason
+
+    @pytest.mark.parametrize("newest_first", [False, True])
+    def test_of_two_about_one_key_the_newest_words_win(
+        self, memory: Memory, newest_first: bool
+    ) -> None:
+        memory.observe("I live in Porto", id="e1", said_at="2026-05-01")
+        memory.observe("I moved to Lisbon", id="e2", said_at="2026-07-01")
+        answer = [
+            add("Lives in Porto", "e1", "Porto", key="home.city"),
+            add("Lives in Lisbon", "e2", "Lisbon", key="home.city"),
+        ]
+        done = passed(memory, Script(answer[::-1] if newest_first else answer))
+        assert [one.text for one in done.proposals] == ["Lives in Lisbon"]
+        assert [(skip.episode, skip.reason) for skip in done.skipped] == [
+            ("e1", "a newer suggestion is about 'home.city' too")
+        ]
 
     def test_a_key_that_is_held_by_something_else_is_not_taken(self, memory: Memory) -> None:
         memory.remember("Invoices go to account 1", key="pay.to")

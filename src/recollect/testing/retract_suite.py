@@ -75,7 +75,7 @@ class RetractSuite:
         assert (done.taken, done.back) == ((after.id,), (host.id,))
         now = _record(memory, host.id)
         assert (now.text, now.evidence, now.tags) == (host.text, (said.id,), ("ops",))
-        assert now.trust == "agent"  # only a review raises it
+        assert now.trust == "person"  # before and since, it was a person's word
         assert memory.get(said.id).id == said.id
         assert before.id in {record.id for record in memory.list()}
 

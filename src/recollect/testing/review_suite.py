@@ -481,8 +481,10 @@ class ReviewSuite(ShownSuite):
         assert [event.origin for event in memory.events(id=waits.id)] == ["agent", "person"]
 
     def test_only_a_review_raises_trust(self, memory: Memory) -> None:
-        belief = memory.scoped(origin="agent").remember("Tea is at four")
-        assert memory.revise(belief.id, "Tea is at five").trust == "agent"
+        agent = memory.scoped(origin="agent")
+        belief = agent.remember("Tea is at four")
+        assert agent.revise(belief.id, "Tea is at five").trust == "agent"
+        assert memory.restore(belief.id).trust == "agent"
         shown = memory.review.show(belief.id)
         memory.review.approve(shown.id, shown.digest)
         now = memory.get(belief.id)

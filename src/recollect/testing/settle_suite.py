@@ -55,15 +55,20 @@ class SettleSuite:
         assert _record(memory, guess.id).reason == "refuted"
         assert memory.restore(guess.id).status == "active"
 
-    def test_evidence_of_less_trust_lowers_a_confirmed_hypothesis(self, memory: Memory) -> None:
+    def test_a_person_who_confirms_a_hypothesis_vouches_for_it(self, memory: Memory) -> None:
         (heard,) = memory.observe("It was the job", role="assistant")
         (rumour,) = memory.observe("It was not the job", role="tool")
         guess = memory.remember("The job slows the tests", is_hypothesis=True)
         rests = memory.remember("Move the job", evidence=[guess.id])
         with pytest.raises(Forbidden):
             memory.settle(guess.id, True, evidence=[rumour.id])
-        assert memory.settle(guess.id, True, evidence=[heard.id]).trust == "agent"
-        assert _record(memory, rests.id).trust == "agent"
+        assert memory.settle(guess.id, True, evidence=[heard.id]).trust == "person"
+        assert memory.get(rests.id) == rests
+        agent = memory.scoped(origin="agent")
+        its = agent.remember("The cache slows the tests", is_hypothesis=True)
+        assert agent.settle(its.id, True, evidence=[heard.id]).trust == "agent"
+        its = agent.remember("The disk slows the tests", is_hypothesis=True)
+        assert memory.settle(its.id, True).trust == "person"
 
     @pytest.mark.parametrize("holds", [True, False])
     def test_an_agent_proposes_to_settle_a_persons_hypothesis(

@@ -282,7 +282,9 @@ class SupersedeSuite(BehindSuite):
         (said,) = memory.observe("I moved to row 4.")
         new = agent.supersede(old.id, "Row 4.", evidence=[Quote(said.id, "row 4")])
         assert (new.supersedes, new.trust, new.pending) == (old.id, "agent", None)
-        assert agent.supersede(new.id, "Row 5.").text == "Row 5."
+        assert agent.supersede(new.id, "Row 5.").pending  # a quote opens one change
+        its = agent.remember("Gate 3.")
+        assert agent.supersede(its.id, "Gate 4.").text == "Gate 4."
 
     def test_unverified_words_supersede_nothing(self, memory: Memory) -> None:
         (heard,) = memory.observe("Row 9.", role="tool")

@@ -15,9 +15,10 @@ from recollect.memory import Memory
 from recollect.model.values import Quote, Record
 from recollect.testing.engine import BehindSuite
 from recollect.testing.lineage_suite import LineageSuite
+from recollect.testing.word_suite import WordSuite
 
 
-class TrustSuite(LineageSuite, BehindSuite):
+class TrustSuite(LineageSuite, WordSuite, BehindSuite):
     """Every engine passes this."""
 
     @pytest.fixture
@@ -43,7 +44,9 @@ class TrustSuite(LineageSuite, BehindSuite):
         (result,) = memory.observe("grep says: port 1", role="tool")
         (answer,) = memory.observe("the port is 2", role="assistant")
         assert memory.remember("port is 1", evidence=[result.id]).status == "held"
-        assert memory.remember("port is 2", evidence=[answer.id]).trust == "agent"
+        agent = memory.scoped(origin="agent")
+        assert agent.remember("port is 2", evidence=[answer.id]).trust == "agent"
+        assert agent.remember("port is 1", evidence=[result.id]).status == "held"
 
     def test_evidence_that_is_a_record_counts_too(self, memory: Memory) -> None:
         agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
@@ -53,7 +56,7 @@ class TrustSuite(LineageSuite, BehindSuite):
         again = memory.remember("Account 666 is ours", evidence=[derived.id])
         assert (again.trust, again.status) == ("unverified", "held")
         belief = agent.remember("The port is 2")
-        assert memory.remember("Port 2 is open", evidence=[belief.id]).trust == "agent"
+        assert agent.remember("Port 2 is open", evidence=[belief.id]).trust == "agent"
         memory.remember("Lives in Oslo", key="home")
         held = agent.remember("Lives in Rome", key="home")
         assert (held.trust, held.status) == ("agent", "held")
@@ -87,7 +90,7 @@ class TrustSuite(LineageSuite, BehindSuite):
         assert why.other_evidence == ("later", "too")
         now = memory.get(record.id)
         assert isinstance(now, Record)
-        assert (now.trust, now.status) == ("agent", "active")
+        assert (now.trust, now.status) == ("person", "active")  # a person has said it too
         forgotten = memory.forget(record.id)
         assert (forgotten.shadowed, forgotten.showing) == ((fresh.id,), ())
         assert "too" in [hit.id for hit in memory.recall("staging port 5433")]
@@ -124,8 +127,8 @@ class TrustSuite(LineageSuite, BehindSuite):
         (said,) = memory.observe("I moved to Rome")
         moved = agent.remember("Lives in Rome", key="home", evidence=[Quote(said.id, "to Rome")])
         assert (moved.status, moved.trust, moved.supersedes) == ("active", "agent", "a")
-        assert agent.revise(moved.id, "Lives in Milan").trust == "agent"
-        assert memory.revise(moved.id, "Lives in Turin").trust == "agent"
+        assert agent.revise(moved.id, "Lives in Milan").pending  # a quote opens one change
+        assert memory.revise(moved.id, "Lives in Turin").trust == "person"
 
     def test_an_agent_needs_more_than_a_persons_hello(self, memory: Memory) -> None:
         (hello,) = memory.observe("hello")
@@ -361,7 +364,8 @@ class TrustSuite(LineageSuite, BehindSuite):
             agent.revise(mine.id, text, expires=soon)  # a person wrote it first
         again = agent.remember(text, expires=soon)
         assert (again.id, again.expires) == (mine.id, now.expires)
-        assert agent.revise(mine.id, text, expires=None).expires is None
+        assert agent.revise(mine.id, text, expires=None).pending
+        memory.revise(mine.id, text, expires=None)
         with pytest.raises(Forbidden, match="end sooner"):
             agent.revise(mine.id, text, expires=timedelta(days=90))
         assert memory.revise(mine.id, text, expires=soon).expires is not None  # a person may
@@ -391,8 +395,9 @@ class TrustSuite(LineageSuite, BehindSuite):
     def test_a_link_can_be_changed_by_an_actor_who_could_create_it(self, memory: Memory) -> None:
         a, b = memory.remember("a is one"), memory.remember("b is two")
         memory.link(a.id, b.id, weight=0.5)
-        (said,) = memory.observe("a is one, said the bot", role="assistant")
-        assert memory.remember("a is one", evidence=[said.id]).trust == "agent"
+        its = memory.scoped(origin="agent").remember("c is three")
+        memory.link(a.id, its.id, "derived_from")
+        assert memory.get(a.id).trust == "agent"
         with pytest.raises(Forbidden):
             memory.scoped(origin="agent").link(a.id, b.id, weight=0.1)
         assert memory.link(a.id, b.id, weight=0.9).trust == "agent"

@@ -84,9 +84,11 @@ class UndoSuite:
         here = memory.position
         back = memory.revert(claim.id, idempotency_key="once")
         assert memory.revert(claim.id, idempotency_key="once") == back
-        assert (back.id, back.status, back.trust) == (claim.id, "held", "unverified")
+        assert (back.id, back.status, back.trust) == (mine.id, "active", "person")
+        now = memory.history(claim.id)[-1].record
+        assert (now.status, now.trust) == ("held", "unverified")
         assert memory.keyed("port").id == mine.id
-        assert _kinds(memory, here) == ["record.restored", "record.reviewed"]
+        assert _kinds(memory, here) == ["record.reviewed", "record.restored"]
         with pytest.raises(Conflict, match="nothing came before"):
             memory.revert(claim.id)
         plain = web.remember("The host is evil.", key="host")
@@ -190,6 +192,31 @@ class UndoSuite:
         assert memory.list() == []
         assert record.id == memory.list(include=["forgotten"])[0].id
 
+    def test_what_was_said_in_a_session_is_not_a_change(self, memory: Memory) -> None:
+        chat, agent = memory.scoped(session="chat"), memory.scoped(session="chat", origin="agent")
+        (first,) = chat.observe("hello")
+        with pytest.raises(Conflict, match="nothing to undo"):
+            memory.undo()
+        (alone,) = memory.observe("Staging is on port 5433.")
+        agent.remember("Staging is on port 5433.", id="port")
+        chat.observe([{"role": "user", "content": f"run test {n}"} for n in range(201)])
+        assert [change.id for change in agent.undo().events] == ["port"]
+        chat.observe("thanks")
+        memory.undo()  # the second one brings it back
+        assert [record.id for record in memory.list()] == ["port"]
+        memory.undo("port")
+        memory.undo(first.id)  # named, it is taken back
+        with pytest.raises(NotFound):
+            memory.get(first.id)
+        with chat.batch() as batch:
+            batch.observe("tea at four", id="said")
+            batch.remember("Tea is at four.", id="tea")
+        assert {change.id for change in memory.undo().events} == {"said", "tea"}
+        (later,) = memory.observe("no session")
+        chat.observe("hello again")
+        assert [change.id for change in memory.undo().events] == [later.id]
+        assert memory.get(alone.id) == alone
+
     def test_what_was_erased_does_not_come_back(self, memory: Memory) -> None:
         old = memory.remember("one", key="n")
         new = memory.remember("two", key="n")
@@ -212,8 +239,8 @@ class UndoSuite:
         agent.revise(its.id, "four")
         assert agent.revert(its.id).text == "three"  # the control: its own it may
         memory.revise(its.id, "five")
-        assert memory.get(its.id).trust == "agent"
-        with pytest.raises(Forbidden, match="made by 'person'"):
+        assert memory.get(its.id).trust == "person"
+        with pytest.raises(Forbidden):
             agent.revert(its.id)
         with pytest.raises(Forbidden):
             agent.undo()
@@ -223,7 +250,7 @@ class UndoSuite:
         with pytest.raises(Forbidden):
             agent.revert(its.id)
         assert memory.revert("n").id == its.id  # a person may
-        assert memory.get(its.id).trust == "agent"  # and lends it nothing
+        assert memory.get(its.id).trust == "person"  # as it was
         memory.forget(its.id)
         with pytest.raises(Forbidden):
             agent.undo()

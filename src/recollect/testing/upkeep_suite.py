@@ -64,6 +64,10 @@ class UpkeepSuite(BehindSuite):
         assert told == sorted(told)
         assert engine.rebuild(lambda done, total: told.append((done, total))).events == 2
 
+    def test_a_memory_that_was_never_written_to_verifies(self, engine: Memory) -> None:
+        """It must be the first call: any other would begin the ledger."""
+        assert (engine.verify().ok, engine.verify().events) == (True, 1)
+
     def test_status_counts(self, memory: Memory) -> None:
         (episode,) = memory.observe("said")
         a = memory.remember("one", evidence=[episode.id])

@@ -34,6 +34,7 @@ PASSES: Final = {
     "context": "a receipt rides on the next append",
     "copy_to": "appends the events that are missing there",
     "import_": "importing the same again adds nothing",
+    "merge_from": "a command of the other ledger comes once",
     "pages.activate": "sets a document, which memory.documents.set does with both",
     "pages.archive": "sets a document, which memory.documents.set does with both",
     "pages.care": "flags each long page once",

@@ -60,7 +60,8 @@ class Leaving(Calls):
         """Take back the last command, in one command; an undo can be undone in the same way.
 
         Records, episodes, links, tags, frames and documents are again as they were before that
-        command. Receipts, reinforcements and sessions stay. An erasure cannot be taken back.
+        command. Receipts, reinforcements and sessions stay, and so does what was said in a
+        session, unless its id is given. An erasure cannot be taken back.
 
         Args:
             id: Take back the last change of this record or episode instead.

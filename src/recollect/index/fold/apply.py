@@ -27,15 +27,17 @@ from recollect.index.fold.records import (
     record_revised,
     record_superseded,
     record_tagged,
+    record_vouched,
 )
 from recollect.index.fold.sessions import session_closed, session_opened
 from recollect.index.fold.state import Clock, State
-from recollect.index.tables import Tables
+from recollect.index.tables import Tables, author_name
 from recollect.model import rules
 from recollect.model.events import (
     KIND_OF,
     TRUST_RANK,
     AnyBody,
+    AuthorNamed,
     Body,
     BranchClosed,
     BranchOpened,
@@ -69,6 +71,7 @@ from recollect.model.events import (
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
+    RecordVouched,
     RulePassed,
     SessionClosed,
     SessionOpened,
@@ -98,10 +101,17 @@ def _retracted(state: State, seq: int, at: str, origin: Origin, body: LineageRet
     state.tables.write("add_note", (seq, KIND_OF[type(body)], "retracted"))
 
 
+def _author_named(state: State, seq: int, at: str, origin: Origin, body: AuthorNamed) -> None:
+    """Every naming is kept, and readers take the first: nobody takes over what another one did."""
+    row = (seq, body.id, body.name, body.checked, body.user)
+    state.tables.write("add_author", row, author_name(body.id), author_name(body.name))
+
+
 _NOTED: Final = cast(Applying, _noted)
 TABLE: Final = dict(
     [
         _row(SpaceOpened, _noted),
+        _row(AuthorNamed, _author_named),
         _row(EpisodeObserved, episode_observed),
         _row(EpisodeForgotten, episode_forgotten),
         _row(EpisodeRestored, episode_restored),
@@ -113,6 +123,7 @@ TABLE: Final = dict(
         _row(RecordArchived, record_archived),
         _row(RecordRestored, record_restored),
         _row(RecordTagged, record_tagged),
+        _row(RecordVouched, record_vouched),
         _row(RecordReviewed, record_reviewed),
         _row(LinkAdded, link_added),
         _row(LinkRemoved, link_removed),
@@ -169,18 +180,26 @@ class Fold:
         self.clock.advance(events[0].at)
         marks: list[str] = []
         is_erased = False
+        author: str | None = None
         for event in events:
             if event.body is None:
                 is_erased = True
                 continue
             self.event(event.seq, event.at, event.origin, event.body)
+            author = author or event.body.author
             if event.body.command:
                 marks.append(event.body.command)
         origins = [event.origin for event in events]
-        self.close(id, events[0].seq, origins, marks=[] if is_erased else marks)
+        self.close(id, events[0].seq, origins, marks=[] if is_erased else marks, author=author)
 
     def close(
-        self, command_id: str, first: int, origins: Sequence[Origin], *, marks: Sequence[str]
+        self,
+        command_id: str,
+        first: int,
+        origins: Sequence[Origin],
+        *,
+        marks: Sequence[str],
+        author: str | None = None,
     ) -> None:
         """Records that a command happened, so that a repetition is recognised."""
         last, origin = first + len(origins) - 1, origins[0]
@@ -194,13 +213,17 @@ class Fold:
             self.clock.at,
             self.clock.active_us,
             origin,
+            author,
         )
         self._state.tables.write("add_command", row, command_id)
 
     def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
-        """Applies one event. The clock has already advanced to its append."""
+        """Applies one event. The clock has already advanced to its append.
+
+        What came by a merge keeps the instant at which it was written, but for active time.
+        """
         applying = TABLE[type(body)]
         if origin != "person" and type(body) in _CLAIMS:
             body = rules.within(origin, cast(rules.Claim, body))
         if applying is _NOTED or rules.is_actor(origin, body):
-            applying(self._state, seq, at, origin, body)
+            applying(self._state, seq, body.written_at or at, origin, body)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from recollect.index.fold.state import State
 from recollect.index.rows import EpisodeRow, pack_object, recallable_episode
 from recollect.index.statements import STILL
+from recollect.index.transient import TRANSIENT, is_transient
 from recollect.model import rules
 from recollect.model.events import EpisodeForgotten, EpisodeObserved, EpisodeRestored, Origin
 
@@ -32,12 +33,19 @@ def episode_observed(
         metadata=pack_object(body.metadata),
         origin=origin,
         trust=rules.said_with(origin, body.role),
+        transient=int(_is_transient(body)),
     )
     state.tables.begin_episode(row)
     if body.session:
         state.tables.name_session(body.session, body.user, seq)
     about = (row.text, row.role == "assistant")
     state.shelve(seq, row.text, recallable_episode(row), about)  # earlier evidence is not tied
+
+
+def _is_transient(body: EpisodeObserved) -> bool:
+    """True if it only asks or orders something; whoever stored it may have said so, or not so."""
+    said = body.metadata.get(TRANSIENT)
+    return said if isinstance(said, bool) else is_transient(body.text, body.role)
 
 
 def episode_forgotten(

@@ -67,7 +67,8 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
             db.many("reopen_proposal", [settled])
         forget_branch(db, target)
         db.many("drop_receipt", [(target,)])
-        db.many("drop_note", [(target,)])
+        for name in ("drop_note", "drop_author"):
+            db.many(name, [(target,)])
         session = forget_event(db, target)
         if session is not None:
             sessions[session] = None
@@ -91,7 +92,13 @@ def _drop_record(state: State, id: str) -> list[str]:
             state.unshelve(row.text_seq, words, live)
     state.tables.flush()
     state.tables.drop()
-    for name in ("drop_versions", "drop_tags", "drop_evidence"):
+    for name in (
+        "drop_versions",
+        "drop_tags",
+        "drop_evidence",
+        "drop_replaced",
+        "drop_replaced_by",
+    ):
         db.many(name, [(id,)])
     return [str(episode) for (episode,) in episodes]
 

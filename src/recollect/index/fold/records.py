@@ -24,6 +24,7 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.index.statements import STILL
+from recollect.index.text import telling_tokens, token_list
 from recollect.model import rules
 from recollect.model.events import (
     Origin,
@@ -36,6 +37,7 @@ from recollect.model.events import (
     RecordRevised,
     RecordSuperseded,
     RecordTagged,
+    RecordVouched,
     Status,
 )
 from recollect.model.reasons import Reason
@@ -54,6 +56,7 @@ _PLAIN: Final = (
 )
 
 
+_VALUE_MAX_CHARS: Final = 300  # a longer text says more than one thing
 _LIVE: Final = ("inbox", "active", "held")  # what a review or an archiving can be about
 
 
@@ -108,6 +111,9 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
         state.tables.name_session(body.session, body.user, seq)
     if body.evidence:
         state.reshelve(state.shadows.follow(None, row, body.evidence))
+    old = None if body.supersedes is None else state.tables.version(body.supersedes)
+    if old is not None and old.superseded_by == body.id:  # its own event came before this one
+        _note_replaced(state, old, row)
 
 
 def record_revised(state: State, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:
@@ -131,6 +137,7 @@ def record_revised(state: State, seq: int, at: str, origin: Origin, body: Record
         new = new._replace(evidence=pack_names(body.evidence))
     if body.trust == "unverified" and new.status in ("active", "inbox"):
         new = new._replace(status="held")  # part of its evidence is unverified
+    _note_replaced(state, old, new)
     before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
     _put(state, old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
 
@@ -140,6 +147,10 @@ def record_superseded(
 ) -> None:
     old = _changeable(state, origin, body)
     if old is not None:
+        known = state.tables.has_version(body.by)  # it was held, or is an older record
+        successor = state.tables.version(body.by) if known else None
+        if successor is not None:
+            _note_replaced(state, old, successor)
         new = _next(old, "superseded", seq, at, origin, body.reason)
         _put(
             state, old, new._replace(status="archived", reason="superseded", superseded_by=body.by)
@@ -207,9 +218,20 @@ def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordT
             state.tables.write("add_tag", (tag, body.id, seq, STILL), body.id)
 
 
+def record_vouched(state: State, seq: int, at: str, origin: Origin, body: RecordVouched) -> None:
+    old = _changeable(state, origin, body)
+    if old is not None and old.status in ("inbox", "active") and old.trust != "unverified":
+        _put(state, old, _next(old, "vouched", seq, at, origin, None)._replace(trust="person"))
+
+
 def record_reviewed(state: State, seq: int, at: str, origin: Origin, body: RecordReviewed) -> None:
     old = _changeable(state, origin, body)
-    if old is None or (old.status not in _LIVE and body.verdict != "reopened"):
+    if old is None:
+        return
+    if body.verdict == "settled":
+        _settle(state, seq, at, origin, body, old)
+        return
+    if old.status not in _LIVE and body.verdict != "reopened":
         return
     note = body.verdict if body.reason is None else f"{body.verdict}: {body.reason}"
     new = _next(old, "reviewed", seq, at, origin, note)
@@ -221,6 +243,38 @@ def record_reviewed(state: State, seq: int, at: str, origin: Origin, body: Recor
     elif body.trust != "unverified":
         status: Status = "active" if old.status == "held" else old.status
         _put(state, old, new._replace(status=status, trust=body.trust))
+
+
+def _settle(
+    state: State, seq: int, at: str, origin: Origin, body: RecordReviewed, old: VersionRow
+) -> None:
+    """Gives a record the whole state that a person chose; its tags are settled for themselves."""
+    chosen = body.state
+    if chosen is None:
+        return
+    fields = {name: getattr(chosen, name) for name in chosen.__struct_fields__}
+    fields["evidence"] = pack_names(chosen.evidence)
+    fields["is_hypothesis"] = int(chosen.is_hypothesis)
+    fields["data"] = pack_object(chosen.data)
+    note = body.verdict if body.reason is None else f"{body.verdict}: {body.reason}"
+    new = _next(old, "reviewed", seq, at, origin, note)._replace(**fields, trust=body.trust)
+    if new.text != old.text:
+        new = new._replace(text_seq=seq, content_id=content_id(new.text))
+    _note_replaced(state, old, new)
+    before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
+    _put(state, old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
+
+
+def _note_replaced(state: State, old: VersionRow, new: VersionRow) -> None:
+    """Keeps the words of a value that another replaced, so that texts that state it are found.
+
+    Where the new text has all of them ("no longer ..."), every word of the old one counts.
+    """
+    if old.text == new.text or is_held(old) or len(old.text) > _VALUE_MAX_CHARS:
+        return
+    before = telling_tokens(old.text)
+    for token in sorted(before.difference(token_list(new.text)) or before):
+        state.tables.write("add_replaced", (token, old.id, old.text_seq, new.id))
 
 
 def _changeable(state: State, origin: Origin, body: rules.Change) -> VersionRow | None:

@@ -20,7 +20,9 @@ SELECT u.seq,
   u.unit, u.id, u.what, u.text, u.key, u.trust, u."user", u.session, u.agent,
   (SELECT CASE WHEN c.marks <> '' THEN c.id END FROM commands c
     WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
-    /* limited: recollect.event_key(u.seq) */
+    /* limited: recollect.event_key(u.seq) */,
+  (SELECT c.author FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
+    /* limited: recollect.event_author(u.seq) */
 FROM (
   SELECT * FROM (
     SELECT v.seq, 'record.' || v.what AS kind, v.origin, 'record' AS unit, v.id, v.what,
@@ -239,6 +241,16 @@ FROM (
     ORDER BY n.seq ASC LIMIT :limit
   ) AS noted
   UNION ALL
+  SELECT * FROM (
+    SELECT a.seq, 'author.named', CAST(NULL AS text), 'author', a.id, 'named',
+      SUBSTR(a.name, 1, CAST(:chars AS integer)), CAST(NULL AS text), CAST(NULL AS text), a."user",
+      CAST(NULL AS text), CAST(NULL AS text)
+    FROM authors a
+    WHERE a.seq > :after AND a.seq < :before AND TRUE /* of: a.id = ID */
+      AND TRUE /* user: a."user" = USER */ AND (:kinds = '' OR :kinds LIKE '%,author.named,%')
+    ORDER BY a.seq ASC LIMIT :limit
+  ) AS authored
+  UNION ALL
   SELECT * FROM ( -- what these were stands in the headers of the ledger alone
     SELECT x.seq, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
@@ -262,7 +274,13 @@ SELECT seq, kind, what FROM notes ORDER BY seq;
 SELECT episode, seq, origin FROM hidden WHERE why = 'forgotten' ORDER BY episode, seq;
 
 -- name: log_commands
-SELECT seq, origin FROM commands ORDER BY seq;
+SELECT seq, origin, author FROM commands ORDER BY seq;
+
+-- name: log_authors
+SELECT seq, id, name, checked, "user" FROM authors ORDER BY seq;
 
 -- name: log_offsets
 SELECT seq, tz_minutes FROM versions ORDER BY seq;
+
+-- name: log_transient
+SELECT seq, transient FROM episodes ORDER BY seq;

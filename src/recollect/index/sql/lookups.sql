@@ -11,6 +11,9 @@ CREATE INDEX versions_by_key ON versions (key, status, "user")
   WHERE until = 9007199254740991 AND key IS NOT NULL;
 -- The same in the past, where every version that had the key may count.
 CREATE INDEX versions_keyed ON versions (key, until) WHERE key IS NOT NULL;
+-- Which keys a person has vouched for; however often an agent wrote under one, it reads one row.
+CREATE INDEX versions_vouched ON versions (key, "user")
+  WHERE trust = 'person' AND what IN ('added', 'reviewed', 'vouched') AND key IS NOT NULL;
 
 -- What was last said about something, for a rule that looks for its like.
 CREATE INDEX versions_about ON versions (about, status, "user", seq)

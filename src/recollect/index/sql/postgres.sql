@@ -25,6 +25,12 @@ UNION SELECT 'keys', key FROM versions
 WHERE :keys <> '[]' AND until = 9007199254740991
   AND key = ANY (ARRAY(SELECT json_array_elements_text(:keys::json)));
 
+-- name: authors_among
+SELECT id, name, checked, "user", seq FROM authors a
+WHERE name = ANY (ARRAY(SELECT json_array_elements_text(:names::json)))
+  AND NOT EXISTS (SELECT 1 FROM authors b WHERE b.id = a.id AND b.seq < a.seq)
+ORDER BY seq;
+
 -- name: holder
 -- In two parts, because a condition that holds for both would not be looked up in the index.
 SELECT * FROM full_versions
@@ -142,7 +148,7 @@ WHERE v.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint))
 
 -- name: cards_of_episodes
 SELECT e.id, e.seq, e.seq AS text_seq, e.text, NULL AS tokens, NULL AS facts, e.role, e."user",
-  e.session, e.said_at, e.at, e.trust, (
+  e.session, e.said_at, e.at, e.trust, e.transient, (
     SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
   ) AS hidden
 FROM episodes e
@@ -163,6 +169,12 @@ FROM versions d CROSS JOIN LATERAL (
   ) OFFSET 0
 ) v
 WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
+
+-- name: replaced_with
+-- The values replaced last, and of each the words among these.
+SELECT DISTINCT token, record, text_seq FROM replaced
+WHERE token = ANY (ARRAY(SELECT json_array_elements_text(:tokens::json))) AND text_seq <= :at
+ORDER BY text_seq DESC, record, token LIMIT :limit;
 
 -- name: last_cards_of_texts
 -- The one before that with the next text: the versions of one text follow each other.
@@ -343,6 +355,9 @@ BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT space, seq, hash, at, since, verbs, origin, "user", agent
 FROM recollect.enter(:named, :token, :writing);
 
+-- name: token_holder
+SELECT label, "user", login FROM recollect.token_holder();
+
 -- name: append
 SELECT recollect.append(:lines);
 
@@ -418,6 +433,9 @@ DELETE FROM position;
 -- name: empty_commands
 DELETE FROM commands;
 
+-- name: empty_authors
+DELETE FROM authors;
+
 -- name: empty_notes
 DELETE FROM notes;
 
@@ -432,6 +450,9 @@ DELETE FROM evidence;
 
 -- name: empty_resting
 DELETE FROM resting;
+
+-- name: empty_replaced
+DELETE FROM replaced;
 
 -- name: empty_episodes
 DELETE FROM episodes;

@@ -52,6 +52,7 @@ BEGIN
       -- A shared record may rest on a user's episode; its words are in no row of this table.
       ('resting', 'NOT recollect.is_others(episode)', 'NOT recollect.is_others(episode)'
         ' AND (recollect.is_own(episode) OR recollect.is_own(record))', 'true', 'true'),
+      ('replaced', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
       ('hidden', 'NOT recollect.is_others(episode)', 'recollect.is_own(episode)', 'true', 'true'),
       -- A link to another's record is seen, because erasing the user's own takes it along.
       ('links', 'NOT (recollect.is_others(source) AND recollect.is_others(target))',
@@ -60,6 +61,10 @@ BEGIN
       ('postings', 'NOT recollect.is_others_text(doc)', 'recollect.is_own_text(doc)', 'true', 'true'),
       -- Keeping vectors is keeping everybody's; a user's own go when they are erased.
       ('vectors', 'NOT recollect.is_others_text(seq)', 'false', 'false', 'true'),
+      -- Names of those who act for the whole space too, because they approve what is a user's.
+      ('authors', '("user" IS NULL OR "user" = me)',
+        '"user" = me AND name = me AND NOT recollect.is_others_author(id)', 'false',
+        '"user" = (SELECT recollect.here_user())'),
       ('commands', 'recollect.is_own_command(seq)', 'recollect.is_own_command(seq)', 'true', 'true'),
       -- Of the whole space: which events are the store's own, or took back what was derived from something.
       -- A user may begin a space, and take back.

@@ -46,7 +46,8 @@ WHERE v.until = 9007199254740991 AND v.trust NOT IN ('unverified', :above)
   AND v.tied > (SELECT MIN(a.seq) FROM versions a WHERE a.id = :record)
   AND (v."user" IS NULL OR v."user" = :user)
   AND COALESCE((
-    SELECT r.status FROM ties r WHERE r.id = v.id AND r.what = 'reviewed' AND r.seq > v.tied
+    SELECT r.status FROM ties r WHERE r.id = v.id AND r.seq > v.tied
+      AND (r.what = 'reviewed' OR (r.what = 'vouched' AND CAST(:above AS text) = 'agent'))
     ORDER BY r.seq DESC LIMIT 1
   ), 'held') NOT IN ('active', 'inbox')
 UNION ALL
@@ -57,7 +58,8 @@ WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740
     SELECT v.trust FROM versions v WHERE v.id = l.source ORDER BY v.seq DESC LIMIT 1
   ), 'person') NOT IN ('unverified', :above)
   AND COALESCE((
-    SELECT v.status FROM versions v WHERE v.id = l.source AND v.what = 'reviewed' AND v.seq > l.seq
+    SELECT v.status FROM versions v WHERE v.id = l.source AND v.seq > l.seq
+      AND (v.what = 'reviewed' OR (v.what = 'vouched' AND CAST(:above AS text) = 'agent'))
     ORDER BY v.seq DESC LIMIT 1
   ), 'held') NOT IN ('active', 'inbox');
 
@@ -66,6 +68,11 @@ SELECT (t.version).id, (t.version).text_seq, MIN(t.tied) FROM recollect.ties_of(
 
 -- name: blank_command
 SELECT recollect.blank_command(LEAST(?, ?));
+
+-- name: author_of_event
+SELECT a.id, a.name, a.checked, a."user", a.seq, c.author
+FROM (SELECT recollect.event_author(:seq) AS author) c LEFT JOIN authors a ON a.id = c.author
+ORDER BY a.seq LIMIT 1;
 
 -- name: set_purged
 SELECT recollect.note_purged(?);

@@ -92,6 +92,19 @@ BEGIN
 END
 $$;
 
+CREATE OR REPLACE FUNCTION recollect.is_others_author(named text) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  place bigint := recollect.here();
+  me text := current_setting('recollect.user', true);
+BEGIN
+  RETURN place IS NULL OR EXISTS (
+    SELECT 1 FROM recollect.authors a
+    WHERE a.space = place AND a.id = named AND a."user" IS DISTINCT FROM me
+  );
+END
+$$;
+
 CREATE OR REPLACE FUNCTION recollect.is_others_branch(named text) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -202,6 +215,18 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg
 BEGIN
   RETURN (
     SELECT c.origin FROM recollect.commands c WHERE c.space = recollect.here() AND c.seq >= event
+      AND recollect.is_own_event(event)
+    ORDER BY c.seq LIMIT 1
+  );
+END
+$$;
+
+-- Who wrote an event about the user's memory, as event_origin() tells for which origin.
+CREATE OR REPLACE FUNCTION recollect.event_author(event bigint) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER COST 1 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT c.author FROM recollect.commands c WHERE c.space = recollect.here() AND c.seq >= event
       AND recollect.is_own_event(event)
     ORDER BY c.seq LIMIT 1
   );
@@ -340,9 +365,12 @@ DECLARE
 BEGIN
   PERFORM recollect.require('erase');
   IF recollect.is_own_event(target) THEN
-    UPDATE recollect.commands SET marks = ''
-    WHERE space = place AND first <= target AND seq = (
-      SELECT MIN(c.seq) FROM recollect.commands c WHERE c.space = place AND c.seq >= target
+    UPDATE recollect.commands c SET marks = '', author = CASE WHEN c.seq - c.first + 1 > (
+        SELECT COUNT(*) FROM recollect.erased x
+        WHERE x.space = place AND x.seq BETWEEN c.first AND c.seq
+      ) THEN c.author END
+    WHERE c.space = place AND c.first <= target AND c.seq = (
+      SELECT MIN(k.seq) FROM recollect.commands k WHERE k.space = place AND k.seq >= target
     );
   END IF;
 END
@@ -366,17 +394,17 @@ $$;
 
 REVOKE ALL ON FUNCTION recollect.is_others, recollect.is_own, recollect.is_others_text,
   recollect.is_own_text, recollect.is_others_receipt, recollect.is_others_proposal,
-  recollect.is_others_branch, recollect.is_own_proposal, recollect.is_own_command, recollect.taken,
+  recollect.is_others_branch, recollect.is_others_author, recollect.is_own_proposal, recollect.is_own_command, recollect.taken,
   recollect.command_of, recollect.clock_at, recollect.active_at, recollect.count_holding,
   recollect.recent_sessions, recollect.sessions_holding, recollect.ties_of,
   recollect.own_postings, recollect.own_nearest, recollect.blank_command, recollect.note_purged,
-  recollect.event_at, recollect.event_origin, recollect.event_key
+  recollect.event_at, recollect.event_origin, recollect.event_key, recollect.event_author
   FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION recollect.is_others, recollect.is_own, recollect.is_others_text,
-  recollect.is_own_text, recollect.is_others_proposal, recollect.is_others_branch,
+  recollect.is_own_text, recollect.is_others_proposal, recollect.is_others_branch, recollect.is_others_author,
   recollect.is_own_proposal,
   recollect.is_own_command, recollect.taken, recollect.command_of,
   recollect.clock_at, recollect.active_at, recollect.count_holding, recollect.recent_sessions,
   recollect.sessions_holding, recollect.ties_of, recollect.own_postings, recollect.own_nearest,
   recollect.blank_command, recollect.note_purged, recollect.event_at, recollect.event_origin,
-  recollect.event_key TO recollect_app;
+  recollect.event_key, recollect.event_author TO recollect_app;

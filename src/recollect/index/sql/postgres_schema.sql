@@ -43,9 +43,22 @@ CREATE TABLE recollect.commands (
   at text COLLATE "C" NOT NULL,
   active_us bigint NOT NULL,
   origin text COLLATE "C" NOT NULL,
+  author text COLLATE "C",
   PRIMARY KEY (space, seq)
 );
 CREATE INDEX commands_by_id ON recollect.commands (space, id);
+
+CREATE TABLE recollect.authors (
+  space bigint NOT NULL,
+  seq bigint NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  checked text COLLATE "C",
+  "user" text COLLATE "C",
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX authors_by_id ON recollect.authors (space, id);
+CREATE INDEX authors_by_name ON recollect.authors (space, name);
 
 CREATE TABLE recollect.notes (
   space bigint NOT NULL,
@@ -62,8 +75,12 @@ CREATE TABLE recollect.versions (
 );
 CREATE INDEX versions_by_id ON recollect.versions (space, id, seq);
 CREATE INDEX versions_superseded ON recollect.versions (space, superseded_by)
-  WHERE superseded_by IS NOT NULL AND until = 9007199254740991;
+  WHERE superseded_by IS NOT NULL;
 CREATE INDEX versions_held ON recollect.versions (space, seq) WHERE status = 'held';
+CREATE INDEX versions_reviewed ON recollect.versions (space, id) WHERE what IN ('reviewed', 'vouched');
+-- Which keys a person has vouched for; however often an agent wrote under one, it reads one row.
+CREATE INDEX versions_vouched ON recollect.versions (space, key, "user")
+  WHERE trust = 'person' AND what IN ('added', 'reviewed', 'vouched') AND key IS NOT NULL;
 -- With what a decision wants of them: however many records had a key or say the same, it reads one.
 CREATE INDEX versions_by_content ON recollect.versions (space, content_id, status, "user", id)
   WHERE until = 9007199254740991;
@@ -114,6 +131,17 @@ CREATE TABLE recollect.resting (
 );
 CREATE INDEX resting_now ON recollect.resting (space, episode) WHERE now = 1;
 
+CREATE TABLE recollect.replaced (
+  space bigint NOT NULL,
+  token text COLLATE "C" NOT NULL,
+  record text COLLATE "C" NOT NULL,
+  text_seq bigint NOT NULL,
+  by text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, token, text_seq, record, by)
+);
+CREATE INDEX replaced_of ON recollect.replaced (space, record);
+CREATE INDEX replaced_by ON recollect.replaced (space, by);
+
 CREATE TABLE recollect.episodes (
   space bigint NOT NULL,
   id text COLLATE "C" NOT NULL,
@@ -128,6 +156,7 @@ CREATE TABLE recollect.episodes (
   metadata text COLLATE "C" NOT NULL,
   origin text COLLATE "C" NOT NULL,
   trust text COLLATE "C" NOT NULL,
+  transient bigint NOT NULL,
   PRIMARY KEY (space, seq)
 );
 CREATE UNIQUE INDEX episodes_by_id ON recollect.episodes (space, id);

@@ -31,8 +31,20 @@ CREATE TABLE commands (
   marks TEXT NOT NULL,
   at TEXT NOT NULL,
   active_us INTEGER NOT NULL,
-  origin TEXT NOT NULL -- the highest of its events': an episode may have its speaker's
+  origin TEXT NOT NULL, -- the highest of its events': an episode may have its speaker's
+  author TEXT -- who acted; NULL once all of its events are erased
 ) STRICT;
+
+-- Whose the ids of authors are.
+CREATE TABLE authors (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  checked TEXT,
+  "user" TEXT
+) STRICT;
+CREATE INDEX authors_by_id ON authors (id);
+CREATE INDEX authors_by_name ON authors (name);
 
 -- What the store noted about its ledger: events that change no other table.
 CREATE TABLE notes (
@@ -46,9 +58,9 @@ CREATE TABLE versions (
 ) STRICT;
 
 CREATE INDEX versions_by_id ON versions (id, seq);
-CREATE INDEX versions_superseded ON versions (superseded_by)
-  WHERE superseded_by IS NOT NULL AND until = 9007199254740991;
+CREATE INDEX versions_superseded ON versions (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX versions_held ON versions (seq) WHERE status = 'held'; -- what waits for a person
+CREATE INDEX versions_reviewed ON versions (id) WHERE what IN ('reviewed', 'vouched');
 
 -- Versions as they are read, each with its text. A long text lies only in the row of the event that
 -- brought it, and is looked up for the others.
@@ -93,6 +105,20 @@ CREATE TABLE resting (
 
 CREATE INDEX resting_now ON resting (episode) WHERE now = 1;
 
+-- The words of a value that another replaced, without those that the other has too: a text with one of
+-- them may still state that value. `by` is the record that says the new one. A value may have come back:
+-- reads look at the versions.
+CREATE TABLE replaced (
+  token TEXT NOT NULL,
+  record TEXT NOT NULL,
+  text_seq INTEGER NOT NULL,
+  by TEXT NOT NULL,
+  PRIMARY KEY (token, text_seq, record, by)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX replaced_of ON replaced (record);
+CREATE INDEX replaced_by ON replaced (by);
+
 CREATE TABLE episodes (
   id TEXT NOT NULL UNIQUE,
   seq INTEGER PRIMARY KEY,
@@ -105,7 +131,8 @@ CREATE TABLE episodes (
   at TEXT NOT NULL,
   metadata TEXT NOT NULL,
   origin TEXT NOT NULL,
-  trust TEXT NOT NULL
+  trust TEXT NOT NULL,
+  transient INTEGER NOT NULL -- it only asks, or orders something that is done once
 ) STRICT;
 
 CREATE TABLE hidden (

@@ -14,11 +14,45 @@ UPDATE position SET purged = ?;
 UPDATE position SET "offset" = ?;
 
 -- name: add_command
-INSERT INTO commands (seq, first, id, marks, at, active_us, origin) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO commands (seq, first, id, marks, at, active_us, origin, author)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: blank_command
-UPDATE commands SET marks = ''
+-- Once all of its events are erased, nothing says any more who acted.
+UPDATE commands SET marks = '', author = CASE WHEN seq - first + 1 > (
+    SELECT COUNT(*) FROM erased x WHERE x.seq BETWEEN commands.first AND commands.seq
+  ) THEN author END
 WHERE seq = (SELECT MIN(c.seq) FROM commands c WHERE c.seq >= ?) AND first <= ?;
+
+-- name: add_author
+INSERT INTO authors (seq, id, name, checked, "user") VALUES (?, ?, ?, ?, ?);
+
+-- name: get_author
+SELECT id, name, checked, "user", seq FROM authors WHERE id = :id ORDER BY seq LIMIT 1;
+
+-- name: namings_of
+SELECT id, name, checked, "user", seq FROM authors WHERE id = :id ORDER BY seq;
+
+-- name: authors_named
+SELECT id, name, checked, "user", seq FROM authors a
+WHERE name = :name AND NOT EXISTS (SELECT 1 FROM authors b WHERE b.id = a.id AND b.seq < a.seq)
+ORDER BY seq;
+
+-- name: authors_of_user
+SELECT id, name, checked, "user", seq FROM authors a
+WHERE "user" = :user AND NOT EXISTS (SELECT 1 FROM authors b WHERE b.id = a.id AND b.seq < a.seq)
+ORDER BY seq;
+
+-- name: author_of_event
+-- Who acted in the command that holds an event: the next that ends.
+SELECT a.id, a.name, a.checked, a."user", a.seq, c.author
+FROM (
+  SELECT k.author FROM commands k WHERE k.seq >= :seq ORDER BY k.seq LIMIT 1
+) c LEFT JOIN authors a ON a.id = c.author
+ORDER BY a.seq LIMIT 1;
+
+-- name: drop_author
+DELETE FROM authors WHERE seq = ?;
 
 -- name: end_version
 UPDATE versions SET until = ? WHERE seq = ?;
@@ -41,13 +75,23 @@ INSERT INTO resting (episode, record, now) VALUES (?, ?, ?);
 -- name: drop_resting
 DELETE FROM resting WHERE episode = ? AND record = ?;
 
+-- name: add_replaced
+INSERT INTO replaced (token, record, text_seq, by) VALUES (?, ?, ?, ?)
+ON CONFLICT DO NOTHING;
+
+-- name: drop_replaced
+DELETE FROM replaced WHERE record = ?;
+
+-- name: drop_replaced_by
+DELETE FROM replaced WHERE by = ?;
+
 -- name: drop_resting_on
 DELETE FROM resting WHERE episode = ?;
 
 -- name: add_episode
 INSERT INTO episodes (
-  id, seq, text, role, "user", session, agent, said_at, at, metadata, origin, trust
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+  id, seq, text, role, "user", session, agent, said_at, at, metadata, origin, trust, transient
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_hidden
 INSERT INTO hidden (episode, why, seq, until, origin) VALUES (?, ?, ?, ?, ?);
@@ -320,6 +364,9 @@ SELECT DISTINCT episode FROM evidence WHERE record = :record ORDER BY episode;
 SELECT episode, MAX(seq) FROM evidence
 WHERE record = :record AND text_seq = :text_seq GROUP BY episode ORDER BY episode;
 
+-- name: has_replaced
+SELECT 1 FROM replaced LIMIT 1;
+
 -- name: get_resting
 SELECT now FROM resting WHERE episode = :episode AND record = :record;
 
@@ -349,7 +396,8 @@ WHERE e.episode = :episode ORDER BY v.id, v.seq, e.seq;
 
 -- name: derived_from
 -- What has more than a certain trust and was derived from a record: its words name the record (see
--- index.rows.supports), or a trusted link says so. A review that let it in vouches for what it rested on.
+-- index.rows.supports), or a trusted link says so. A review that let it in vouches for what it rested on;
+-- what a person wrote is not lowered by what an agent captured.
 -- No joins and no order: PostgreSQL does not know how few rows these are, and would read the whole space.
 SELECT e.record FROM evidence e
 WHERE e.episode = :record AND e.seq > (SELECT MIN(a.seq) FROM versions a WHERE a.id = :record)
@@ -361,7 +409,8 @@ WHERE e.episode = :record AND e.seq > (SELECT MIN(a.seq) FROM versions a WHERE a
     SELECT v.trust FROM versions v WHERE v.id = e.record ORDER BY v.seq DESC LIMIT 1
   ) NOT IN ('unverified', :above)
   AND COALESCE((
-    SELECT v.status FROM versions v WHERE v.id = e.record AND v.what = 'reviewed' AND v.seq > e.seq
+    SELECT v.status FROM versions v WHERE v.id = e.record AND v.seq > e.seq
+      AND (v.what = 'reviewed' OR (v.what = 'vouched' AND CAST(:above AS text) = 'agent'))
     ORDER BY v.seq DESC LIMIT 1
   ), 'held') NOT IN ('active', 'inbox')
 UNION ALL
@@ -372,7 +421,8 @@ WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740
     SELECT v.trust FROM versions v WHERE v.id = l.source ORDER BY v.seq DESC LIMIT 1
   ) NOT IN ('unverified', :above)
   AND COALESCE((
-    SELECT v.status FROM versions v WHERE v.id = l.source AND v.what = 'reviewed' AND v.seq > l.seq
+    SELECT v.status FROM versions v WHERE v.id = l.source AND v.seq > l.seq
+      AND (v.what = 'reviewed' OR (v.what = 'vouched' AND CAST(:above AS text) = 'agent'))
     ORDER BY v.seq DESC LIMIT 1
   ), 'held') NOT IN ('active', 'inbox');
 
@@ -381,7 +431,21 @@ WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740
 SELECT record, text_seq, MIN(seq) FROM evidence WHERE episode = :id GROUP BY record, text_seq;
 
 -- name: superseded_by
-SELECT id FROM versions WHERE superseded_by = :id AND until = 9007199254740991;
+SELECT id FROM versions WHERE superseded_by = :id AND seq <= :at AND until > :at;
+
+-- name: is_vouched
+-- Whether a record, or one of the same user under a key, has ever had the trust of a person: it began
+-- with it, or a person let it in or wrote it. Nothing else raises trust, so no other version has to be read.
+SELECT 1 WHERE 'person' = (
+  SELECT v.trust FROM versions v WHERE v.id = :id ORDER BY v.seq LIMIT 1
+) OR EXISTS (
+  SELECT 1 FROM versions v
+  WHERE v.id = :id AND v.what IN ('reviewed', 'vouched') AND v.trust = 'person'
+) OR EXISTS (
+  SELECT 1 FROM versions v
+  WHERE v.key = CAST(:key AS text) AND v.trust = 'person' AND v.what IN ('added', 'reviewed', 'vouched')
+    AND (v."user" = :user OR (v."user" IS NULL AND CAST(:user AS text) IS NULL))
+);
 
 -- name: named_at
 SELECT seq FROM evidence
@@ -778,7 +842,8 @@ SELECT episode, record, seq, text_seq FROM evidence WHERE seq <= :at
 ORDER BY episode, record, seq;
 
 -- name: digest_episodes
-SELECT * FROM episodes WHERE seq <= :at ORDER BY seq;
+SELECT id, seq, text, role, "user", session, agent, said_at, at, metadata, origin, trust
+FROM episodes WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_hidden
 SELECT episode, why, seq, until FROM hidden WHERE seq <= :at ORDER BY episode, why, seq;

@@ -159,7 +159,7 @@ WHERE v.seq = v.text_seq AND v.seq <= :at AND v.until > :at;
 
 -- name: cards_of_episodes
 SELECT e.id, e.seq, e.seq AS text_seq, e.text, t.c0 AS tokens, t.c1 AS facts, e.role, e."user", e.session, e.said_at, e.at,
-  e.trust, CASE WHEN t.id IS NULL THEN ( -- what is recallable now is not hidden
+  e.trust, e.transient, CASE WHEN t.id IS NULL THEN ( -- what is recallable now is not hidden
     SELECT MIN(h.why) FROM hidden h WHERE h.episode = e.id AND h.seq <= :at AND h.until > :at
   ) END AS hidden
 FROM json_each(:seqs) s CROSS JOIN episodes e ON e.seq = s.value
@@ -177,6 +177,12 @@ WHERE v.until > :at;
 
 -- name: versions_of_events
 SELECT v.* FROM json_each(:seqs) s CROSS JOIN full_versions v ON v.seq = s.value;
+
+-- name: replaced_with
+-- The values replaced last, and of each the words among these.
+SELECT DISTINCT token, record, text_seq FROM replaced
+WHERE token IN (SELECT value FROM json_each(:tokens)) AND text_seq <= :at
+ORDER BY text_seq DESC, record, token LIMIT :limit;
 
 -- name: last_cards_of_texts
 -- The one before that with the next text: the versions of one text follow each other.

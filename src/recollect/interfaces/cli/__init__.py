@@ -13,6 +13,7 @@ the modules beside this one. Invariant: every run ends with an exit code from th
     7    the ledger or its index is damaged
     70   internal error
     130  interrupted
+    141  the reader of the answer closed the pipe
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def _with_typer(given: list[str], start: Mapping[str, Callable[..., object]] | N
         )
     except Exit as ended:
         return ended.code
+    except SystemExit:  # Typer's answer to a closed pipe
+        return answer.CLOSED
     except Exception as error:  # noqa: BLE001 - the last place that can report it readably
         return answer.refuse(error, given)
     return code if isinstance(code, int) else answer.OK

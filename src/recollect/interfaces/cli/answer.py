@@ -8,6 +8,7 @@ character of it acts on a terminal.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -23,6 +24,7 @@ NO: Final = 1
 USAGE: Final = 2
 OWN_ERROR: Final = 70
 INTERRUPTED: Final = 130
+CLOSED: Final = 141  # as shells show a program that a closed pipe ended
 
 CODES: Final[tuple[tuple[type[errors.RecollectError], int], ...]] = (
     (errors.InvalidInput, USAGE),
@@ -68,6 +70,9 @@ def write_json(value: object) -> None:
 def refuse(error: Exception, given: Sequence[str]) -> int:
     """Prints what went wrong and what to do next; returns the exit code."""
     flags = given[: given.index("--")] if "--" in given else given
+    if isinstance(error, BrokenPipeError):  # who reads the answer has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
+        return CLOSED
     if type(error).__name__ == "Abort":  # ours, or Typer's, which is not loaded for every verb
         if isinstance(error.__context__, KeyboardInterrupt):
             return INTERRUPTED

@@ -163,6 +163,7 @@ class Packed(msgspec.Struct, frozen=True):
         told |= {"text": self.text, "budget": self.budget}
         told["tokens"] = sum(part.tokens for _, part in self.parts)
         told["abstained"] = all(part.abstained for _, part in self.parts)
+        told["degraded"] = "; ".join(self._lacking) or None
         if len(parts) > 1:
             told["receipts"] = {mount: part["receipt"] for mount, part in parts}
         return told
@@ -178,6 +179,13 @@ class Packed(msgspec.Struct, frozen=True):
             spent = f"{part.tokens} of {self.budget} tokens"
             line = f"{name}{len(part.hits)} packed{left_out}; {spent}{receipt}"
             plain.say_to_stderr(line, *part.notes)
+        plain.say_to_stderr(*(f"Note: {each}." for each in self._lacking))
+
+    @property
+    def _lacking(self) -> list[str]:
+        """What each memory had to do without, once."""
+        found = (part.degraded for _, part in self.parts)
+        return list(dict.fromkeys(each for each in found if each))
 
 
 def packed(memories: Sequence[Of[Memory]], pack: Pack, tokens: int | None) -> Packed:

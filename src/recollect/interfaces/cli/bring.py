@@ -7,14 +7,17 @@ without control characters.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Final
 
-from recollect.errors import InvalidInput
+from recollect.config import MEMORY
+from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
+from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import Exported, Imported
 
@@ -93,10 +96,18 @@ def import_(
         raise InvalidInput(
             f"{format} is a format, and the file is missing", hint=f"recollect import {format} PATH"
         )
-    with call.memory(create=not dry_run, mount=mount) as memory:
+    with ExitStack() as stack:
+        there: Memory | None = None
+        try:
+            there = stack.enter_context(call.memory(create=not dry_run, mount=mount))
+        except NotFound:
+            if not dry_run:
+                raise
+        # Without --dry-run a memory would be created, so all of it would be new.
+        memory = there or stack.enter_context(Memory.open(MEMORY, embedder="none"))
         with call.progress("Importing") as tick:
             done = memory.import_(place, named, hold=hold, dry_run=dry_run, progress=tick)
-        call.answer(done, _draw, memory)
+        call.answer(done, _draw, there)
     if not _found(done):
         raise Exit(answer.NO)
 

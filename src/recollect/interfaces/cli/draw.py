@@ -20,7 +20,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from recollect.interfaces.cli.plain import day, moment, safe, standing
+from recollect.interfaces.cli.plain import day, moment, safe, standing, who
 from recollect.model.values import Episode, Finding, Link, Record, Source, Version, Why
 from recollect.store.port import Progress
 
@@ -115,7 +115,7 @@ def _record_fields(record: Record, why: Why) -> dict[str, Text]:
         "kind": words(f"{record.kind}, hypothesis" if record.is_hypothesis else record.kind),
         "trust": words(record.trust, _TRUST[record.trust]),
         "about": _maybe(record.about),
-        "origin": words(f"{why.origin}, {record.source_type}"),
+        "origin": words(f"{who(why.author, why.origin, whole=True)}, {record.source_type}"),
         "tags": _maybe(" ".join(f"#{tag}" for tag in record.tags)),
         "confidence": words(f"{record.confidence:.2f}"),
         "valid": _maybe(_span(record.valid_from, record.valid_to)),
@@ -165,7 +165,12 @@ def timeline(history: Sequence[Version]) -> RenderableType:
         said = version.record.text if version.record.text != before else ""
         before = version.record.text
         note = f"  ({safe(version.note)})" if version.note else ""
-        cells = (f"● {version.seq}", moment(version.at), version.what, version.origin)
+        cells = (
+            f"● {version.seq}",
+            moment(version.at),
+            version.what,
+            who(version.author, version.origin),
+        )
         text = words(said).append(note, "dim")
         grid.add_row(*cells, text)
         lines += [Text("  ".join(cells), "dim"), Padding(text, (0, 0, 0, 2), expand=False)]

@@ -149,7 +149,14 @@ def _rows(value: Proposal, more: bool) -> Iterator[tuple[str, Text]]:
 def _who(value: Proposal) -> Text:
     """The trust of what is proposed, and who wrote it when."""
     text = Text(value.trust, style=_TRUST[value.trust])
-    for part in (value.scope.agent, value.scope.user, value.scope.session, day(value.at)):
+    name = None if value.author is None else str(value.author)
+    for part in (
+        name,
+        value.scope.agent if value.scope.agent != name else None,
+        value.scope.user,
+        value.scope.session,
+        day(value.at),
+    ):
         if part:
             text.append_text(words(f" · {part}"))
     return text

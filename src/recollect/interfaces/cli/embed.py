@@ -14,10 +14,13 @@ from msgspec import structs
 from recollect import compose, config
 from recollect.assistants.mounted import Mount
 from recollect.config import Settings
+from recollect.errors import RecollectError
+from recollect.finding.vectors import legs
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
-from recollect.memory import Store
+from recollect.memory import Memory, Store
+from recollect.memory.handle import handle_of
 from recollect.model.values import Embedded
 
 Done = tuple[Mount | None, Settings, tuple[Embedded, ...]]
@@ -57,6 +60,19 @@ def _with(settings: Settings, embedder: str | None) -> Settings:
         return settings
     able = compose.searching(structs.replace(settings, embedder=config.STATIC))
     return settings if able.by_words else structs.replace(settings, embedder=config.STATIC)
+
+
+def search_of(memory: Memory, settings: Settings) -> compose.Searching:
+    """What recall searches with, as far as it is installed and vectors are made."""
+    way = compose.searching(settings)
+    if way.by_words:
+        return way
+    try:
+        handle = handle_of(memory)
+        found, lacking = legs(handle.space, handle.embedders, makes=False)
+    except RecollectError:  # a service, or a damaged memory, which `doctor` tells about
+        return way
+    return structs.replace(way, by_words=not found, lacking=lacking)
 
 
 def _tell(done: list[Done]) -> None:

@@ -34,6 +34,10 @@ Subject = Annotated[
     str | None,
     Option(metavar="NAME", help="Everything of a user, and the key that it is encrypted with."),
 ]
+Author = Annotated[
+    str | None,
+    Option(metavar="NAME", help="The name of who acted; what they wrote and approved stays."),
+]
 CertificateFile = Annotated[
     str | None, Option(metavar="FILE", help="Of a subject: write a signed certificate here.")
 ]
@@ -51,6 +55,7 @@ def erase(
     user: User = None,
     filter: o.Filter = None,
     subject: Subject = None,
+    author: Author = None,
     certificate: CertificateFile = None,
     unit: Unit = "record",
     reason: o.Reason = None,
@@ -60,7 +65,8 @@ def erase(
     mount: o.MountOption = None,
 ) -> None:
     """Delete every byte of what is named permanently."""
-    is_whole_user = user is not None and (id, key, about, filter, subject) == (None,) * 5
+    others = (id, key, about, filter, subject, author)
+    is_whole_user = user is not None and all(each is None for each in others)
     target = None if certificate is None else new_file(certificate, _OPTION)
     with call.memories(mount) as found:
         for_user = None if is_whole_user else user
@@ -72,6 +78,7 @@ def erase(
             user=user if is_whole_user else None,
             filter=filter,
             subject=subject,
+            author=author,
             unit=unit,
             sources=not keep_sources,
         )
@@ -83,15 +90,9 @@ def erase(
         if not yes and not call.json:
             _preview(memory, planned)
         call.confirm(f"Erase {_what(planned)} permanently?", yes=yes, what="erasing")
+        more = {"id": planned.id, "reason": reason, "certificate": certificate is not None}
         with call.progress("Erasing") as tick:
-            order = partial(
-                choice,
-                memory,
-                id=planned.id,
-                reason=reason,
-                progress=tick,
-                certificate=certificate is not None,
-            )
+            order = partial(choice, memory, progress=tick, **more)
             erasure = order() if yes else _as_shown(order, position)
         if target is not None and erasure.certificate is not None:
             _keep(erasure.certificate, target)
@@ -197,6 +198,12 @@ def _remains(erasure: Erasure, key: str | None) -> None:
     more = len(erasure.reasons) - _LISTED_MAX_COUNT
     if more > 0:
         plain.say(f"  So do {more:,} more.")
+    if erasure.naming:
+        plain.say("  These still name the person in their text:")
+        plain.say(*(f"    {id}" for id in erasure.naming[:_LISTED_MAX_COUNT]))
+        if len(erasure.naming) > _LISTED_MAX_COUNT:
+            plain.say(f"    and {len(erasure.naming) - _LISTED_MAX_COUNT:,} more")
+        plain.next_step(f"recollect show {erasure.naming[0]}")
 
 
 def _of_keys(erasure: Erasure, key: str | None) -> None:

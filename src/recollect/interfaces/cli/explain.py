@@ -69,8 +69,6 @@ def recall(found: Recall, mount_of: plain.MountOf = plain.unnamed, *, full: bool
                 ),
             ),
         )
-    if found.degraded:
-        plain.say(*plain.wrapped(found.degraded))
 
 
 def why_not(why: WhyNot, text: str, instead: list[Record | Episode]) -> None:

@@ -22,6 +22,7 @@ from recollect.interfaces.cli import lean
 
 if TYPE_CHECKING:
     from recollect.config import Places
+    from recollect.places.consent import Prompts
 
 VERBS: Final = ("context", "capture")
 _STDIN_MAX_BYTES: Final = 16_777_216
@@ -29,7 +30,7 @@ _MAX_S: Final = {"context": 8.0, "capture": 50.0}  # the assistant itself waits 
 _LOG_MAX_S: Final = 1.0
 _LIMIT_MAX_S: Final = 86_400.0
 _HANGING_S: Final = 1.5  # how long after the time limit a hook that still runs is killed
-_WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session")
+_WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session", "prompts")
 _PASSED_OVER: Final = "ignored a memory that is not known"
 _NOT_ASKED: Final = "stored nothing, because `recollect init` was not run here"
 _IGNORED: Final = "ignored settings that only a person can choose, or that could not be read"
@@ -135,6 +136,8 @@ def _keep_prompt(places: Places, options: Mapping[str, str], said: Given) -> Non
     prompt, session = str(said.get("prompt")), _session(said)
     if session is None or not prompting.says_something(prompt) or _why_not(places, options):
         return
+    if options.get("prompts") == "none":
+        return
     _limit_time(_KEEPING * _seconds("context", options))
     from contextlib import closing
 
@@ -144,7 +147,14 @@ def _keep_prompt(places: Places, options: Mapping[str, str], said: Given) -> Non
 
     scope = Scoping(session=session, origin="person")
     with closing(Mounts(places, space=options.get("space", "main"), scope=scope)) as mounts:
-        typed.keep(mounts.writer()[1], prompt, session)
+        typed.keep(mounts.writer()[1], prompt, session, _prompts(options))
+
+
+def _prompts(options: Mapping[str, str]) -> Prompts:
+    """What becomes of prompts; a value of a later release counts as none given."""
+    from recollect.places.consent import PROMPTS
+
+    return next((each for each in PROMPTS if each == options.get("prompts")), "quoting")
 
 
 def _session(said: Given) -> str | None:
@@ -185,6 +195,7 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
         session=_session(said),
         space=options.get("space", "main"),
         tool_results="tool-results" in options,
+        prompts=_prompts(options),
         time_limit_s=0.8 * _seconds("capture", options),  # stops cleanly before the limit does
     )
     return done.summary()

@@ -20,11 +20,13 @@ from recollect.errors import ConfigError, InvalidInput
 from recollect.interfaces.cli import changes
 from recollect.interfaces.cli.changes import Change
 from recollect.interfaces.cli.program import guarded_text, is_exposed
+from recollect.places.consent import PROMPTS, Prompts
 
 Settings = dict[str, Any]
 
 _CONTEXT: Final = "context --hook"
 _CAPTURE: Final = "capture claude-code --hook"
+_PROMPTS: Final = "--prompts="
 Assistant = Literal["claude-code", "codex", "gemini-cli"]
 # For each hook event: our command, and the time after which the assistant stops waiting: seconds,
 # for Gemini CLI milliseconds. Only Claude Code's transcripts can be captured.
@@ -75,9 +77,11 @@ def places(here: Path, home: Path) -> Iterator[tuple[Assistant, Path]]:
                 )
 
 
-def addition(file: Path, words: str, assistant: Assistant = "claude-code") -> Change:
+def addition(
+    file: Path, words: str, assistant: Assistant = "claude-code", prompts: Prompts = "quoting"
+) -> Change:
     """The file with our commands in it, replacing earlier ones."""
-    return _edited(file, lambda settings: _put_in(settings, words, assistant))
+    return _edited(file, lambda settings: _put_in(settings, words, assistant, prompts))
 
 
 def removal(file: Path) -> Change:
@@ -127,12 +131,21 @@ def words_of(command: str) -> list[str]:
         return command.split()
 
 
-def _put_in(settings: Settings, words: str, assistant: Assistant) -> None:
+def prompts_of(file: Path) -> Prompts | None:
+    """What our commands in a file say becomes of prompts; None if it has none."""
+    for command in found(file).values():
+        _, _, said = command.partition(_PROMPTS)
+        return next((each for each in PROMPTS if said.split()[:1] == [each]), "quoting")
+    return None
+
+
+def _put_in(settings: Settings, words: str, assistant: Assistant, prompts: Prompts) -> None:
     """Adds our commands to their events, replacing earlier ones."""
     _taken_out(settings)
     hooks = settings.setdefault("hooks", {})
+    more = "" if prompts == "quoting" else f" {_PROMPTS}{prompts}"
     for moment, (what, timeout_s) in _MOMENTS[assistant].items():
-        told = {"type": "command", "command": f"{words} {what}", "timeout": timeout_s}
+        told = {"type": "command", "command": f"{words} {what}{more}", "timeout": timeout_s}
         hooks.setdefault(moment, []).append({"hooks": [told]})
 
 

@@ -9,8 +9,9 @@ and confirmed.
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from recollect.config import config_home, load, places
 from recollect.errors import InvalidInput
@@ -20,6 +21,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.program import command
 from recollect.places import consent, known
+from recollect.places.consent import PROMPTS, Prompts
 
 Source = Annotated[Literal["claude-code"], Argument(metavar="ASSISTANT", help="claude-code.")]
 Hooked = Annotated[
@@ -40,8 +42,24 @@ Project = Annotated[
     bool, Option("--project", help="Use the project's settings, shared with everyone.")
 ]
 User = Annotated[bool, Option("--user", help="Use your settings for all projects.")]
+KeepPrompts = Annotated[
+    Prompts | None,
+    Option(
+        "--prompts",
+        help="Store prompts for quoting, where one that only asks is not recalled, as memory, where"
+        " every one is, or not at all.  [default: as it is installed, or quoting]",
+    ),
+]
 DryRun = Annotated[bool, Option("--dry-run", help="Show the change without writing it.")]
 Undo = Annotated[bool, Option("--undo", help="Undo the change.")]
+
+
+_CHOICES: Final = (
+    "What you type to the assistant can be stored:",
+    "  quoting  the assistant can quote it; questions and one-off orders are not recalled",
+    "  memory   the same, and questions and orders are recalled too",
+    "  none     it is not stored",
+)
 
 
 @verb
@@ -79,6 +97,7 @@ def install(
     assistant: Hooked,
     project: Project = False,
     user: User = False,
+    prompts: KeepPrompts = None,
     dry_run: DryRun = False,
     undo: Undo = False,
     yes: o.Yes = False,
@@ -91,11 +110,27 @@ def install(
     if undo:
         change = keep.undoing(file) or hook_settings.removal(file)
     else:
-        change = hook_settings.addition(file, _words(call, is_shared=project), assistant)
+        chosen = prompts or hook_settings.prompts_of(file) or _asked(call, yes=yes or dry_run)
+        words = _words(call, is_shared=project)
+        change = hook_settings.addition(file, words, assistant, chosen)
     if entries.install(call, keep, change, dry_run=dry_run, undo=undo, yes=yes):
         call.note("Undone." if undo else "Written. The next session will use it.")
         if not undo:
             _note(call, assistant)
+
+
+def _asked(call: Call, *, yes: bool) -> Prompts:
+    """What becomes of prompts, asked of a person at a terminal."""
+    if yes or call.json or not sys.stdin.isatty():
+        return "quoting"
+    from typer import prompt
+
+    plain.say(*_CHOICES)
+    while True:
+        said = prompt("Store prompts", default="quoting", err=True)
+        for each in PROMPTS:
+            if each == said:
+                return each
 
 
 def _note(call: Call, assistant: hook_settings.Assistant) -> None:

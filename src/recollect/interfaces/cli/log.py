@@ -125,7 +125,8 @@ def _print(call: Call, page: Sequence[Change]) -> None:
 
 def _whole(event: EventView) -> None:
     """Prints the header, then each field of the body."""
-    plain.say(f"Event {event.seq:,}: {event.kind} by {event.origin}, {plain.moment(event.at)}")
+    who = plain.who(event.author, event.origin, whole=True)
+    plain.say(f"Event {event.seq:,}: {event.kind} by {who}, {plain.moment(event.at)}")
     plain.say(f"  hash {event.hash}")
     if event.erased_by is not None:
         plain.say(f"  Its body was erased by event {event.erased_by:,}.")
@@ -142,8 +143,10 @@ def _listed(found: dict[str, list[Change]]) -> None:
 
 def _line(change: Change) -> str:
     kind = change.kind or "(erased)"
-    who = "" if change.origin == "person" else f"{change.origin} "
     text = f"  {plain.one_line(change.text)}" if change.text else ""
-    about = plain.one_line(change.id or "")
+    about = f"{plain.one_line(change.id or '')}{text}"
+    named = plain.who(change.author, change.origin)
+    colon = ":" if change.author is not None and about else ""
+    who = "" if named == "person" else f"{named}{colon} "
     when = plain.dim(plain.moment(change.at))
-    return f"{change.seq:>6,}  {when}  {plain.bold(kind):<18} {who}{about}{text}".rstrip()
+    return f"{change.seq:>6,}  {when}  {plain.bold(kind):<18} {who}{about}".rstrip()

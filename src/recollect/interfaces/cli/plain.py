@@ -15,7 +15,17 @@ from typing import Final, TextIO
 
 from recollect.model.counts import counted
 from recollect.model.reasons import sentence
-from recollect.model.values import Episode, Erasure, Forgotten, Hit, Link, Recall, Record, Source
+from recollect.model.values import (
+    Author,
+    Episode,
+    Erasure,
+    Forgotten,
+    Hit,
+    Link,
+    Recall,
+    Record,
+    Source,
+)
 from recollect.model.visible import shown
 
 _PICTURES: Final = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
@@ -35,6 +45,16 @@ def safe(text: str) -> str:
 def one_line(text: str) -> str:
     """The same on one line."""
     return " ".join(safe(text).split())
+
+
+def who(author: Author | None, origin: str, *, whole: bool = False) -> str:
+    """Who acted: a name if there is one; ``whole`` also says whether it was checked."""
+    if author is None:
+        return origin
+    name = one_line(str(author)) if origin == "person" else f"{origin} {one_line(str(author))}"
+    if not whole or author.name is None:
+        return name
+    return f"{name} ({f'checked: {author.checked}' if author.checked else 'claimed'})"
 
 
 def say(*lines: str) -> None:
@@ -225,6 +245,8 @@ def _hit(
         say(dim(f"    {line}"))
     for source in hit.sources:
         say(*_shortened(quote(source), 1, full, "    "))
+        for each in source.changed:
+            say(dim(f"      since changed: {_in_short(each)}"))
     if below is not None:
         below(hit)
 
@@ -249,15 +271,21 @@ def _heard(hit: Hit) -> list[str]:
         *([f"newer than {', '.join(hit.corrects)}, which it contradicts"] if hit.corrects else []),
         *([f"a newer one contradicts it: {hit.corrected_by}"] if hit.corrected_by else []),
         *([_ended(hit.until, hit.current)] if hit.until and hit.current else []),
+        *(f"since changed: {_in_short(each)}" for each in hit.changed),
     ]
 
 
 def _ended(until: str, current: Record) -> str:
     """Until when an earlier value held, and what holds now."""
-    text = one_line(current.text)
+    return f"until {day(until)}, now: {_in_short(current)}"
+
+
+def _in_short(record: Record) -> str:
+    """The beginning of a record, and its id."""
+    text = one_line(record.text)
     if len(text) > _TEXT_MAX_COLUMNS:
         text = text[:_TEXT_MAX_COLUMNS] + " …"
-    return f"until {day(until)}, now: {text} ({current.id})"
+    return f"{text} ({record.id})"
 
 
 def quote(source: Source) -> str:
@@ -315,7 +343,12 @@ def erasure(value: Erasure) -> None:
 
 def amounts(value: Erasure) -> str:
     """How many records, episodes and receipts an erasure is about."""
-    each = {"record": value.records, "episode": value.episodes, "receipt": value.receipts}
+    each = {
+        "record": value.records,
+        "episode": value.episodes,
+        "receipt": value.receipts,
+        "name": value.authors,
+    }
     found = [counted(len(ids), unit) for unit, ids in each.items() if ids]
     return " and ".join([", ".join(found[:-1]), found[-1]]) if found[1:] else "".join(found)
 

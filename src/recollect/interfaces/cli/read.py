@@ -76,7 +76,9 @@ def recall(
         _exit_if_empty([view for _, view in views if view.records or view.episodes])
         return
     call.answer(found.document, lambda _: _recalled(found, explain=explain, full=full))
-    if not found.recall.hits:
+    if found.recall.degraded:
+        call.note(f"Note: {found.recall.degraded}.")
+    elif not found.recall.hits:
         _say_how(call, mount)
     _exit_if_empty(found.recall.hits)
 
@@ -200,11 +202,13 @@ def context(
 @verb
 def status(call: Call) -> None:
     """Show where the memory is, what it holds and its position."""
+    from recollect.interfaces.cli.embed import search_of  # this module is loaded by every recall
+
     with Store.open(call.store) as store:
         found, spaces, second = store.settings.why, store.spaces(), store.settings.second
-        search = compose.searching(store.settings)
+        settings = store.settings
     with call.memory() as memory:
-        now = memory.status()
+        now, search = memory.status(), search_of(memory, settings)
     call.answer(
         {**now.to_dict(), "found": found, "spaces": spaces, "second": second, "search": search},
         lambda _: _status(now, found, spaces, search),

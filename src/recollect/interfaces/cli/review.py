@@ -2,11 +2,13 @@
 
 Responsible for showing proposals and held records, and for asking. Leaves drawing a screen to
 ``draw_review`` and the decision to ``Memory.review``. Invariants: nothing is approved that was not
-shown, because an approval passes the digest of the screen; in a pipe nothing is asked.
+shown, because an approval passes the digest of the screen or of the list; in a pipe nothing is
+asked.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Final, NamedTuple
@@ -21,16 +23,17 @@ from recollect.model.counts import counted
 from recollect.model.values import Proposal
 
 MaybeWaiting = Annotated[
-    str | None,
-    Argument(metavar="[ID]", help="A proposal or a held record.  [default: all that wait]"),
+    list[str] | None,
+    Argument(
+        metavar="[ID[@DIGEST]...]",
+        help="Proposals or held records, each with the digest of what you saw, as the list prints "
+        "them.  [default: all that wait]",
+    ),
 ]
-Approve = Annotated[bool, Option("--approve", help="Approve ID.")]
-Reject = Annotated[bool, Option("--reject", help="Reject ID.")]
-Digest = Annotated[
-    str | None,
-    Option("--digest", metavar="HEX", help="The digest of what you saw, from `review ID --json`."),
-]
+Approve = Annotated[bool, Option("--approve", help="Approve each ID.")]
+Reject = Annotated[bool, Option("--reject", help="Reject each ID.")]
 _PAGE: Final = 1_000
+_SEEN: Final = re.compile("(.+)@([0-9a-f]{64})")  # an id and a digest
 _KEYS: Final = "a approve   r reject   l later   m more   u undo   q quit   (and Enter)"
 _DONE: Final = {
     "approved": "Approved",
@@ -45,6 +48,7 @@ class Waiting(NamedTuple):
 
     memory: Memory
     shown: Proposal
+    seen: str | None = None  # the digest that the caller gave with it
 
     @property
     def id(self) -> str:
@@ -55,10 +59,9 @@ class Waiting(NamedTuple):
 @verb
 def review(
     call: Call,
-    id: MaybeWaiting = None,
+    ids: MaybeWaiting = None,
     approve: Approve = False,
     reject: Reject = False,
-    digest: Digest = None,
     reason: o.Reason = None,
     yes: o.Yes = False,
     user: o.User = None,
@@ -70,19 +73,27 @@ def review(
     """
     if approve and reject:
         raise InvalidInput("--approve and --reject exclude each other", hint="choose one")
-    if id is None and (approve or reject or digest):
-        raise InvalidInput("--approve, --reject and --digest need an ID", hint="name one")
+    if not ids and (approve or reject):
+        raise InvalidInput("--approve and --reject need an ID", hint="name one")
     with call.memories(mount) as found:
         memories = [opened.scoped(user=user) for _, opened in found]
-        if id is not None:
+        if ids:
+            named = [_named(memories, id) for id in ids]
             verdict = "approve" if approve else "reject" if reject else None
-            _one(call, _holding(memories, id), verdict, digest, reason, yes)
+            _each(call, named, verdict, reason, yes)
             return
         waiting = [Waiting(memory, one) for memory in memories for one in _all(memory)]
         if call.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _list(call, [one.shown for one in waiting])
         else:
             _Session(waiting).run()
+
+
+def _named(memories: Sequence[Memory], given: str) -> Waiting:
+    """What ``ID`` or ``ID@DIGEST`` names."""
+    seen = _SEEN.fullmatch(given)
+    id, digest = seen.groups() if seen else (given, None)
+    return _holding(memories, id)._replace(seen=digest)
 
 
 def _all(memory: Memory) -> list[Proposal]:
@@ -112,26 +123,66 @@ def _holding(memories: Sequence[Memory], id: str) -> Waiting:
     raise missing or NotFound(f"nothing that waits has the id {id!r}")
 
 
-def _one(
-    call: Call, one: Waiting, verdict: str | None, digest: str | None, reason: str | None, yes: bool
+def _each(
+    call: Call, named: Sequence[Waiting], verdict: str | None, reason: str | None, yes: bool
 ) -> None:
-    """Shows one, or decides it."""
-    shown = one.shown
-    if verdict is None:
-        call.answer(shown, lambda value: _draw(value, more=True), one.memory)
+    """Shows or decides one after the other; what cannot be decided stops none of the others."""
+    if len(named) == 1:
+        _answer(call, named[0], _decided(call, named[0], verdict, reason, yes))
         return
+    for one in named if verdict else ():
+        if one.seen is None:
+            raise _unseen(one)
+    done: list[Proposal] = []
+    refused: list[tuple[str, Conflict]] = []
+    for one in named:
+        try:
+            done.append(_decided(call, one, verdict, reason, yes))
+        except Conflict as error:
+            refused.append((one.id, error))
+        else:
+            if not call.json:
+                _answer(call, one, done[-1])
+    if call.json:
+        failed = [{"id": id, "code": why.code, "message": str(why)} for id, why in refused]
+        answer.write_json({"reviews": done, "refused": failed})
+    for id, why in () if call.json else refused:
+        plain.refuse(f"{id}: {why.message}", why.hint)
+    if refused:
+        raise Exit(next(code for kind, code in answer.CODES if isinstance(refused[0][1], kind)))
+
+
+def _answer(call: Call, one: Waiting, value: Proposal) -> None:
+    is_shown = value is one.shown
+    call.answer(
+        value,
+        lambda value: _draw(value, more=True) if is_shown else plain.say(_said(value)),
+        one.memory,
+    )
+
+
+def _decided(
+    call: Call, one: Waiting, verdict: str | None, reason: str | None, yes: bool
+) -> Proposal:
+    """One after its decision, or as it is without a verdict."""
+    shown, digest = one.shown, one.seen
+    if verdict is None:
+        return shown
     if digest is None:
         if call.json or not sys.stdin.isatty():
-            raise Forbidden(
-                "without a terminal, a decision needs the digest of what you saw",
-                hint=f"add --digest with the digest of `recollect review {one.id} --json`",
-            )
+            raise _unseen(one)
         _draw(shown, more=True)
         call.confirm(f"{verdict.capitalize()} this?", yes=yes, what="a review")
         digest = shown.digest
     decide = one.memory.review.approve if verdict == "approve" else one.memory.review.reject
-    done = decide(one.id, digest, reason=reason)
-    call.answer(done, lambda value: plain.say(_said(value)), one.memory)
+    return decide(one.id, digest, reason=reason)
+
+
+def _unseen(one: Waiting) -> Forbidden:
+    return Forbidden(
+        "a decision needs the digest of what you saw",
+        hint=f"give {one.id}@DIGEST, as `recollect review | cat` prints it",
+    )
 
 
 def _list(call: Call, found: Sequence[Proposal]) -> None:
@@ -152,6 +203,7 @@ def _listed(found: Sequence[Proposal]) -> None:
         stale = "stale: its target has changed since" if one.stale else None
         used = f"used by {counted(len(one.resting), 'record')}" if one.resting else None
         plain.say("  " + plain.details(one.trust, one.scope.agent, one.reason, used, stale))
+        plain.say(plain.dim(f"  {one.id}@{one.digest}"))
 
 
 def _what(one: Proposal) -> str:

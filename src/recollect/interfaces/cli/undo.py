@@ -33,6 +33,7 @@ To = Annotated[
     ),
 ]
 _DID: Final = {
+    "author.named": "named",
     "record.added": "remembered",
     "record.revised": "revised",
     "record.superseded": "superseded",
@@ -40,6 +41,7 @@ _DID: Final = {
     "record.archived": "archived",
     "record.restored": "restored",
     "record.tagged": "tagged",
+    "record.vouched": "vouched for",
     "record.reviewed": "reviewed",
     "episode.observed": "observed",
     "episode.forgotten": "forgot",
@@ -70,7 +72,7 @@ def undo(
 ) -> None:
     """Take back the last command, or the last change of ID.
 
-    A second undo brings it back.
+    What was said in a session stays, unless ID names it. A second undo brings it back.
     """
     with call.memories(mount) as found:
         memory = _last_changed([opened.scoped(user=user) for _, opened in found], id)

@@ -25,10 +25,11 @@ from recollect.config import (
     project,
 )
 from recollect.errors import ConfigError, Conflict
-from recollect.interfaces.cli import answer, entries, plain, workspaces
+from recollect.interfaces.cli import answer, entries, naming, plain, workspaces
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
+from recollect.interfaces.cli.embed import search_of
 from recollect.memory import Memory, Store
 from recollect.model import limits
 from recollect.model.values import Finding
@@ -53,6 +54,10 @@ Subjects = Annotated[
     Option(help="Encrypt the memory of every user, or of named ones, under keys of their own."),
 ]
 
+PersonName = Annotated[
+    str | None,
+    Option("--name", metavar="NAME", help="What you are called in the ledger; - for no name."),
+]
 _ENCRYPTED: Final = {
     "users": "From now on the memory of every user is encrypted under a key of its own.",
     "named": "From now on the memory of users who are named as subjects is encrypted, each under a "
@@ -66,10 +71,12 @@ def init(
     folder: o.Place = None,
     embedder: o.Embedder = None,
     subjects: Subjects = None,
+    name: PersonName = None,
     yes: o.Yes = False,
 ) -> None:
     """Create a memory in this folder, or adopt an existing one."""
     place = _place(call, folder, embedder or AUTO)
+    naming.introduce(call, place, name, yes=yes)
     if place.folder is None:
         _on_server(call, place, subjects)
         return
@@ -151,7 +158,7 @@ def _on_server(call: Call, settings: Settings, subjects: Subjects) -> None:
             memory.set_subjects(subjects)
             call.note(_ENCRYPTED[subjects])
         where, position = memory.where, memory.position
-    search = compose.searching(settings)
+        search = search_of(memory, settings)
     done = {
         "where": where,
         "space": call.space,
@@ -204,20 +211,26 @@ def doctor(
             found = memory.doctor(tick)
         if accept_loss:
             found = _accept_loss(call, memory, found, reason, yes=yes)
+        is_sound = all(finding.level == "ok" for finding in found)  # else a look changes something
+        search = (search_of if is_sound else _chosen)(memory, store.settings)
     found += workspaces.findings(store.settings, call.space, found)
-    found = [*found, *_second(store.settings), *_search(store.settings), *commands]
+    found = [*found, *_second(store.settings), *_search(search), *commands]
     problems = any(finding.level == "problem" for finding in found)
     call.answer({"ok": not problems, "findings": found}, lambda _: _draw(found))
     if problems:
         raise Exit(answer.NO)
 
 
-def _search(settings: Settings) -> list[Finding]:
-    """A note if search is by words alone."""
-    way = compose.searching(settings)
-    if not way.by_words:
+def _chosen(_: Memory, settings: Settings) -> compose.Searching:
+    return compose.searching(settings)
+
+
+def _search(way: compose.Searching) -> list[Finding]:
+    """A note if search is by words alone, or lacks something that was chosen."""
+    if not (way.by_words or way.lacking):
         return []
-    detail, fix = "search is by words alone", f"to search by meaning too, {way.next_step}"
+    detail = "search is by words alone" if way.by_words else f"search by meaning ({way.embedder})"
+    fix = way.lacking or f"to search by meaning too, {way.next_step}"
     return [Finding(level="note", what="search", detail=detail, fix=fix)]
 
 

@@ -86,13 +86,14 @@ class Undo(Request, frozen=True, kw_only=True):
 
 
 class EraseMany(Request, frozen=True, kw_only=True):
-    """Erase what one of ``key``, ``about``, ``user``, ``filter`` and ``subject`` names."""
+    """Erase what one of ``key``, ``about``, ``user``, ``filter``, ``subject``, ``author`` names."""
 
     key: Name | UnsetType = UNSET
     about: Name | UnsetType = UNSET
     user: Name | UnsetType = UNSET
     filter: FilterText | UnsetType = UNSET
     subject: Name | UnsetType = UNSET
+    author: Name | UnsetType = UNSET
     certificate: bool | UnsetType = UNSET
     unit: Unit | UnsetType = UNSET
     sources: bool | UnsetType = UNSET

@@ -115,7 +115,7 @@ def refusal(error: Exception) -> Refused:
         status = status_of(error)
         headers = {"Retry-After": "1"} if status == 503 else {}
         if isinstance(error, e.NotFound) and not error.is_seen:  # whatever was asked for
-            return Refused(404, error.code, wire.NOT_FOUND)
+            return Refused(404, error.code, wire.NOT_FOUND, hint=wire.NOT_FOUND_HINT)
         return Refused(status, error.code, error.message, hint=error.hint, headers=headers)
     return Refused(500, "internal", "the service failed; its log says why")
 

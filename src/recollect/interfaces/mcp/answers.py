@@ -57,6 +57,7 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     quote: str
     role: str
     date: str
+    changed: tuple[str, ...] | UnsetType = UNSET  # what holds in place of what it states
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,6 +84,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     corrected_by: str | UnsetType = UNSET
     until: str | UnsetType = UNSET  # of an earlier value: the date on which it was replaced
     now: str | UnsetType = UNSET  # what holds in its place
+    changed: tuple[str, ...] | UnsetType = UNSET  # what holds in place of what it states
 
     def line(self) -> str:
         """One line: date, mount, trust, text and id."""
@@ -101,6 +103,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             line += f" (contradicted by the newer {self.corrected_by})"
         if self.until:
             line += f" (an earlier value, until {self.until}; now {quoted(self.now or '')})"
+        line += _since(self.changed)
         if self.note:
             line += f" ({self.note})"
         if self.shares:
@@ -417,7 +420,8 @@ def quoted(text: str) -> str:
 
 def source_line(source: Quote) -> str:
     """One piece of evidence."""
-    return f"{source.date}, {source.role} said: {quoted(source.quote)} [{source.id}]"
+    line = f"{source.date}, {source.role} said: {quoted(source.quote)} [{source.id}]"
+    return line + _since(source.changed)
 
 
 def noted(told: str) -> list[str]:
@@ -445,7 +449,18 @@ def _hit(hit: Mounted[Hit], explain: bool) -> Item:
         corrected_by=hit.value.corrected_by or UNSET,
         until=hit.value.until[:10] if hit.value.until else UNSET,
         now=_beginning(hit.value.current.text) if hit.value.current else UNSET,
+        changed=_now(hit.value.changed),
     )
+
+
+def _now(changed: Sequence[Record]) -> tuple[str, ...] | UnsetType:
+    """What holds in place of what a text states."""
+    return tuple(_beginning(record.text) for record in changed) or UNSET
+
+
+def _since(changed: tuple[str, ...] | UnsetType) -> str:
+    """The same, at the end of a line."""
+    return "".join(f" (since changed: {quoted(text)})" for text in changed or ())
 
 
 def _beginning(text: str) -> str:
@@ -456,7 +471,13 @@ def _beginning(text: str) -> str:
 
 def _quotes(sources: Sequence[Source]) -> tuple[Quote, ...]:
     return tuple(
-        Quote(id=source.id, quote=shown(source.quote), role=source.role, date=source.said_at[:10])
+        Quote(
+            id=source.id,
+            quote=shown(source.quote),
+            role=source.role,
+            date=source.said_at[:10],
+            changed=_now(source.changed),
+        )
         for source in sources
     )
 

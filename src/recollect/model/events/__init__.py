@@ -22,6 +22,7 @@ from recollect.model.events.body import (
     TRUST_RANK,
     Archival,
     Body,
+    CheckedBy,
     Int53,
     Intent,
     Origin,
@@ -36,6 +37,7 @@ from recollect.model.events.body import (
 )
 from recollect.model.events.branches import BranchClosed, BranchOpened, Ending
 from recollect.model.events.ledger import (
+    AuthorNamed,
     ContextHanded,
     EventsErased,
     Handed,
@@ -66,8 +68,10 @@ from recollect.model.events.records import (
     RecordRestored,
     RecordReviewed,
     RecordRevised,
+    RecordState,
     RecordSuperseded,
     RecordTagged,
+    RecordVouched,
 )
 from recollect.model.events.settings import (
     DocumentDropped,
@@ -84,9 +88,11 @@ __all__ = [
     "LineageRetracted",
     "RecordArchived",
     "AnyBody",
+    "AuthorNamed",
     "Body",
     "BranchClosed",
     "BranchOpened",
+    "CheckedBy",
     "ContextHanded",
     "DocumentDropped",
     "DocumentSet",
@@ -125,12 +131,14 @@ __all__ = [
     "RecordRevised",
     "RecordSuperseded",
     "RecordTagged",
+    "RecordVouched",
     "Reinforcement",
     "Role",
     "RulePassed",
     "SessionClosed",
     "SessionOpened",
     "Settled",
+    "RecordState",
     "SourceType",
     "Sources",
     "SpaceOpened",
@@ -147,6 +155,7 @@ VERSION: Final = 1
 
 AnyBody = (
     SpaceOpened
+    | AuthorNamed
     | EpisodeObserved
     | EpisodeForgotten
     | EpisodeRestored
@@ -158,6 +167,7 @@ AnyBody = (
     | RecordArchived
     | RecordRestored
     | RecordTagged
+    | RecordVouched
     | RecordReviewed
     | LinkAdded
     | LinkRemoved
@@ -185,6 +195,7 @@ AnyBody = (
 
 KINDS: Final[dict[str, type[Body]]] = {
     "space.opened": SpaceOpened,
+    "author.named": AuthorNamed,
     "episode.observed": EpisodeObserved,
     "episode.forgotten": EpisodeForgotten,
     "episode.restored": EpisodeRestored,
@@ -196,6 +207,7 @@ KINDS: Final[dict[str, type[Body]]] = {
     "record.archived": RecordArchived,
     "record.restored": RecordRestored,
     "record.tagged": RecordTagged,
+    "record.vouched": RecordVouched,
     "record.reviewed": RecordReviewed,
     "link.added": LinkAdded,
     "link.removed": LinkRemoved,

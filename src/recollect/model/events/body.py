@@ -23,8 +23,9 @@ Tier = Literal["permanent", "durable", "standard", "ephemeral"]
 Sources = Literal["shadow", "keep"]
 Reinforcement = Literal["restated", "used"]
 Intent = Literal["add", "update", "delete", "noop"]
-Verdict = Literal["approved", "rejected", "reopened"]
+Verdict = Literal["approved", "rejected", "reopened", "settled"]
 Archival = Literal["decayed", "merged", "rejected"]
+CheckedBy = Literal["token", "login"]  # by what the store knew who it was
 
 TRUST_RANK: Final[dict[str, int]] = {"unverified": 0, "agent": 1, "person": 2, "system": 2}
 ROLE_TRUST: Final[dict[str, Trust]] = {
@@ -51,3 +52,5 @@ class Body(
     agent: str | None = None
     tz_minutes: int = 0  # the writer's offset from UTC, for pages that show local time
     command: str | None = None  # mark of the act, when the caller named the command
+    author: str | None = None  # a random id of who acted; ``author.named`` says whose it is
+    written_at: str | None = None  # when, if it was written in another ledger and came by a merge

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.model.events.body import Body, Int53
+from recollect.model.events.body import Body, CheckedBy, Int53
 
 
 class SpaceOpened(Body, frozen=True, kw_only=True):
     """Genesis: the space exists and has a name."""
 
     space: str
+
+
+class AuthorNamed(Body, frozen=True, kw_only=True):
+    """Whose a random id is, so that the name can be erased and what its bearer did stays.
+
+    A name that nothing ``checked`` is what its bearer said. ``user`` is whose token it was.
+    """
+
+    id: str
+    name: str
+    checked: CheckedBy | None = None
 
 
 class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,6 +38,7 @@ class Handed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     shares: tuple[float, ...] = ()  # in the order of the receipt's signals
     against: tuple[Int53, ...] = ()  # versions that the line lists as contradicting it
     guaranteed: bool = False
+    changed: tuple[Int53, ...] = ()  # versions that hold in place of what the line states
 
 
 class ContextHanded(Body, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ happen to ``lifecycle``. Invariant: status and trust have been decided and are w
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.model.events.body import (
@@ -20,6 +21,7 @@ from recollect.model.events.body import (
     Trust,
     Verdict,
 )
+from recollect.model.reasons import Reason
 from recollect.model.validate import Json
 
 
@@ -138,11 +140,43 @@ class RecordTagged(Body, frozen=True, kw_only=True):
     remove: tuple[str, ...] = ()
 
 
+class RecordVouched(Body, frozen=True, kw_only=True):
+    """A person has written what a belief says now: a review of one's own words.
+
+    A trusted belief has a person's trust from then on, also if an agent captured its evidence. What
+    is held or unverified waits for its own review.
+    """
+
+    id: str
+
+
+class RecordState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a belief is after a person chose between two ledgers; its trust is the event's."""
+
+    text: str
+    kind: str
+    confidence: float
+    status: Status
+    reason: Reason | None = None
+    about: str | None = None
+    source_type: SourceType = "told"
+    evidence: tuple[str, ...] = ()
+    is_hypothesis: bool = False
+    valid_from: str | None = None
+    valid_to: str | None = None
+    expires: str | None = None
+    superseded_by: str | None = None
+    decay_tier: Tier = "standard"
+    data: dict[str, Json] = {}
+    said_at: str | None = None
+
+
 class RecordReviewed(Body, frozen=True, kw_only=True):
-    """A person has looked at a belief: the only event that raises trust.
+    """A person has looked at a belief. Beside ``RecordVouched`` the only event that raises trust.
 
     ``approved`` lets a held record in, with this trust; ``rejected`` archives it; ``reopened``
-    takes an approval back. ``digest`` is over what the person saw.
+    takes an approval back; ``settled`` says which of two ledgers' values holds, whole, in
+    ``state``. ``digest`` is over what the person saw.
     """
 
     id: str
@@ -150,6 +184,7 @@ class RecordReviewed(Body, frozen=True, kw_only=True):
     digest: str
     verdict: Verdict
     reason: str | None = None
+    state: RecordState | None = None
 
 
 class LinkAdded(Body, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.model.values.exchange import Checked, Exported, Imported, Refused
     from recollect.model.values.graph import Graph
     from recollect.model.values.jobs import JOB_KINDS, Job, JobKind, JobState, Schedule
+    from recollect.model.values.merging import LedgerConflict, LedgerMerge, LedgerSide
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
         Cleaned,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from recollect.model.values.recall import Hit, Recall, Slice, Strength
     from recollect.model.values.records import (
         INCLUDES,
+        Author,
         Episode,
         EpisodeStatus,
         Include,
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Absence",
     "AuditEntry",
+    "Author",
     "AuditHead",
     "AuditLine",
     "Backup",
@@ -126,6 +129,9 @@ __all__ = [
     "Job",
     "JobKind",
     "JobState",
+    "LedgerConflict",
+    "LedgerMerge",
+    "LedgerSide",
     "Link",
     "MadeToken",
     "Merged",
@@ -199,6 +205,7 @@ _HOMES = (
     "graph",
     "proposals",
     "branches",
+    "merging",
     "upkeep",
     "exchange",
     "evidence",

@@ -10,7 +10,7 @@ from typing import Literal
 
 from recollect.model.events import Origin, Trust
 from recollect.model.validate import Json
-from recollect.model.values.records import Record, Scope, Unit, Value
+from recollect.model.values.records import Author, Record, Scope, Unit, Value
 
 EventUnit = Literal[
     "record",
@@ -23,6 +23,7 @@ EventUnit = Literal[
     "branch",
     "receipt",
     "ledger",
+    "author",
 ]
 
 
@@ -48,6 +49,7 @@ class Change(Value, frozen=True, kw_only=True):
     scope: Scope
     erased: bool
     idempotency_key: str | None  # of the call that wrote it, if it had one
+    author: Author | None = None
 
     def __str__(self) -> str:
         said = (self.kind or "erased", self.id, self.text)
@@ -71,6 +73,7 @@ class EventView(Value, frozen=True, kw_only=True):
     erased_by: int | None
     hash: str
     previous_hash: str
+    author: Author | None = None
 
 
 class Curation(Value, frozen=True, kw_only=True):

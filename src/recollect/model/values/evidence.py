@@ -10,7 +10,7 @@ from typing import Literal
 
 from recollect.model.events import Origin, Trust
 from recollect.model.values.events import EventUnit
-from recollect.model.values.records import Scope, Value
+from recollect.model.values.records import Author, Scope, Value
 
 
 class Proof(Value, frozen=True, kw_only=True):
@@ -28,6 +28,7 @@ class Proof(Value, frozen=True, kw_only=True):
     erased_by: int | None
     size: int  # of the checkpoint
     document: str
+    author: Author | None = None
 
 
 class AuditLine(Value, frozen=True, kw_only=True):
@@ -60,6 +61,7 @@ class AuditEntry(Value, frozen=True, kw_only=True):
     lines: tuple[AuditLine, ...]
     more: int
     checkpoint: int | None  # the smallest signed one that covers the event
+    author: Author | None = None
 
     @property
     def role_of_lines(self) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from recollect.model.events import Intent, Origin, Role, Trust
 from recollect.model.validate import Json
-from recollect.model.values.records import EpisodeStatus, Quote, Record, Scope, Value
+from recollect.model.values.records import Author, EpisodeStatus, Quote, Record, Scope, Value
 
 State = Literal["waiting", "approved", "rejected", "applied", "withdrawn"]
 
@@ -77,6 +77,8 @@ class Proposal(Value, frozen=True, kw_only=True):
     seq: int
     record: str | None = None  # what an approved proposal added or changed
     settled_by: Origin | None = None
+    author: Author | None = None  # who proposed it
+    decided_by: Author | None = None
     settled_at: str | None = None
     note: str | None = None  # the reason that was given for the outcome
 

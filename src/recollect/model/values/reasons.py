@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from recollect.model.events import Origin
-from recollect.model.values.records import Include, Link, Record, Source, Unit, Value
+from recollect.model.values.records import Author, Include, Link, Record, Source, Unit, Value
 
 
 class Why(Value, frozen=True, kw_only=True):
@@ -22,6 +22,7 @@ class Why(Value, frozen=True, kw_only=True):
     replaced: tuple[Record, ...]
     replaced_by: Record | None
     links: tuple[Link, ...]
+    author: Author | None = None  # of its present words
 
 
 Absence = (

@@ -40,6 +40,9 @@ class Hit(Value, frozen=True, kw_only=True):
     A question about an earlier value ("what was the old port?") also finds records as they were
     before. Of such a hit ``until`` is the instant at which it was replaced, and ``current`` is the
     record that holds now; ``id`` and ``record`` are of the earlier one.
+
+    A text may still state a value that was replaced after it was said. ``changed`` are the records
+    that hold in place of what it states; so of a source. A guess from the words.
     """
 
     id: str
@@ -61,6 +64,7 @@ class Hit(Value, frozen=True, kw_only=True):
     corrected_by: str | None = None
     until: str | None = None
     current: Record | None = None
+    changed: tuple[Record, ...] = ()
 
     def __str__(self) -> str:
         return self.text

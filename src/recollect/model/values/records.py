@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+from recollect.model.events import CheckedBy, Origin, Role, SourceType, Status, Tier, Trust
 from recollect.model.reasons import Reason
 from recollect.model.validate import Json
 
@@ -25,9 +25,10 @@ Op = Literal[
     "archived",
     "restored",
     "tagged",
+    "vouched",
     "reviewed",
 ]
-Include = Literal["superseded", "forgotten", "shadowed", "held", "expired", "archived"]
+Include = Literal["superseded", "forgotten", "shadowed", "held", "expired", "archived", "transient"]
 INCLUDES: tuple[Include, ...] = (
     "superseded",
     "forgotten",
@@ -35,6 +36,7 @@ INCLUDES: tuple[Include, ...] = (
     "held",
     "expired",
     "archived",
+    "transient",
 )
 
 
@@ -93,6 +95,17 @@ class Record(Value, frozen=True, kw_only=True):
         return self.text
 
 
+class Author(Value, frozen=True, kw_only=True):
+    """Who acted. A name that was ``checked`` is that of a token or a login; another was claimed."""
+
+    id: str  # random, and the same for all that they did in this memory
+    name: str | None  # None once it was erased
+    checked: CheckedBy | None = None
+
+    def __str__(self) -> str:
+        return "(name erased)" if self.name is None else self.name
+
+
 class Version(Value, frozen=True, kw_only=True):
     """One step in a record's life: what happened, who did it, and the record after it."""
 
@@ -102,6 +115,7 @@ class Version(Value, frozen=True, kw_only=True):
     origin: Origin
     note: str | None
     record: Record
+    author: Author | None = None
 
 
 class Episode(Value, frozen=True, kw_only=True):
@@ -155,3 +169,4 @@ class Source(Value, frozen=True, kw_only=True):
     role: Role
     said_at: str
     status: EpisodeStatus
+    changed: tuple[Record, ...] = ()

@@ -31,6 +31,7 @@ class Erasure(Value, frozen=True, kw_only=True):
     ``kept`` are episodes that other records still need. ``remaining`` are those records: earlier
     values of the same key, and others that rest on what was erased. ``reasons`` are records that
     an erased one superseded with a reason: the reason is a part of them, and is still there.
+    ``naming`` are records and episodes of others that still name the person in their text.
     """
 
     id: str | None  # None if it was not chosen by its id
@@ -47,6 +48,8 @@ class Erasure(Value, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()  # pseudonyms whose keys were destroyed
+    authors: tuple[str, ...] = ()  # ids whose names were erased; what they did stays
+    naming: tuple[str, ...] = ()
     certificate: str | None = None  # a signed note of it, if one was asked for
     uncertified: str | None = None  # why there is none, and the next step
 

@@ -423,7 +423,8 @@ def _sound(check: Verification) -> Finding:
         return Finding(level="ok", what="ledger", detail=detail)
     return _note(
         "ledger",
-        f"{detail}; {check.problem}: a crash interrupted it before it was acknowledged",
+        f"{detail}; {check.problem}: a crash or a full disk interrupted it before it was "
+        "acknowledged",
         "nothing to do: the next write copies it aside and cuts it",
     )
 

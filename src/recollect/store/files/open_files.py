@@ -289,6 +289,14 @@ class OpenFiles:
             raise Unavailable("the memory is closed", hint="open it again")
         return self.active
 
+    @property
+    def is_new(self) -> bool:
+        """True if nothing was ever written here."""
+        with suppress(OSError):  # who opens the file is told why it cannot be read
+            is_begun = self.ledger_path.exists() or self.index_path.exists()
+            return not is_begun and not segments.all_segments(self.folder)
+        return False
+
     def opened_ledger(self) -> segments.OpenedLedger:
         """The files, opened between two appends; on a read-only disk, as they are."""
         try:

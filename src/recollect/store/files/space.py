@@ -254,6 +254,8 @@ class FileSpace:
 
     def pieces(self, after: int = 0, offset: int = 0) -> Generator[bytes, None, None]:
         """The bytes of the ledger, in pieces, taken between two appends."""
+        if self._files.is_new:  # like every other read, this one begins it
+            self.head()
         opened = self._files.opened_ledger()
         try:
             yield from opened.pieces(after, offset)

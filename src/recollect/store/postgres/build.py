@@ -23,11 +23,13 @@ from recollect.store.postgres.db import PostgresDb
 INDEX_TABLES: Final = (
     "position",
     "commands",
+    "authors",
     "notes",
     "versions",
     "tags",
     "evidence",
     "resting",
+    "replaced",
     "episodes",
     "hidden",
     "links",

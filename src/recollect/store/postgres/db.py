@@ -18,7 +18,7 @@ import psycopg
 from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
-from recollect.index.rows import Cell, Row
+from recollect.index.rows import Cell, Row, pack_names
 from recollect.index.statements import NOW, limited_statements, postgres_statements
 from recollect.index.tables import Names, Params
 from recollect.store.subjects import SETTING
@@ -56,6 +56,7 @@ class PostgresDb:
         self.limited = False  # true for a token for one user: other statements
         self._asked: tuple[Names, psycopg.Cursor[Any]] | None = None
         self._setting: psycopg.Cursor[Any] | None = None
+        self._authors: psycopg.Cursor[Any] | None = None
         self._held: dict[str, tuple[str, Sequence[Cell]]] = {}  # buffered inserts, by table
 
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
@@ -96,12 +97,19 @@ class PostgresDb:
         self._asked = names, self.ask("there", names.lists())
         type, name = SETTING
         self._setting = self.ask("get_document", {"type": type, "name": name, "at": NOW})
+        if names.authors:
+            self._authors = self.ask("authors_among", {"names": pack_names(tuple(names.authors))})
 
     def setting(self) -> Row | None:
         """The document that says who is a subject; can be called once per lookup."""
         cursor, self._setting = self._setting, None
         row: Row | None = None if cursor is None else cursor.fetchone()
         return row
+
+    def authors(self) -> list[Row]:
+        """The authors of the names that were looked up; can be called once per lookup."""
+        cursor, self._authors = self._authors, None
+        return [] if cursor is None else cursor.fetchall()
 
     def absent(self) -> Names:
         """The names that were looked up and not found; can be called once per lookup."""

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, suppress
 from typing import cast
 
 import psycopg
 from psycopg.errors import InsufficientPrivilege
 
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable, Unsupported
-from recollect.index.rows import PositionRow, Undecodable
+from recollect.index.rows import PositionRow, Row, Undecodable
 from recollect.index.tables import Names
+from recollect.lifecycle.commands import Name
 from recollect.model.events import Head, Trust
 from recollect.store.dropping import was_dropped
 from recollect.store.grants import Grant
@@ -32,11 +33,21 @@ from recollect.store.tokens import opens_none
 class Entry:
     """One space as one token sees it; shared by the modules of this package."""
 
-    def __init__(self, pool: Pool, name: str, token: Callable[[], str], *, create: bool) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        name: str,
+        token: Callable[[], str],
+        *,
+        create: bool,
+        owned: bool = False,
+    ) -> None:
         self.pool = pool
         self.name = name
         self.grant: Grant | None = None
         self._token = token
+        self._owned = owned  # the token was made for a process of the database's owner
+        self._holder: Name | None = None
         self._create = create
         self._pid = os.getpid()
         self.is_closed = False
@@ -95,6 +106,7 @@ class Entry:
         try:
             asked = db.ask("enter", params)
             position = db.ask("get_position")
+            holding = None if self._holder is not None else db.ask("token_holder")
             if names is not None:
                 db.look_for(names)
             row = asked.fetchone()
@@ -108,7 +120,9 @@ class Entry:
         if self._id not in (None, space):
             raise self._dropped()
         db.space = cast(int, space)
-        self.grant = _grant(self.name, granted)
+        if holding is not None:
+            self._holder = _holder(holding.fetchone(), owned=self._owned)
+        self.grant = _grant(self.name, granted, self._holder)
         db.limited = self.grant.user is not None
         found = position.fetchone()
         head = Head(cast(int, seq), str(hash), str(at))
@@ -136,15 +150,21 @@ class Entry:
         self.is_dropped = True
         return was_dropped(self.name, self.pool.where)
 
-    def look(self) -> tuple[Head, PositionRow | None] | None:
-        """The end of the ledger; None if the space does not exist and may be created."""
-        try:
+    def look(self) -> tuple[Head, PositionRow | None]:
+        """The end of the ledger; of a space that may be created, the start.
+
+        Creating it is tried and rolled back: being refused would be an error in the server's log
+        for every new space.
+        """
+        if not self._create or self._id is not None:
             with self.transaction("begin_read") as db:  # a read transaction blocks no other
                 return self.enter(db, writing=False)
-        except NotFound:
-            if not self._create or self.is_dropped:
-                raise
-            return None
+        with self.transaction("begin_write", end="rollback") as db:
+            self.make(db)
+            head, position = self.enter(db, writing=False)
+        if head.seq > 0:
+            self._id = self._id or db.space
+        return head, position
 
     def make(self, db: PostgresDb) -> None:
         """Creates the space if the token may; otherwise entering it raises an error."""
@@ -153,12 +173,7 @@ class Entry:
 
     def existing_head(self) -> Head:
         """The end of the ledger, without creating one; the start if there are no events."""
-        found = self.look()
-        if found is None:  # creating it is tried and rolled back
-            with self.transaction("begin_write", end="rollback") as db:
-                self.make(db)
-                return self.enter(db, writing=False)[0]
-        return found[0]
+        return self.look()[0]
 
     def granted(self) -> Grant:
         """The rights of the token, as of the last time that the space was entered."""
@@ -173,7 +188,17 @@ class _Refused(Exception):
     """The server did not let the token into the space."""
 
 
-def _grant(space: str, cells: Sequence[object]) -> Grant:
+def _holder(cells: Row | None, *, owned: bool) -> Name | None:
+    """Who has the token; for a process of the database's owner, the login."""
+    if cells is None:
+        return None
+    label, user, login = cells
+    if owned:
+        return Name(text=str(login), checked="login")
+    return Name(text=str(user or label), checked="token", user=cast("str | None", user))
+
+
+def _grant(space: str, cells: Sequence[object], holder: Name | None) -> Grant:
     """The grant in the server's answer."""
     verbs, origin, user, agent = cells
     return Grant(
@@ -182,11 +207,22 @@ def _grant(space: str, cells: Sequence[object]) -> Grant:
         cast(Trust, origin),
         cast("str | None", user),
         cast("str | None", agent),
+        holder,
     )
 
 
-def _piped(connection: Connection, piped: bool) -> AbstractContextManager[object]:
-    return connection.pipeline() if piped else nullcontext()
+@contextmanager
+def _piped(connection: Connection, piped: bool) -> Iterator[None]:
+    if not piped:
+        yield
+        return
+    with connection.pipeline() as pipeline:
+        try:
+            yield
+        except BaseException:
+            with suppress(psycopg.Error):  # what was sent after a refusal; the driver would log it
+                pipeline.sync()
+            raise
 
 
 def _unknown_kinds(name: str, since: str) -> Unsupported:

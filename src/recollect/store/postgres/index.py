@@ -17,7 +17,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Names
-from recollect.model.events import GENESIS, Head, SpaceOpened
+from recollect.model.events import Head, SpaceOpened
 from recollect.store.port import Progress
 from recollect.store.postgres import schema
 from recollect.store.postgres.append import note
@@ -76,7 +76,7 @@ class SpaceIndex:
         """On first use, makes sure that the space, its index and its first event exist."""
         if self._ready:
             return
-        head, position = self._entry.look() or (GENESIS, None)
+        head, position = self._entry.look()
         if position is not None and position.version == INDEX_VERSION and position.seq > 0:
             self.is_behind = _is_behind(head, position)
             self._ready = True

@@ -44,6 +44,8 @@ REVISIONS: Final = {
     "0018": "administering.sql",
     "0019": "jobs.sql",
     "0020": "retries.sql",
+    "0021": "vouching.sql",
+    "0022": "authors.sql",
 }
 REVISION: Final = max(REVISIONS)
 
@@ -56,6 +58,9 @@ _NO_EXTENSION: Final = (
     psycopg.errors.UndefinedObject,
 )
 MIGRATE: Final = "run `recollect admin migrate --store ADDRESS` as the database's owner"
+ADD_VECTORS: Final = (
+    f"let an administrator run `CREATE EXTENSION vector` there (pgvector), then {MIGRATE}"
+)
 SESSION_S: Final = 86_400  # lifetime of the token of an owner's process, unless renewed
 _UPGRADE: Final = "use a release of Recollect that is as new as the database"
 

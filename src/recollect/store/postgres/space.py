@@ -75,7 +75,7 @@ class PostgresSpace:
         self._name = name
         self._owned = owned  # the token was created for the database's owner
         self._seam = seam
-        self._entry = Entry(pool, name, token, create=create)
+        self._entry = Entry(pool, name, token, create=create, owned=owned)
         self._subjects = SpaceSubjects(self._entry, seam, keeping)
         self._index = SpaceIndex(self._entry, seam, self._subjects)
         self._group = Group(self._lead)
@@ -107,8 +107,7 @@ class PostgresSpace:
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         self._entry.check_usable()
-        self._entry.granted().check(command)
-        return self._group.submit(command, answer)
+        return self._group.submit(self._entry.granted().admitted(command), answer)
 
     def submit_all(
         self, commands: Sequence[Command], answer: Answer[T]
@@ -117,12 +116,12 @@ class PostgresSpace:
         self._entry.check_usable()
         grant = self._entry.granted()
         refused: dict[int, RecollectError] = {}
+        allowed: list[Command] = []
         for place, command in enumerate(commands):
             try:
-                grant.check(command)
+                allowed.append(grant.admitted(command))
             except Forbidden as error:
                 refused[place] = error
-        allowed = [command for place, command in enumerate(commands) if place not in refused]
         outcomes = iter(self._group.submit_all(allowed, answer))
         return [refused[at] if at in refused else next(outcomes) for at in range(len(commands))]
 
@@ -130,10 +129,10 @@ class PostgresSpace:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         self._entry.check_usable()
         try:
-            self._entry.granted().check(command)
+            admitted = self._entry.granted().admitted(command)
         except Forbidden:
             return False
-        self._group.leave(command)
+        self._group.leave(admitted)
         return True
 
     def flush(self) -> None:
@@ -147,12 +146,14 @@ class PostgresSpace:
 
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
-        names = foreseen(act for request in taken for act in request.command.acts)
+        acts = (act for request in taken for act in request.command.acts)
+        named = {author.text for request in taken if (author := request.command.actor.author)}
+        names = foreseen(acts)._replace(authors=named)
         with self._index.writing(piped=True, names=names) as (db, position):
             subjects, held = self._subjects.within(db), partial(encrypted_for, db)
             writing = Writing(db, position, self._seam, subjects=subjects, encrypted_for=held)
             writing.lack(db.absent())
-            writing.know(db.setting())
+            writing.know(db.setting(), named, db.authors())
             if db.limited:
                 writing.foreign(taken_ids(db, taken))
             done = writing.serve(taken)
@@ -251,7 +252,7 @@ class PostgresSpace:
         if not is_there:
             raise Unsupported(
                 "this database has no tables for vectors",
-                hint=f"install the extension vector (pgvector) there, then {schema.MIGRATE}",
+                hint=schema.ADD_VECTORS,
             )
         grant = self._entry.granted()  # adding rows needs the texts of all users
         keeps = "write" in grant.verbs and grant.user is None

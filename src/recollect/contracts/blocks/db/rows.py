@@ -34,7 +34,9 @@ _GENERAL: Final = "general"
 # After these, the rows of the records that are named are not enough to look at.
 _SWEEPING: Final = frozenset({"events.erased", "ledger.loss_accepted", "lineage.retracted"})
 # These change a block and its tags, but not whether its edges show.
-_LIGHT: Final = frozenset({"record.reinforced", "record.revised", "record.tagged"})
+_LIGHT: Final = frozenset(
+    {"record.reinforced", "record.revised", "record.tagged", "record.vouched"}
+)
 
 
 class Head(NamedTuple):

@@ -52,7 +52,7 @@ def erase_many(call: Call) -> Erasure:
     named = body.given("dry_run", "sources", "reason", "unit", "certificate")
     if len(named) != 1:
         raise InvalidInput(
-            "erase takes exactly one of key, about, user, filter and subject",
+            "erase takes exactly one of key, about, user, filter, subject and author",
             hint="name one of them, or erase one record by its address",
         )
     if not body.dry_run:

@@ -58,13 +58,16 @@ def _told(words: str) -> Callable[[Change], Sentence]:
 
 
 def _who(change: Change) -> Said:
-    agent = change.scope.agent if change.origin == "agent" else None
+    if change.author is not None and change.origin == "person":
+        return Said("who", str(change.author))
+    agent = change.scope.agent or change.author if change.origin == "agent" else None
     return Said("who", f"Agent {agent}" if agent else WHO.get(change.origin, change.origin))
 
 
 SENTENCES: Final[Mapping[str, Callable[[Change], Sentence]]] = {
     "space.opened": _told("opened this memory"),
-    "episode.observed": _told("heard"),
+    "author.named": _told("was named for the first time"),
+    "episode.observed": _told("stored a message"),
     "episode.forgotten": _did("forgot what was said:"),
     "episode.restored": _did("brought back what was said:"),
     "record.added": _did("remembered"),
@@ -75,6 +78,7 @@ SENTENCES: Final[Mapping[str, Callable[[Change], Sentence]]] = {
     "record.archived": _did("archived"),
     "record.restored": _did("restored"),
     "record.tagged": _did("changed the tags of"),
+    "record.vouched": _did("vouched for"),
     "record.reviewed": _did("reviewed"),
     "link.added": _did("linked"),
     "link.removed": _did("removed a link of"),

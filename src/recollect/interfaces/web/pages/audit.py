@@ -96,8 +96,9 @@ def page(asked: Asked, memory: Memory) -> View:
 
 
 def _is_by(entry: AuditEntry, who: str) -> bool:
-    """True for all, or if a name is that of who did it: an origin, an agent or a user."""
-    return who in ("", entry.origin, entry.scope.agent, entry.scope.user)
+    """True for all, or if this is who did it: a name, an origin, an agent or a user."""
+    name = None if entry.author is None else entry.author.name
+    return who in ("", entry.origin, entry.scope.agent, entry.scope.user, name)
 
 
 def _days(entries: list[AuditEntry], tz_minutes: int) -> tuple[Day, ...]:

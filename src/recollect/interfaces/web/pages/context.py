@@ -33,6 +33,7 @@ _REASONS: Final[dict[Omission, str]] = {
     "repeat": "Says what something packed says",
     "source": "Evidence of something packed",
     "contradiction": "Contradicts something packed, which names it",
+    "replaced": "States only what something found has replaced",
     "floor": "Not relevant enough for this frame",
 }
 

@@ -50,7 +50,7 @@ WORDS: Final = (
     ("erase", "to remove something for good, from every file of the memory"),
 )  # fmt: skip
 SIGNS: Final = (
-    ("person", "a person said or approved it"),
+    ("person", "a person wrote or approved it"),
     ("agent", "an agent wrote it"),
     ("unverified", "it came from a tool or a web page, and was not reviewed"),
     ("system", "the store itself did it"),

@@ -32,6 +32,7 @@ HAPPENED: Final = {
     "archived": "archived",
     "restored": "restored",
     "tagged": "tagged",
+    "vouched": "vouched for",
     "reviewed": "reviewed",
 }
 BY: Final = {
@@ -122,7 +123,7 @@ def _life(history: list[Version]) -> tuple[Step, ...]:
         Step(
             version=now,
             happened=HAPPENED.get(now.what, now.what),
-            by=BY.get(now.origin, now.origin),
+            by=_by(now),
             pieces=compared(before.record.text, now.record.text)
             if before is not None and before.record.text != now.record.text
             else (),
@@ -130,6 +131,13 @@ def _life(history: list[Version]) -> tuple[Step, ...]:
         for before, now in [*first, *pairwise(history)]
     ]
     return tuple(reversed(steps))
+
+
+def _by(version: Version) -> str:
+    """Who took a step: a person by name, if it is known."""
+    if version.author is not None and version.origin == "person":
+        return str(version.author)
+    return BY.get(version.origin, version.origin)
 
 
 def _links(memory: Memory, why: Why) -> tuple[Tied, ...]:

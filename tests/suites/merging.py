@@ -1,0 +1,391 @@
+"""Random pairs of ledgers that grew after a copy, and a judge of what a merge left in both.
+
+The judge reads the bytes of both ledgers and the rows of both indexes, and shares nothing with
+``memory.merging``. Invariant: it counts what each side had written before the merge, and asks that
+both sides say the same afterwards, without positions and the times of the import.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from recollect import Memory
+from recollect.errors import Conflict
+from recollect.ledger.line import Line
+from recollect.ledger.scan import scan
+from recollect.memory.handle import Handle
+from recollect.model.values import LedgerMerge, Settlement
+from recollect.store.port import Space
+from recollect.store.volatile.space import MemorySpace
+from tests.suites.histories import Clockwork, History
+
+STAYS = {
+    "space.opened",
+    "context.handed",
+    "ledger.sealed",
+    "ledger.tail_cut",
+    "ledger.loss_accepted",
+    "events.erased",  # its numbers are its ledger's
+    "session.opened",  # where both opened one of the same name, each keeps its own
+    "session.closed",
+}
+# What differs from ledger to ledger, or is the position of something.
+NUMBERS = {"written_at", "base", "spans", "root", "through", "command"}
+VERSION = ("what", "origin", "text", "key", "user", "agent", "status", "trust", "kind", "about")
+
+
+def lines_of(space: Space) -> list[Line]:
+    """Every event of a ledger."""
+    return [line for append in scan(space.pieces()) for line in append.lines]
+
+
+def said_in(space: Space, after: int = 0) -> Counter[str]:
+    """What the events after a position say, with their authors and times; what is erased is not."""
+    found: Counter[str] = Counter()
+    for line in lines_of(space):
+        if line.seq <= after or line.data is None or line.kind in STAYS:
+            continue
+        found[_said(line)] += 1
+    return found
+
+
+def _said(line: Line) -> str:
+    body = json.loads(line.data or b"{}", object_hook=_without_defaults)
+    at = body.get("written_at") or line.at
+    kind = line.kind
+    if line.id.startswith("settled-"):
+        kind = f"settled {kind}"
+    elif kind == "record.added":  # where both gave a record the same id, it is a version there
+        kind = "record.revised"
+        body = {name: body.get(name) for name in ("id", "text", "evidence", "user")}
+    elif kind == "record.revised" and "text" in body and "reason" not in body:
+        body = {name: body.get(name) for name in ("id", "text", "evidence", "user")}
+    elif kind in (
+        "record.archived",
+        "proposal.approved",
+        "proposal.rejected",
+        "proposal.withdrawn",
+    ):
+        # without effect it comes without its reason
+        body = {"id": body["id"], "record": body.get("record")}
+    body = {name: value for name, value in body.items() if name not in NUMBERS and value}
+    return json.dumps([kind, line.origin, at, body], sort_keys=True)
+
+
+def _without_defaults(fields: dict[str, object]) -> dict[str, object]:
+    usual = {"decay_tier": "standard", "source_type": "told"}
+    return {name: value for name, value in fields.items() if usual.get(name) != value}
+
+
+@dataclass
+class Pair:
+    """Two memories that were one."""
+
+    seed: int
+    dice: int = 0
+    sides: list[MemorySpace] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    resolved: set[str] = field(default_factory=set)  # ids that meant two things
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def memory(self, side: int) -> Memory:
+        self.dice += 1
+        return Memory(Handle(self.sides[side], Clockwork(1_000 * self.seed + self.dice)))
+
+
+class Side(History):
+    """One of both: in some pairs each uses the same names for its commands as the other.
+
+    Then nothing is erased: which of two commands of one name was erased cannot always be known.
+    """
+
+    side: int | None = None
+
+    def erase(self, handle: Memory) -> None:
+        if self.side is not None:
+            super().erase(handle)
+
+    def _command(self) -> str | None:
+        name = super()._command()
+        if name is not None and self.side is not None:
+            name = self._commands[-1] = f"{name}-{self.side}"
+        return name
+
+
+def grown(seed: int, steps: int) -> tuple[Pair, list[History]]:
+    """A history, a copy of it, and both going on for themselves."""
+    rng = random.Random(seed)
+    pair = Pair(seed)
+    seam = Clockwork(seed)
+    first = MemorySpace("main", seam)
+    base = History(Memory(Handle(first, seam)), seam, random.Random(seed))
+    base.play(rng.randint(0, steps))
+    other_seam = Clockwork(seed + 1)
+    second = MemorySpace("main", other_seam)
+    if first.head().seq == 1:
+        base.memory.remember("The first thing.")
+    second.receive(first.pieces())
+    pair.sides = [first, second]
+    histories = [_going_on(base, first, seed + 10), _going_on(base, second, seed + 11)]
+    return pair, histories
+
+
+def _going_on(base: History, space: MemorySpace, seed: int) -> History:
+    seam = Clockwork(seed, 1_800_000_000_000_000 + seed % 1_000)
+    space._seam = seam
+    history = Side(Memory(Handle(space, seam)), seam, random.Random(seed))
+    history.side = None if base.rng.getstate()[1][0] % 3 == 0 else seed
+    for name in ("records", "episodes", "_commands", "_told"):
+        setattr(history, name, copy(getattr(base, name)))
+    return history
+
+
+def merged(pair: Pair, target: int, rng: random.Random) -> None:
+    """Merges the other side into one, deciding each conflict by chance."""
+    memory, other = pair.memory(target), pair.memory(1 - target)
+    shown = _shown(pair, memory, other)
+    words: list[Settlement] = ["ours", "theirs"]
+    settle = {one.id: rng.choice(words) for one in shown.conflicts}
+    done = memory.merge_from(other, is_mine=True, settle=settle, digest=shown.digest)
+    pair.seen["conflicts"] += len(shown.conflicts)
+    pair.seen["commands"] += done.commands
+    pair.seen["erased"] += done.erased
+    pair.wrong += [f"left out: {one}" for one in done.left]
+
+
+def _shown(pair: Pair, memory: Memory, other: Memory) -> LedgerMerge:
+    """What a merge would do; an id that means two things is erased here first."""
+    while True:
+        try:
+            return memory.merge_from(other, is_mine=True, dry_run=True)
+        except Conflict as error:
+            (id,) = re.findall(r"gave the id '(.+)' to", error.message)
+            memory.erase(id, sources=False)
+            pair.resolved.add(id)
+
+
+@dataclass
+class Before:
+    """What a side had before a merge."""
+
+    said: Counter[str]
+    ids: dict[str, dict[str, object]]  # of each event with a body: what it says
+    erased: set[str]  # the events without one
+    old: set[str] = field(default_factory=set)  # what it had said when it erased something last
+
+    @classmethod
+    def of(cls, space: Space) -> Before:
+        ids: dict[str, dict[str, object]] = {}
+        erased: set[str] = set()
+        old: set[str] = set()
+        said: set[str] = set()
+        mark = ""
+        for line in lines_of(space):
+            if line.data is not None:
+                old |= said if line.kind == "events.erased" else set()
+                said.add(_said(line))
+            command, _, place = line.id.rpartition(".")
+            mark = line.hash[:16] if place == "1" else mark
+            place = _place_there(command, int(place))
+            base = command.partition("~")[0]
+            names = {line.id} if "~x" in command or not base.startswith("command-") else set()
+            if line.data is None:
+                erased |= {*names, f"{base}.{place}@{line.at}"}
+                continue
+            body = json.loads(line.data)
+            names |= {f"{base}.{place}@{body.get('written_at') or line.at}"}
+            ids |= dict.fromkeys({*names, f"{base}~x{mark}.{place}"}, body)
+        return cls(said_in(space), ids, erased, old)
+
+
+def _place_there(command: str, place: int) -> str:
+    """The number of an event in its command where it was written, if only a part of that came."""
+    _, tag, kept = command.partition("~k")
+    if not tag:
+        return str(place)
+    ends = [[int(end) for end in part.split("-")] for part in kept.split("+")]
+    return str([n for end in ends for n in range(end[0], end[-1] + 1)][place - 1])
+
+
+def judge(pair: Pair, before: list[Before]) -> None:
+    """What was lost, what is doubled, what came back, and what differs."""
+    after = [said_in(space) for space in pair.sides]
+    pair.wrong += different(after[0], after[1])
+    for one, other in (before, before[::-1]):
+        gone = erased_words(one, other)
+        # A change without effect that a side still had of what it had erased itself goes now.
+        rest = dict.fromkeys(one.old, erased_words(other, one))
+        pair.wrong += lost(one.said, after[0], gone | pair.resolved, rest)
+        pair.wrong += returned(gone, after)
+    pair.wrong += doubled([one.said for one in before], after[0])
+    left, right = (state_of(space) for space in pair.sides)
+    pair.wrong += [f"differs: {name}" for name in _differing(left, right)]
+
+
+def erased_words(one: Before, other: Before) -> set[str]:
+    """The ids of what the other side has erased, as far as this side still says them."""
+    bodies = (one.ids[id] for id in other.erased & one.ids.keys())
+    return {str(body.get("id") or body.get("name") or body.get("rule")) for body in bodies}
+
+
+def lost(
+    had: Counter[str],
+    after: Counter[str],
+    gone: set[str],
+    rest: Mapping[str, set[str]] = MappingProxyType({}),
+) -> list[str]:
+    """What one side said, and nobody says any more, although nothing about it was erased.
+
+    ``rest`` has more ids that are gone for what was said before they were erased.
+    """
+    missing = [said for said, count in had.items() if after[said] < count]
+    for _, _, _, body in map(json.loads, had):  # a proposal goes with its branch and what it names
+        about = {body.get("target"), body.get("branch"), *body.get("evidence", ())}
+        gone = gone | {body["id"]} if "intent" in body and about & gone else gone
+    return [
+        f"lost: {said}"
+        for said in missing
+        if not any(f'"{id}"' in said for id in gone)
+        and json.loads(said)[3].get("id") not in rest.get(said, ())
+    ]
+
+
+def returned(gone: set[str], after: list[Counter[str]]) -> list[str]:
+    """What says something about an erased id: names of evidence may stay, words may not."""
+    found = []
+    for said in (*after[0], *after[1]):
+        body = json.loads(said)[3]
+        if body.get("id") in gone and "text" in body:
+            found.append(f"came back: {said}")
+    return found
+
+
+def different(one: Counter[str], other: Counter[str]) -> list[str]:
+    """What one ledger says more often than the other."""
+    found = [f"only in the first: {said}" for said in one - other]
+    return [*found, *(f"only in the second: {said}" for said in other - one)]
+
+
+def doubled(before: list[Counter[str]], after: Counter[str]) -> list[str]:
+    """What is said more often than by both sides before."""
+    most = before[0] | before[1]
+    return [f"doubled: {said}" for said in most if after[said] > most[said]]
+
+
+def _differing(left: dict[str, object], right: dict[str, object]) -> Iterator[str]:
+    for name in sorted(left.keys() | right.keys()):
+        one, other = left.get(name), right.get(name)
+        if one == other:
+            continue
+        if isinstance(one, tuple) and isinstance(other, tuple):
+            pairs = [(a, b) for a, b in zip(one, other, strict=False) if a != b]
+            one, other = pairs[0]
+            if isinstance(one, dict):
+                one, other = (
+                    sorted(a.items() - b.items()) for a, b in ((one, other), (other, one))
+                )
+        yield f"{name}: {one} / {other}"
+
+
+def state_of(space: Space) -> dict[str, object]:
+    """Everything that a memory holds, by name, without positions and times of the import."""
+    with space.reading() as reads:
+        found: dict[str, object] = {}
+        ids = [str(id) for (id,) in _all(space, "SELECT DISTINCT id FROM versions")]
+        for id in ids:
+            rows = reads.versions(id)
+            now = reads.version(id)
+            assert now is not None
+            state = {name: getattr(now, name) for name in now._fields}
+            for name in ("seq", "until", "at", "text_seq", "last_reinforced_at", "reinforced_at"):
+                del state[name]
+            tags = sorted(json.loads(state.pop("tags")))
+            is_settled = any((row.note or "").startswith("settled") for row in rows)
+            steps: Any = [tuple(getattr(row, name) for name in VERSION) for row in rows]
+            if is_settled:  # before the decision, each side had its own first
+                steps = None
+                for name in (
+                    "what",
+                    "origin",
+                    "note",
+                    "session",
+                    "agent",
+                    "tz_minutes",
+                    "supersedes",
+                    "created_at",
+                    "key",
+                    "user",
+                    "reinforcement_count",
+                ):
+                    state.pop(name)
+            else:
+                steps = [one for one in steps if one[0] not in ("reinforced", "tagged")]
+                uses = sum(row.what == "reinforced" for row in rows)
+                tagged = sum(row.what == "tagged" for row in rows)
+                steps = (steps, uses, tagged)
+                for name in ("what", "origin", "note"):
+                    state.pop(name)
+            found[f"record {id}"] = (state, tags, steps)
+        for row in _all(
+            space,
+            "SELECT source, target, kind, weight, trust, name FROM links "
+            "WHERE until = 9007199254740991",
+        ):
+            found[f"link {row[:3]}"] = row[3:]
+        for row in _all(
+            space,
+            'SELECT id, text, role, "user", session, agent, said_at, at, metadata, '
+            "origin, trust FROM episodes",
+        ):
+            found[f"episode {row[0]}"] = row[1:]
+        for row in _all(
+            space, "SELECT episode FROM hidden WHERE until = 9007199254740991 AND why = 'forgotten'"
+        ):
+            found[f"forgotten {row[0]}"] = True
+        for row in _all(
+            space, "SELECT type, name, trust, data FROM documents WHERE until = 9007199254740991"
+        ):
+            found[f"document {row[:2]}"] = row[2:]
+        for row in _all(space, "SELECT id, intent, trust, target, text, key FROM proposals"):
+            found[f"proposal {row[0]}"] = row[1:]
+        for row in _all(space, "SELECT id, name FROM branches"):
+            found[f"branch {row[0]}"] = row[1:]
+    return found
+
+
+def _all(space: Space, sql: str) -> list[tuple[object, ...]]:
+    assert isinstance(space, MemorySpace)
+    return [tuple(row) for row in space._db._connection.execute(sql)]
+
+
+def story(seed: int, steps: int) -> Pair:
+    """Two ledgers grow after a copy, are merged both ways, grow on and are merged again."""
+    pair, histories = grown(seed, steps)
+    rng = random.Random(f"merge {seed}")
+    for _ in range(2):
+        for history in histories:
+            history.play(rng.randint(1, steps))
+        before = [Before.of(space) for space in pair.sides]
+        first = rng.randrange(2)
+        for target in (first, 1 - first):
+            merged(pair, target, rng)
+        judge(pair, before)
+        heads = [space.head().seq for space in pair.sides]
+        for target in (first, 1 - first):
+            merged(pair, target, rng)
+        if heads != [space.head().seq for space in pair.sides]:
+            pair.wrong.append("merging again wrote something")
+    for space in pair.sides:
+        problem = space.index_problem()
+        pair.wrong += [] if problem is None else [f"index: {problem}"]
+        check = Memory(Handle(space)).verify(deep=True)
+        pair.wrong += [] if check.ok else [f"not sound: {check.problem}"]
+    return pair

@@ -1,0 +1,105 @@
+"""Two ledgers that grew after a copy are brought together: nothing is lost, nothing is doubled."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from recollect.errors import RecollectError
+from recollect.memory import merging
+from recollect.memory.histories import History, Told
+from recollect.memory.meetings import Sides
+from tests.suites.conftest import Tell
+from tests.suites.merging import Before, different, doubled, lost, returned, story
+
+STEPS = 15
+
+
+def try_pairs(count: int, tell: Tell, first: int) -> None:
+    seen, wrong = Counter[str](), dict[int, list[str]]()
+    for seed in range(first, first + count):
+        pair = story(seed, STEPS)
+        seen += pair.seen
+        if pair.wrong:
+            wrong[seed] = pair.wrong
+    tell(
+        f"merging: {count:,} random pairs from seed {first}, {seen['commands']:,} commands came, "
+        f"{seen['conflicts']:,} conflicts decided, {seen['erased']:,} events erased with the other "
+        f"side: {len(wrong)} pairs that differ, lost or doubled something"
+    )
+    assert wrong == {}
+    assert seen["commands"] > 5 * count
+    assert seen["conflicts"] > count // 8
+
+
+def test_a_merge_loses_and_doubles_nothing_and_both_sides_are_the_same(tell: Tell) -> None:
+    try_pairs(8, tell, 0)  # the same ones each time: the night draws others
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(20))
+def test_many_merges_lose_and_double_nothing(tell: Tell, part: int) -> None:
+    try_pairs(50, tell, random.randrange(2**32))
+
+
+# Controls: the judge sees what a wrong merge would leave.
+
+
+def spoiled(count: int = 12) -> list[str]:
+    """What the judge says of so many pairs; a merge that fails says so itself."""
+    found: list[str] = []
+    for seed in range(count):
+        try:
+            found += story(seed, STEPS).wrong
+        except (RecollectError, AttributeError) as error:
+            found.append(f"failed: {error}")
+    return found
+
+
+def test_control_a_command_that_is_not_known_again_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def same(self: History, other: Told, *, surely: bool = False) -> None:
+        return None
+
+    monkeypatch.setattr(History, "same", same)
+    assert spoiled(3) != []
+
+
+def test_control_a_merge_without_decisions_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settled(*_: Any) -> list[Any]:
+        return []
+
+    monkeypatch.setattr(Sides, "settled", settled)
+    assert any(one.startswith("differs: ") for one in spoiled())
+
+
+def test_control_a_merge_that_ignores_erasures_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging.Merging, "_erasing", lambda _: iter(()))
+    monkeypatch.setattr(merging.Merging, "_erased_here", lambda _: set())
+    found = spoiled(15)
+    assert any(one.startswith(("came back: ", "only in the")) for one in found)
+
+
+def test_control_the_judge_sees_each_kind_of_wrong() -> None:
+    said = '["record.revised", "person", "2026", {"id": "r", "text": "words"}]'
+    one, two = Counter([said]), Counter([said, said])
+    assert doubled([one, one], two) == [f"doubled: {said}"]
+    assert doubled([one, one], one) == []
+    assert lost(one, Counter(), set()) == [f"lost: {said}"]
+    assert lost(one, Counter(), {"r"}) == []
+    assert lost(one, Counter(), set(), {said: {"r"}}) == []
+    assert lost(one, Counter(), set(), {said: {"other"}}) == [f"lost: {said}"]
+    assert lost(one, Counter(), set(), {"said later": {"r"}}) == [f"lost: {said}"]
+    made = '["proposal.made", "agent", "2026", {"id": "p", "intent": "add", "branch": "b"}]'
+    settled = Counter([made, '["proposal.approved", "person", "2026", {"id": "p"}]'])
+    assert lost(settled, Counter(), {"b"}) == []
+    assert len(lost(settled, Counter(), {"other"})) == 2
+    assert returned({"r"}, [one, Counter()]) == [f"came back: {said}"]
+    assert returned({"other"}, [one, one]) == []
+    assert different(one, Counter()) == [f"only in the first: {said}"]
+    assert different(Counter(), one) == [f"only in the second: {said}"]
+    assert Before(one, {}, set()).said == one
