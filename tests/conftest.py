@@ -59,6 +59,18 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def own_home(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Iterator[Path]:
+    """A home folder for this test alone, so that no key of another one is found in it.
+
+    What lives longer than a test, such as a server of a module, has the home of the process.
+    """
+    mine = Path(tempfile.mkdtemp(prefix="home-", dir=pytestconfig.stash[_HOME]))
+    monkeypatch.setenv("HOME", str(mine))
+    yield mine
+    shutil.rmtree(mine, ignore_errors=True)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _HOME in config.stash:
         shutil.rmtree(config.stash[_HOME], ignore_errors=True)

@@ -20,6 +20,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import NotFound, Unavailable
+from recollect.memory.keys import Keys
 from recollect.store.files import lock, open_files
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import REAL
@@ -283,8 +284,15 @@ MOUNT = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 
 
 def read_only(folder: Path, *, broken: str = "") -> str:
-    """What a new process can do on a file system, or in a folder, that it may only read."""
-    source = "from recollect import Memory\nimport sys\n" + READ.replace("BROKEN", repr(broken))
+    """What a new process reads on a file system, or in a folder, that it may only read."""
+    return in_read_only(
+        folder, "from recollect import Memory\n" + READ.replace("BROKEN", repr(broken))
+    )
+
+
+def in_read_only(folder: Path, code: str) -> str:
+    """What code prints in a new process that may only read a folder, its first argument."""
+    source = "import sys\n" + code
     command = [sys.executable, "-c", source, str(folder)]
     if os.getuid() == 0:  # for whom permissions mean nothing
         command = ["unshare", "-m", "sh", "-c", MOUNT, str(folder), *command]
@@ -333,3 +341,21 @@ def test_a_read_only_place_is_read_recalled_from_and_verified(folder: Path, spoi
     assert out.startswith("ReadOnly")
     assert "is read-only: nothing can be written" in out
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_read_only_place_is_compared_with_the_last_checkpoint_of_this_person(
+    folder: Path,
+) -> None:
+    with Memory.open(folder) as memory:
+        Keys(memory).create()
+        memory.checkpoint()
+    assert read_only(folder).startswith("ReadOnly")
+
+
+def test_a_read_only_folder_without_a_memory_has_nothing_to_compare(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "other") as memory:
+        Keys(memory).create()
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    out = in_read_only(empty, "from recollect import Memory\nMemory.open(sys.argv[1]).doctor()")
+    assert out == ""

@@ -50,6 +50,7 @@ from recollect.store.files.build import known_head
 from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.healing import Healing
 from recollect.store.files.index import SpaceIndex
+from recollect.store.files.lock import ReadOnly
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.readers import Readers
 from recollect.store.files.receive import receive
@@ -301,9 +302,13 @@ class FileSpace:
 
     def existing_head(self) -> Head:
         """The end of the ledger, without creating one; a genesis event alone does not count."""
-        with self._files.exclusive():
-            _, position = self._index.attempt(lambda: self._index.refresh(notes=False))
-            return Head(position.seq, position.hash, position.at) if position.seq > 1 else GENESIS
+        try:
+            with self._files.exclusive():
+                _, position = self._index.attempt(lambda: self._index.refresh(notes=False))
+                head = Head(position.seq, position.hash, position.at)
+        except ReadOnly:
+            head = GENESIS if self._files.is_new else self.head()
+        return head if head.seq > 1 else GENESIS
 
     def admit(self, line: Line) -> None:
         """Allows everything that could be read here: the rights of the folder apply."""
