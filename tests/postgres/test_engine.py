@@ -32,6 +32,14 @@ from recollect.testing.trust_suite import TrustSuite
 from recollect.testing.writes_suite import WritesSuite
 
 
+@pytest.fixture(scope="module")
+def shared_backend(shared_database: str) -> Iterator[Backend]:
+    """As in a service, connections outlive a space: a server takes long for a new one."""
+    backend = PostgresBackend(shared_database)
+    yield backend
+    backend.close()
+
+
 class TestStore(StoreSuite):
     @pytest.fixture
     def backend(self, database: str) -> Iterator[Backend]:
@@ -58,10 +66,8 @@ class TestMemory(
     PagesSuite,
 ):
     @pytest.fixture
-    def memory(self, shared_database: str) -> Iterator[Memory]:
-        backend = PostgresBackend(shared_database)
-        yield Memory(Handle(backend.space(f"s{uuid.uuid4().hex}", create=True)))
-        backend.close()
+    def memory(self, shared_backend: Backend) -> Memory:
+        return Memory(Handle(shared_backend.space(f"s{uuid.uuid4().hex}", create=True)))
 
 
 def test_a_server_with_an_unsafe_setting_is_refused_at_once(
