@@ -6,6 +6,7 @@ prints the blob that reproduces it.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -74,6 +75,17 @@ def own_home(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> It
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _HOME in config.stash:
         shutil.rmtree(config.stash[_HOME], ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collects no garbage among the tests themselves, which stay, nor ever looks at them again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
