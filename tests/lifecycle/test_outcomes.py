@@ -247,11 +247,22 @@ def proposed(**more: object) -> c.Propose:
 def review(id: str, verdict: Literal["approved", "rejected"], digest: str = "") -> c.Review:
     """A review of what is there, or of what is not."""
     if not digest:
-        view = Reads(folded())
+        view = state()
         row = view.proposal(id) or view.version(id)
         digest = "none" if row is None else digest_of(row)
-        view.db.close()  # type: ignore[attr-defined]  # an index of SQLite
     return c.Review(id=id, verdict=verdict, digest=digest, stamp=STAMP, chance="0" * 16)
+
+
+@cache
+def state() -> Reads:
+    """What the state above comes to, folded once."""
+    return Reads(folded())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _state_is_closed() -> Iterator[None]:
+    yield
+    state().db.close()  # type: ignore[attr-defined]  # an index of SQLite
 
 
 def folded(*more: Event) -> SqliteDb:
