@@ -21,6 +21,9 @@ ALL_CORES := -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) * 3 / 2))) --di
 # A disk in memory with 6 GB of room, if there is one.
 MEMORY_DISK := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 6000000 {print "/dev/shm"}')
 
+# pytest rewrites every module of tests, which takes as long as importing it, so it keeps the result.
+unexport PYTHONDONTWRITEBYTECODE
+
 empty :=
 comma := ,
 space := $(empty) $(empty)
@@ -42,7 +45,7 @@ else
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
-	$(BIN)/python -m compileall -q src tests  # the tests start them thousands of times
+	$(BIN)/python -m compileall -q benchmarks src tests tools  # the tests start them thousands of times
 
 define linted
 	$(BIN)/ruff check .
