@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
@@ -11,12 +12,21 @@ import pytest
 from recollect import AsyncMemory, Memory
 from recollect.contracts.blocks import Connection, content_hash, insert_block
 from tests.contract.s2_stores import stores
-from tests.integrations.conftest import memory, server, shared, template
+from tests.integrations.conftest import connected, opened, server, shared, template
 
-__all__ = ["memory", "server", "shared", "stores", "template"]
+__all__ = ["connected", "server", "shared", "stores", "template"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@pytest.fixture(
+    params=["files", *(pytest.param(n, marks=pytest.mark.nightly) for n in ("postgres", "memory"))]
+)
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    """A memory, empty; the night has each engine, because an interface sees none of them."""
+    with opened(request, tmp_path) as memory:
+        yield memory
 
 
 class Call:

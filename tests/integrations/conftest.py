@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from tests.postgres.conftest import as_address, at, server, template
 
 __all__ = ["server", "template"]
@@ -26,12 +27,28 @@ def shared(request: pytest.FixtureRequest) -> Iterator[str]:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+@pytest.fixture(scope="module")
+def connected(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """That database as an open store: connecting anew takes longer than most tests."""
+    with Store.open(request.getfixturevalue("shared")) as store:
+        yield store
+
+
+@contextmanager
+def opened(request: pytest.FixtureRequest, folder: Path) -> Iterator[Memory]:
+    """A memory, empty, on the engine that a fixture's parameter names."""
+    if request.param == "postgres":
+        store: Store = request.getfixturevalue("connected")
+        with store.space(uuid.uuid4().hex) as memory:
+            yield memory
+        return
+    place = ":memory:" if request.param == "memory" else folder / "workspace"
+    with Memory.open(place, space=uuid.uuid4().hex) as memory:
+        yield memory
+
+
 @pytest.fixture(params=["files", "postgres", pytest.param("memory", marks=pytest.mark.nightly)])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
     """A memory, empty, on each engine."""
-    if request.param == "postgres":
-        place: str | Path = request.getfixturevalue("shared")
-    else:
-        place = ":memory:" if request.param == "memory" else tmp_path / "workspace"
-    with Memory.open(place, space=uuid.uuid4().hex) as memory:
+    with opened(request, tmp_path) as memory:
         yield memory

@@ -48,26 +48,40 @@ class TestStore(StoreSuite):
         backend.close()
 
 
+class OnServer:
+    """A space of its own for each test."""
+
+    @pytest.fixture
+    def memory(self, shared_backend: Backend) -> Memory:
+        return Memory(Handle(shared_backend.space(f"s{uuid.uuid4().hex}", create=True)))
+
+
 class TestMemory(
+    OnServer,
     MemorySuite,
-    TrustSuite,
-    ContextSuite,
     EventsSuite,
-    DocumentsSuite,
-    SessionsSuite,
-    ReviewSuite,
     BranchSuite,
-    SettleSuite,
     RetractSuite,
-    PolicySuite,
-    ProposerSuite,
     BeliefsSuite,
     WritesSuite,
     PagesSuite,
 ):
-    @pytest.fixture
-    def memory(self, shared_backend: Backend) -> Memory:
-        return Memory(Handle(shared_backend.space(f"s{uuid.uuid4().hex}", create=True)))
+    """What reads and writes most tables."""
+
+
+@pytest.mark.nightly
+class TestFurther(
+    OnServer,
+    TrustSuite,
+    ContextSuite,
+    DocumentsSuite,
+    SessionsSuite,
+    ReviewSuite,
+    SettleSuite,
+    PolicySuite,
+    ProposerSuite,
+):
+    """What rests on these, by way of the same statements."""
 
 
 def test_a_server_with_an_unsafe_setting_is_refused_at_once(

@@ -95,6 +95,10 @@ def run_suite(server: Server, stops: int, tell: Tell) -> None:
         writers = [Writer(server.get_uri(), space, f"{number}-{n}") for n in range(WRITERS)]
         for writer in writers:
             writer.start()
+        while number % 2 and not any(
+            writer.acknowledged or not writer.is_alive() for writer in writers
+        ):
+            time.sleep(0.005)  # every other stop comes after something was acknowledged
         time.sleep(rng.uniform(0.05, 0.4))
         stop_at_once(server)
         for writer in writers:
@@ -118,7 +122,7 @@ def run_suite(server: Server, stops: int, tell: Tell) -> None:
         f"stops: {stops} immediate stops under {WRITERS} writers, {acknowledged:,} acknowledged, "
         f"0 lost, 0 half, every chain verifies, {time.perf_counter() - started:.0f} s"
     )
-    assert acknowledged > stops
+    assert acknowledged >= stops // 2
 
 
 def test_five_immediate_stops_lose_nothing(own_server: Server, tell: Tell) -> None:
