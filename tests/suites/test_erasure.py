@@ -255,8 +255,10 @@ def test_control_every_step_of_the_purge_is_needed(
 def test_control_the_search_finds_a_planted_word(tmp_path: Path, encoding: str) -> None:
     word = "Vrélqomůdazk"
     (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "file").write_bytes(b"\x00\xff" + word.encode(encoding) + b"\x00")
-    assert hits(tmp_path, [word])
+    names = {f"deep/{before}" for before in range(9)}
+    for before, name in enumerate(sorted(names)):
+        (tmp_path / name).write_bytes(b"\xff" * before + word.encode(encoding) + b"\x00")
+    assert files_hit(tmp_path, [word]) == names
     assert hits(tmp_path, ["Brélqomůdazk"[::-1]]) == []
 
 
@@ -320,13 +322,17 @@ def test_an_erasure_killed_at_any_moment_is_finished_or_never_began(
 ) -> None:
     scene = Scene(tmp_path, subjects=rounds, others=60)
     finished = never = interrupted = 0
-    moments = [1.0, *(scene.rng.uniform(0, 0.04) for _ in range(rounds - 1))]
+    moments = [None, *(scene.rng.uniform(0, 0.04) for _ in range(rounds - 1))]
     for one, moment in zip(scene.subjects, moments, strict=True):
         with another_process(tmp_path, "erase", one.id) as child:
             assert child.stdin is not None
             child.stdin.write(b"go\n")
             child.stdin.flush()
-            time.sleep(moment)
+            if moment is None:
+                assert child.stdout is not None
+                assert child.stdout.readline() == b"nothing\n"  # it erased
+            else:
+                time.sleep(moment)
             child.send_signal(signal.SIGKILL)
             child.wait()
         left = bool(scene.hits(one))
