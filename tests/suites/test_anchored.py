@@ -214,7 +214,7 @@ def test_every_rewritten_ledger_is_caught_small(tell: Tell, tmp_path: Path) -> N
 
 
 def test_rewritten_ledgers_of_3_000_events_are_caught(tell: Tell, tmp_path: Path) -> None:
-    all_are_caught(3_000, random.Random(3).sample(range(3_000), 12), tell, tmp_path)
+    all_are_caught(3_000, random.Random(3).sample(range(3_000), 4), tell, tmp_path)
 
 
 @pytest.mark.nightly

@@ -23,7 +23,7 @@ from tests.suites.crash_stories import LIVES, WORKLOADS, calls_of, tell_story
 
 SEED = 20_261_115
 USUAL = ("appends", "waits", "killed", "receives")
-SOME = 3  # of so many steps one is looked at; which of them differs from run to run
+SOME = 6  # of so many steps one is looked at; which of them differs from run to run
 KINDS_OF_STATES = {
     *("index missing", "index newest", "index older", "names changed", "names as before"),
     *(

@@ -31,7 +31,7 @@ def rounds(place: Path, count: int, first: int = 0) -> tuple[Counter[str], list[
     return done, lost
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(1_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [12, pytest.param(1_000, marks=pytest.mark.nightly)])
 def test_no_word_of_a_person_is_lost(tmp_path: Path, count: int, tell: Tell) -> None:
     done, lost = rounds(tmp_path, count)
     ways = ", ".join(f"{number} {way}" for way, number in sorted(done.items()))

@@ -47,6 +47,7 @@ PLAIN = f"{CANARY} before she was a subject"
 ANN, BOB = "ann", "bob"
 ORDER = b"events.erased"
 GOOD = {"never began", "finished"}
+LOST_ONE_IN = 3  # steps of accepting a loss after which a crash is looked at
 
 
 class Before(NamedTuple):
@@ -248,7 +249,7 @@ def states(per_step: int, tell: Tell, *, one_in: int = 1) -> Counter[str]:
 
 
 def test_a_crash_leaves_all_of_a_person_or_nothing(tell: Tell) -> None:
-    found = states(1, tell, one_in=2)
+    found = states(1, tell, one_in=6)
     assert set(found) == GOOD
     assert min(found.values()) > 3
 
@@ -260,7 +261,7 @@ def test_many_crash_states_of_a_subjects_erasure(tell: Tell) -> None:
     assert min(found.values()) > 20
 
 
-@pytest.mark.parametrize("one_in", [4, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("one_in", [8, pytest.param(1, marks=pytest.mark.nightly)])
 def test_an_erasure_in_several_commands_is_continued(
     one_in: int, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:
@@ -383,6 +384,7 @@ def went_on(root: Path, *, acked: bool) -> str:
 
 def test_a_crash_while_a_loss_is_accepted_loses_no_more(tell: Tell) -> None:
     found: Counter[str] = Counter()
+    first = random.randrange(LOST_ONE_IN)
     with scratch() as root:
         begin(root / "disk")
         shutil.rmtree(root / "disk" / "home" / ".recollect" / "subjects")
@@ -390,6 +392,8 @@ def test_a_crash_while_a_loss_is_accepted_loses_no_more(tell: Tell) -> None:
         for step, op in enumerate(journal.ops):
             disk.do(op)
             if step < journal.start or isinstance(op, Imaged | Kept):
+                continue
+            if step % LOST_ONE_IN != first and not isinstance(op, Acked):
                 continue
             for _, tree in draw(disk, random.Random(f"lost {step}"), 1):
                 lay_out(tree, root / "state")
@@ -434,7 +438,7 @@ def killed_after(root: Path, wait_s: float | None) -> float:
         child.communicate()
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(12, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.nightly)])
 def test_a_process_killed_while_it_erases_a_person(kills: int, tmp_path: Path, tell: Tell) -> None:
     before = begin(tmp_path / "before")
     found: Counter[str] = Counter()
