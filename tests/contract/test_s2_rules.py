@@ -186,7 +186,7 @@ CONDITIONS = st.recursive(
 
 
 @given(CONDITIONS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_condition_means_what_sqlite_does(when_filter: str) -> None:  # S2-136
     why = refusal(when_filter)
     if why is None:
@@ -353,7 +353,7 @@ def test_what_cannot_be_translated_is_refused_with_its_place(
 
 
 @given(st.text(max_size=60) | st.text("ids='()% _<>!notandorlikeglob0.", max_size=60))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_text_is_a_filter_or_refused(when_filter: str) -> None:
     why = refusal(when_filter)
     assert why is None or "of when_filter" in why

@@ -277,7 +277,7 @@ FILTERS: Final = st.randoms(use_true_random=False).map(random_filter)
 shared_engine = settings(suppress_health_check=list(HealthCheck))
 
 
-@settings(shared_engine, max_examples=500)  # times ROWS_EACH, times two units: 12,000 cases
+@settings(shared_engine, max_examples=200)  # times ROWS_EACH, times two units: 4,800 cases
 @given(FILTERS, SEEDS)
 def test_python_and_sql_agree(db: sqlite3.Connection, filter: Filter, seed: int) -> None:
     for unit in TABLES:
@@ -536,7 +536,7 @@ def check_garbage(text: str) -> None:
             filter.matches(row)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.text(max_size=60) | st.lists(PIECES, max_size=12).map(" ".join))
 @example("kind = 'a'" + " " * limits.FILTER_MAX_CHARS)
 @example("(" * 8_000)
@@ -547,7 +547,7 @@ def test_garbage_is_invalid_input_and_nothing_else(text: str) -> None:
     check_garbage(text)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(FILTERS, st.randoms(use_true_random=False))
 def test_a_damaged_filter_is_a_filter_or_invalid_input(
     filter: Filter, chance: random.Random
