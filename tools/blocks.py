@@ -22,7 +22,7 @@ from pathlib import Path
 RUN = frozenset({"python", "console"})
 SHOWN = frozenset({"text", "json", "toml", "yaml", "sql", "markdown", "mermaid", "js"})
 FENCE = re.compile(r"( *)(`{3,}|~{3,})\s*(.*)")
-TIMEOUT_S = 120
+TIMEOUT_S = 600  # only a hang reaches it
 END = "\x1e"  # the record separator: printed by the runner after each command, with its exit code
 
 
