@@ -11,8 +11,11 @@ GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold
 # What .ci/run has and `make test` has not.
 BEYOND := aio benchmarks client contract deploy docs http/test_mcp.py integrations mcp oauth postgres suites tidy web
 
-# With which `make nightly` repeats the tests of .ci/run.
-SEEDS := 1 2 3
+# Each night draws differently. The first seed is for all tests of .ci/run, the others are for
+# those of them that draw.
+SEEDS := $(addprefix $(shell date -u +%Y%m%d),1 2 3)
+DRAWING := tests/exchange tests/index tests/ledger tests/memory/test_machine.py tests/model \
+  tests/postgres/test_machine.py tests/postgres/test_same.py tests/recall tests/suites
 
 # Many tests wait for a process or a disk, so there are half as many workers again as cores.
 # They take tests from each other, so that all are busy to the end.
@@ -84,14 +87,17 @@ ci: ## The tests of .ci/run, with branch coverage of the gated parts at 100 %; S
 	$(call covered,--ignore=tests/benchmarks)
 
 nightly: ## Everything: three seeds, every size, every engine, what measures time; hours
-	for seed in $(SEEDS); do $(MAKE) ci SEED=$$seed || exit 1; done
+	$(MAKE) ci SEED=$(firstword $(SEEDS))
+	for seed in $(wordlist 2,3,$(SEEDS)); do \
+	  $(BIN)/python -m pytest $(ALL_CORES) --randomly-seed=$$seed --hypothesis-seed=$$seed $(DRAWING) || exit 1; \
+	done
 	$(MAKE) deploy long
 	$(BIN)/python -m pytest --durations=20 tests/benchmarks
 	$(BIN)/python -m pytest --durations=20 -m timing
 	$(BIN)/python -m benchmarks.compare docs/reference/benchmarks.json
 
 long: ## The tests that only the night has; SUITE=name runs those whose name contains it
-	$(BIN)/python -m pytest --durations=20 --hypothesis-profile=nightly -m nightly $(if $(SUITE),-k '$(SUITE)')
+	$(BIN)/python -m pytest $(if $(SUITE),-k '$(SUITE)',$(ALL_CORES)) --durations=20 --hypothesis-profile=nightly -m nightly
 
 async: ## Write the async API and the calls of the client from the plain API
 	$(BIN)/python -m tools.async_api
