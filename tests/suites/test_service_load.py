@@ -171,6 +171,7 @@ def steady(folder: Path, tell: Tell, seconds: float) -> None:
     assert not [status for status in found.statuses if status >= 500]
 
 
+@pytest.mark.timing
 def test_steady_load_for_seconds(tmp_path: Path, tell: Tell) -> None:
     steady(tmp_path, tell, 2)
 
