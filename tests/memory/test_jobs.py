@@ -278,7 +278,7 @@ def test_a_worker_of_an_agent_leaves_schedules_alone(store: Store, memory: Memor
     time.sleep(1.1)
     made = store.tokens.create("worker", space=None, origin="agent")
     assert store.entered(made.token).jobs.work() == []
-    assert len(store.jobs.work()) == 1
+    assert {job.kind for job in store.jobs.work()} == {"verify"}  # twice, if a second has passed
 
 
 @pytest.mark.parametrize(
