@@ -190,7 +190,7 @@ def person(environment: Mapping[str, str], home: Path) -> str | None:
 
 
 def _own_name(text: str) -> str | None:
-    if text.strip():
+    if text.strip() not in ("", "-"):
         from recollect.model import validate  # a hook that names nobody does without it
 
         return validate.own_name(text.rstrip("\n"))

@@ -264,7 +264,7 @@ def test_a_renamed_file_keeps_its_history(memory: Memory) -> None:
         ("added", "/memories/d/c", "two"),
         ("revised", "/memories/d/c", ""),
     ]
-    memory.restore(first)  # and moved again: its new place is another record
+    memory.scoped(origin="agent").restore(first)  # and moved again: its place is another record
     tool.call({"command": "rename", "old_path": "/memories/a", "new_path": "/memories/e"})
     assert {record.key for record in memory.list()} == {"/memories/d/c", "/memories/e"}
     with pytest.raises(NotFound):

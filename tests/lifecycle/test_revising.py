@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,6 +12,8 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide
 from recollect.model import events as e
+from recollect.model.values import Quote
+from tests.bodies import AT
 from tests.lifecycle.test_lowering import AGENT, PERSON, World, record
 
 STAMP, CHANCE = "20260101-0000", "0" * 16
@@ -132,3 +135,20 @@ def test_a_branch_does_not_take_them(world: World, act: c.Revise) -> None:
     plain = c.Revise(id="a", text="new")
     control = c.OnBranch(branch="try", wanted=plain, stamp=STAMP, chance="1" * 16)
     assert [type(body) for body in decide(world.view, PERSON, control)[0]] == [e.ProposalMade]
+
+
+@pytest.mark.parametrize("weaker", [{"confidence": 0.6}, {"is_hypothesis": True}])
+def test_a_quote_opens_no_change_that_says_less(world: World, weaker: dict[str, Any]) -> None:
+    world.tell(e.EpisodeObserved(id="e", text="the text of a is new", role="user", said_at=AT))
+    act = c.Revise(
+        id="a",
+        text="the text is new",
+        evidence=("e",),
+        quotes=(Quote("e", "is new"),),
+        stamp=STAMP,
+        chance=CHANCE,
+    )
+    (done,) = decide(world.view, AGENT, act)[0]
+    assert isinstance(done, e.RecordRevised)  # the control
+    (body,) = decide(world.view, AGENT, msgspec.structs.replace(act, **weaker))[0]
+    assert isinstance(body, e.ProposalMade)

@@ -51,6 +51,7 @@ def files_with(place: str, words: bytes) -> list[Path]:
         "person",
         "Agent planner",
         "(name erased)",
+        "\u3164",
     ],
 )
 def test_a_name_that_no_person_has_is_refused(
@@ -59,6 +60,15 @@ def test_a_name_that_no_person_has_is_refused(
     monkeypatch.setattr("recollect.config.os.environ", {"RECOLLECT_NAME": name})
     with pytest.raises(InvalidInput, match="name"):
         Memory.open(tmp_path, embedder="none")
+
+
+def test_a_dash_in_the_variable_names_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.config.os.environ", {"RECOLLECT_NAME": "-"})
+    with Memory.open(tmp_path, embedder="none") as memory:
+        memory.remember("Tea is at four.")
+        assert named(memory) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"x" * 5_000])

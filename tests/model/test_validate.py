@@ -265,6 +265,8 @@ def test_what_a_write_expects_is_a_position_or_an_id_with_its_seq() -> None:
         ("Agent planner", False),
         ("(name erased)", False),
         ("Ma\u202era", False),
+        ("\u3164", False),
+        ("Ma\u2800ra", False),
         ("", False),
         (" Mara", False),
     ],

@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,16 @@ import pytest
 from recollect import Memory, Quote, Store
 from recollect.errors import Forbidden
 from recollect.index.rows import VersionRow
-from recollect.lifecycle import deriving, records, reverting, settling, superseding, vouching
+from recollect.lifecycle import commands as c
+from recollect.lifecycle import (
+    deriving,
+    lineage,
+    records,
+    reverting,
+    settling,
+    superseding,
+    vouching,
+)
 from recollect.lifecycle.lineage import Lineage, may_change
 from recollect.lifecycle.view import View
 from recollect.memory.handle import Handle
@@ -124,11 +134,23 @@ def no_chain(patch: pytest.MonkeyPatch) -> None:
 def any_key(patch: pytest.MonkeyPatch) -> None:
     """A correction may move to another key, where nothing is known of the person's word."""
 
-    def anywhere(view: View, line: Lineage, target: VersionRow, text: str, key: str | None) -> bool:
-        return may_change(view, line, target, text)
+    def anywhere(
+        view: View, line: Lineage, target: VersionRow, act: c.Remember, key: str | None
+    ) -> bool:
+        return may_change(view, line, target, act.text)
 
     for module in (records, superseding, deriving):
         patch.setattr(module, "may_replace", anywhere)
+
+
+def any_time(patch: pytest.MonkeyPatch) -> None:
+    """Words count that were said before a record was confirmed, if they came later."""
+    patch.setattr(lineage, "_confirmed", lambda _, target: (target.seq, ""))
+
+
+def any_end(patch: pytest.MonkeyPatch) -> None:
+    """A correction may expire."""
+    patch.setattr(lineage, "weakens", lambda *_: False)
 
 
 @pytest.mark.parametrize("control", [the_trust_of_the_text, no_vouching, only_the_record])
@@ -144,8 +166,8 @@ def test_control_a_weaker_rule_is_caught(
     assert wrong
 
 
-def replaced_twice(memory: Memory, key: str | None) -> None:
-    """A quote for the first change, and none for the second: too rare to wait for by chance."""
+def replaced_twice(memory: Memory, key: str | None = None) -> None:
+    """A quote for the first change, and none for the second."""
     agent = memory.scoped(origin="agent")
     seat = memory.remember("row one")
     (said,) = memory.observe("I sit in row two")
@@ -153,16 +175,43 @@ def replaced_twice(memory: Memory, key: str | None) -> None:
     agent.supersede(new.id, "row nine", key=key)
 
 
-@pytest.mark.parametrize(("control", "key"), [(no_chain, None), (any_key, "seat")])
-def test_control_a_weaker_chain_is_caught(
-    monkeypatch: pytest.MonkeyPatch, control: Spoil, key: str | None
+def replaced_twice_under_another_key(memory: Memory) -> None:
+    replaced_twice(memory, "seat")
+
+
+def quoted_from_before(memory: Memory) -> None:
+    seat = memory.remember("row one", key="seat")
+    (said,) = memory.observe("I sit in row two", said_at="2020-01-01T00:00:00Z")
+    words = [Quote(said.id, "row two")]
+    memory.scoped(origin="agent").remember("row two", key=seat.key, evidence=words)
+
+
+def replaced_for_a_day(memory: Memory) -> None:
+    memory.remember("row one", key="seat")
+    (said,) = memory.observe("I sit in row two")
+    agent, words = memory.scoped(origin="agent"), [Quote(said.id, "row two")]
+    agent.remember("row two", key="seat", evidence=words, expires=timedelta(days=1))
+
+
+# Too rare in random histories to wait for by chance.
+@pytest.mark.parametrize(
+    ("control", "story"),
+    [
+        (no_chain, replaced_twice),
+        (any_key, replaced_twice_under_another_key),
+        (any_time, quoted_from_before),
+        (any_end, replaced_for_a_day),
+    ],
+)
+def test_control_a_weaker_part_of_the_rule_is_caught(
+    monkeypatch: pytest.MonkeyPatch, control: Spoil, story: Callable[[Memory], None]
 ) -> None:
     for is_weak in (False, True):
         space = MemorySpace("main", seam=Clockwork(1))
         if is_weak:
             control(monkeypatch)
         with suppress(Forbidden):
-            replaced_twice(Memory(Handle(space)), key)
+            story(Memory(Handle(space)))
         assert bool(judged(space.pieces())[0]) is is_weak
         space.close()
 

@@ -79,7 +79,9 @@ class Talk:
                 self.done["refused"] += 1
 
     def say(self, handle: Memory) -> None:
-        (said,) = handle.observe(self._text())
+        """Now, or long ago: an import brings it."""
+        long_ago = "2020-01-01T00:00:00Z" if self.rng.random() < 0.3 else None
+        (said,) = handle.observe(self._text(), said_at=long_ago)
         self.episodes.append((said.id, said.text))
 
     def hear(self, handle: Memory) -> None:
@@ -108,7 +110,9 @@ class Talk:
     def replace(self, handle: Memory) -> None:
         said, words = self._quoted()
         agent, key = self.rng.choice(self._agents), self.rng.choice(KEYS)
-        self.records.append(agent.remember(words, key=key, evidence=[Quote(said, words)]).id)
+        expires = timedelta(days=1) if self.rng.random() < 0.3 else None
+        grounds = [Quote(said, words)]
+        self.records.append(agent.remember(words, key=key, evidence=grounds, expires=expires).id)
 
     def supersede(self, handle: Memory) -> None:
         """Under the same key, another one, or none; in words that may be another record's."""
@@ -199,6 +203,8 @@ class Held:
     status: str
     trust: str
     changed: int  # the last event that was more than a use of it
+    changed_at: str
+    expires: str | None
     is_word: bool = False  # a person has said it
     heir_of: str | None = None  # what a person said, and this took the place of
     waits: bool = False  # for a review, also if it was forgotten meanwhile
@@ -210,7 +216,7 @@ class Judge:
     """Folds events, and finds changes of a person's word that no later words of a person allow."""
 
     records: dict[str, Held] = field(default_factory=dict)
-    said: dict[str, tuple[int, str | None, str]] = field(default_factory=dict)  # by persons
+    said: dict[str, tuple[int, str, str | None, str]] = field(default_factory=dict)  # by persons
     heirs: dict[str, str] = field(default_factory=dict)  # what took the place of a person's word
 
     def command(self, events: list[e.Event]) -> Iterator[str]:
@@ -241,6 +247,8 @@ class Judge:
         if is_use or not event.kind.startswith("record.") or id not in before:
             return
         new = _comes(body, bodies, self.records)
+        if isinstance(body, e.RecordSuperseded) and _ends_sooner(before[id], body.by, bodies):
+            yield f"event {event.seq}: {event.origin} put what expires in the place of {id}"
         if new is None or not self._was_said(before[id], *new):
             yield f"event {event.seq}: {event.origin} did {event.kind} to a person's word, {id}"
 
@@ -248,20 +256,21 @@ class Judge:
         brought = _words(text) - _words(old.text)
         said = (self.said[name] for name in evidence if name in self.said)
         return any(
-            user == old.user and seq > old.changed and brought & _words(words)
-            for seq, user, words in said
+            (user == old.user and seq > old.changed and said_at >= old.changed_at)
+            and brought & _words(words)
+            for seq, said_at, user, words in said
         )
 
     def _see(self, event: e.Event, is_retraction: bool) -> None:
         body, seq, by_person = event.body, event.seq, event.origin == "person"
         if isinstance(body, e.EpisodeObserved) and by_person and body.role == "user":
-            self.said[body.id] = seq, body.user, body.text
+            self.said[body.id] = seq, body.said_at, body.user, body.text
         elif isinstance(body, e.RecordAdded):
             waits = body.status == "held"
             said, heir = by_person and not waits, self.heirs.get(body.id)
             self.records[body.id] = Held(
-                body.user, body.key, body.text, body.status, body.trust, seq, said, heir, waits,
-                body.evidence,
+                body.user, body.key, body.text, body.status, body.trust, seq, event.at,
+                body.expires, said, heir, waits, body.evidence,
             )  # fmt: skip
         elif event.kind.startswith("record.") and body is not None:
             one = self.records[getattr(body, "id")]  # noqa: B009  # a union of many
@@ -275,12 +284,13 @@ class Judge:
                     other.heir_of = None if other.heir_of == body.id else other.heir_of
             self._change(one, body, by_person and not is_retraction)
             if not isinstance(body, e.RecordReinforced) or (by_person and body.how == "restated"):
-                one.changed = seq
+                one.changed, one.changed_at = seq, event.at
 
     def _change(self, one: Held, body: e.AnyBody, by_person: bool) -> None:
         holds = one.status == "active"
         if isinstance(body, e.RecordRevised):
             one.trust = body.trust
+            one.expires = one.expires if body.expires is UNSET else body.expires
             # With other evidence the same text is set again: a revert, which says nothing new.
             is_said = body.text not in (UNSET, one.text) or body.is_hypothesis is False
             one.text = one.text if body.text is UNSET else body.text
@@ -321,6 +331,11 @@ def _comes(
             return records[other.id].text, other.evidence
     there = records.get(body.by)  # it says so already, on what it names
     return None if there is None else (there.text, there.evidence)
+
+
+def _ends_sooner(old: Held, by: str, bodies: list[e.AnyBody]) -> bool:
+    new = (body for body in bodies if isinstance(body, e.RecordAdded) and body.id == by)
+    return any(one.expires and one.expires < (old.expires or "9") for one in new)
 
 
 def _is_said(one: Held) -> bool:

@@ -13,14 +13,15 @@ from typing import Final
 from recollect.errors import InvalidInput
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.lineage import Lineage, may_change
+from recollect.lifecycle.lineage import Lineage, lent_by, may_change
+from recollect.lifecycle.links import DERIVED
 from recollect.lifecycle.policy import at_once
 from recollect.lifecycle.records import added, new_record_id
 from recollect.lifecycle.view import View, known_record, stamped
 from recollect.model import events as e
 from recollect.model.limits import BROUGHT_REINFORCEMENTS_MAX_COUNT
 from recollect.model.reasons import Reason
-from recollect.model.rules import lowest
+from recollect.model.rules import at_least, lowest
 
 _ENDED: Final = ("archived", "forgotten")
 _WAS_HELD: Final = ("was_held", "rejected")
@@ -121,17 +122,24 @@ def _ending(actor: c.Actor, act: Bring, id: str) -> list[e.AnyBody]:
 
 
 def bring_link(view: View, actor: c.Actor, act: BringLink) -> list[e.AnyBody]:
-    """Adds a link. Its ends keep their trust: it was lowered there if it had to be."""
+    """Adds a link. Its ends keep their trust: it was lowered there if it had to be.
+
+    A derivation that would lower what this actor may not change is not trusted.
+    """
     source, target = known_record(view, actor, act.source), known_record(view, actor, act.target)
     if source.id == target.id:
         raise InvalidInput("a record cannot be linked to itself")
     if view.link(source.id, target.id, act.kind) is not None:
         return []
+    trust = lowest([actor.trust, act.trust])
+    is_lowering = act.kind == DERIVED and not at_least(lent_by(target), source.trust)
+    if is_lowering and not may_change(view, Lineage(actor), source, what="tag"):
+        trust = "unverified"  # as in `links.link`: else what befalls the target befalls the source
     body = e.LinkAdded(
         source=source.id,
         target=target.id,
         kind=act.kind,
-        trust=lowest([actor.trust, act.trust]),
+        trust=trust,
         weight=act.weight,
         name=act.name,
     )

@@ -69,14 +69,15 @@ def derive(view: View, actor: c.Actor, act: c.Derive) -> tuple[list[e.AnyBody], 
     if act.intent == "delete":
         return _forgotten(view, line, act, targets)
     key = _key_of(view, act)
-    blocked = [row for row in targets if not may_replace(view, line, row, act.text, key)]
+    new = wanted(act, line.quotes)
+    blocked = [row for row in targets if not may_replace(view, line, row, new, key)]
     if any(row.text == act.text for row in blocked):
         return [], act.episode  # it says nothing new
     if blocked:
         return _proposed(view, mine, act, blocked[0])
     if trust == "unverified" and view.twin(act.text, act.user) is not None:
         return [], act.episode
-    bodies, id = _remembered(view, mine, wanted(act, line.quotes), targets)
+    bodies, id = _remembered(view, mine, new, targets)
     return [*bodies, *_links(view, mine, act, bodies)], id
 
 

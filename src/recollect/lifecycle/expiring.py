@@ -1,4 +1,4 @@
-"""Expiring: when a record ends, and who may let it end sooner.
+"""Expiring: when a record ends, who may let it end sooner, and what else makes it count for less.
 
 Responsible for whose word about the end of a record counts. Leaves erasing what has ended to
 ``memory.erasing``. Invariant: only an origin with the highest trust that a record has had lets it
@@ -27,6 +27,16 @@ def may_expire(
     if not may_alter(view, actor, row):
         return False
     return all(at_least(actor.trust, one.trust) for one in view.versions(row.id))
+
+
+def weakens(act: c.Remember | c.Revise, row: VersionRow) -> bool:
+    """True if what is said in the place of a record ends sooner, or is said with more doubt."""
+    if act.confidence is not UNSET and act.confidence < row.confidence:
+        return True
+    if act.is_hypothesis is True and not row.is_hypothesis:
+        return True
+    is_short = isinstance(act, c.Remember) and _is_sooner(act.valid_to, row.valid_to)
+    return is_short or _is_sooner(act.expires, row.expires)
 
 
 def end_of(rows: Sequence[VersionRow]) -> str | None:

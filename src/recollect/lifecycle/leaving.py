@@ -32,6 +32,7 @@ from recollect.lifecycle.view import (
     stamped,
     visible,
 )
+from recollect.lifecycle.vouching import vouched
 from recollect.model import events as e
 from recollect.model.rules import at_least, is_visible, may_erase
 
@@ -83,7 +84,8 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     require_change(view, Lineage(actor), target)
     if target.status in ("active", "held"):
         return []
-    require_undo(actor, [target.origin, *view.ended_by(target.id)])
+    ended_by = view.ended_by(target.id)
+    require_undo(actor, [target.origin, *ended_by])
     key = None if is_held(target) else target.key  # what comes back held takes no key
     holder = view.holder(key, target.user) if key else None
     if holder is not None:
@@ -91,7 +93,10 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
             f"the key {target.key!r} is held by {holder.id} now",
             hint=f"`revert` brings it back and supersedes {holder.id}",
         )
-    return [stamped(actor, e.RecordRestored(id=act.id))]
+    # A person who takes back what an agent ended says that it holds.
+    is_word = key == target.key and any(origin != "person" for origin in ended_by)
+    word = vouched(actor, act.id, target.trust) if is_word else []
+    return [stamped(actor, e.RecordRestored(id=act.id)), *word]
 
 
 def erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:

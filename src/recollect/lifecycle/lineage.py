@@ -14,10 +14,11 @@ from typing import NamedTuple, NoReturn
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import Forbidden, InvalidInput
-from recollect.index.rows import EpisodeRow, VersionRow, is_held
+from recollect.index.claims import Claims, claims_of
+from recollect.index.rows import EpisodeRow, VersionRow, is_held, unpack_names
 from recollect.index.text import telling_tokens, token_list
-from recollect.index.transient import without_questions
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.expiring import weakens
 from recollect.lifecycle.policy import What, at_once, policy_of, require_at_once
 from recollect.lifecycle.view import View, visible
 from recollect.lifecycle.vouching import may_alter, standing
@@ -130,40 +131,67 @@ def may_change(
     return may_correct and policy_of(view, line.actor).correct == "quoted"
 
 
-def may_replace(view: View, line: Lineage, target: VersionRow, text: str, key: str | None) -> bool:
-    """True if a record with this text and key may take the place of another at once.
+def may_replace(
+    view: View, line: Lineage, target: VersionRow, act: c.Remember, key: str | None
+) -> bool:
+    """True if what is remembered with this key may take the place of another record at once.
 
-    An agent's correction of a person's word keeps its key, by which the next change is judged.
+    An agent's correction of a person's word keeps its key, by which the next change is judged, and
+    makes it no weaker: a record that ends in a second would leave nothing under the key.
     """
-    if not may_change(view, line, target, text):
+    if not may_change(view, line, target, act.text):
         return False
-    return key == target.key or may_alter(view, line.actor, target)
+    return may_alter(view, line.actor, target) or (key == target.key and not weakens(act, target))
 
 
 def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -> bool:
     """True if a quote of a person, from after the record was last confirmed, has a new word.
 
     The episode is of the record's user: nobody speaks for another. A word is new if the change adds
-    it to the text. A quote may begin inside a word, so only words that the episode has too count:
-    "433" is not a word of someone who said "5433". Who only asks "is it on 5433?" has not said it.
+    it to the text, and both say that it is so, or both that it is not. A quote may begin inside a
+    word, so only words that the episode has too count: "433" is not a word of who said "5433".
     """
-    brought = telling_tokens(text or "").difference(token_list(target.text))
-    if not brought or not line.quotes:
+    brought = _brought(target, text or "")
+    if not (brought.so or brought.not_so) or not line.quotes:
         return False
     since, confirmed_at = _confirmed(view, target)
     said = {
-        one.id: brought.intersection(token_list(without_questions(one.text)))
+        one.id: _agreed(brought, claims_of(one.text))
         for one in line.episodes
         if (one.trust, one.user) == ("person", target.user)
         and one.seq > since
-        and one.at >= confirmed_at  # what came by a merge may have been said before
+        and min(one.at, one.said_at) >= confirmed_at  # an import or a merge brings older words
         and one.hidden != "forgotten"
+        and _is_about(view, one, target)
     }
     return any(
         not said[quote.episode].isdisjoint(token_list(quote.words))
         for quote in line.quotes
         if quote.episode in said
     )
+
+
+def _brought(target: VersionRow, text: str) -> Claims:
+    """What a new text claims with words that the record does not have."""
+    telling, had, claims = telling_tokens(text), token_list(target.text), claims_of(text)
+    return Claims(*((claimed & telling).difference(had) for claimed in claims))
+
+
+def _agreed(brought: Claims, said: Claims) -> frozenset[str]:
+    return (brought.so & said.so) | (brought.not_so & said.not_so)
+
+
+def _is_about(view: View, episode: EpisodeRow, target: VersionRow) -> bool:
+    """True if an episode names what a record is about, or could be about nothing else.
+
+    "It is on 5433 now" may be about any record. So it opens one: what another one rests on already
+    opens none but that one.
+    """
+    filed = (target.key or "", target.about or "", *unpack_names(target.tags))
+    told = telling_tokens(" ".join((target.text, *filed)))
+    if not told.isdisjoint(token_list(episode.text)):
+        return True
+    return all(row.id == target.id for row in view.evidence_for(episode))
 
 
 def _confirmed(view: View, target: VersionRow) -> tuple[int, str]:

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 from recollect.errors import Conflict, Forbidden, LimitExceeded
 from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.expiring import may_expire
+from recollect.lifecycle.expiring import may_expire, weakens
 from recollect.lifecycle.filing import LIVE, filed
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.lineage import (
@@ -31,7 +31,7 @@ from recollect.lifecycle.naming import require_free
 from recollect.lifecycle.patches import patched
 from recollect.lifecycle.policy import at_once
 from recollect.lifecycle.view import View, known_record, stamped, visible
-from recollect.lifecycle.vouching import vouched, vouched_again
+from recollect.lifecycle.vouching import may_alter, vouched, vouched_again
 from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.limits import EVIDENCE_MAX_COUNT, TAGS_MAX_COUNT
@@ -60,7 +60,7 @@ def remember(
     if (
         trust == "unverified"
         or not (replaced or at_once(view, actor, "add"))
-        or not all(may_replace(view, line, row, act.text, act.key) for row in replaced)
+        or not all(may_replace(view, line, row, act, act.key) for row in replaced)
     ):
         return [added(actor, act, id, trust, "held", None)], id
     bodies: list[e.AnyBody] = [
@@ -222,7 +222,8 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     says = act.text is not UNSET  # also with the words that it has: then they are the actor's too
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
         return vouched_again(actor, target, trust, says=says)
-    if not may_change(view, line, target, _or(text, None)):
+    is_weaker = weakens(act, target) and not may_alter(view, actor, target)
+    if is_weaker or not may_change(view, line, target, _or(text, None)):
         proposed = _filed(view, line, act, target, body)
         return refused(view, line, target) if proposed is None else proposed
     word = vouched_again(actor, target, trust, says=says)

@@ -53,7 +53,7 @@ def _supersede(
     found = [] if same else records.replaced_by(new, holder, twin)
     ended = [old, *(row for row in found if row.id != old.id)]
     key = new.key if same is None else same.key
-    blocked = next((row for row in ended if not may_replace(view, line, row, new.text, key)), None)
+    blocked = next((row for row in ended if not may_replace(view, line, row, new, key)), None)
     if blocked is not None:
         return _waiting(view, line, new, old, blocked), old.id
     id = records.new_record_id(view, actor, new) if same is None else same.id

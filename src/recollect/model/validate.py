@@ -71,6 +71,7 @@ def questions(values: Iterable[str]) -> list[str]:
 
 
 _AUTHORS_WITHOUT_NAME: Final = ("person", "agent", "unverified", "system")
+_BLANK: Final = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs that show as nothing
 
 
 def name(value: str, what: str) -> str:
@@ -96,7 +97,7 @@ def own_name(value: str) -> str:
             f"{value!r} cannot be your name: lists write it of authors without one",
             hint="give another name, or - for none",
         )
-    if any(unicodedata.category(c) == "Cf" for c in value):
+    if any(unicodedata.category(c) == "Cf" or c in _BLANK for c in value):
         raise InvalidInput("your name contains an invisible character")
     return value
 

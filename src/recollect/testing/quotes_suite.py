@@ -5,6 +5,8 @@ Part of ``MemorySuite``. Subclass that, and define a fixture ``memory`` with an 
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from recollect.errors import Conflict, InvalidInput, LimitExceeded
@@ -14,6 +16,20 @@ from recollect.model.values import Quote, Record
 
 _STAGING = "Staging is on 5432."
 _MOVED = "Staging is on 5433."
+_CLAIMS_NOTHING: Final = (
+    "is tea at nine?",
+    "Great. What about nine",
+    "When was tea? At nine?",
+    "Tea is at nine?",
+    "So tea is at nine, right?",
+    "Isn't tea at nine",
+    "Remind me: is tea at nine",
+    "I wonder whether tea is at nine.",
+    "Tell me if tea is at nine",
+    "please check whether tea is at nine, thanks",
+    "Maybe tea is at nine.",
+    "If it rains, tea might be at nine.",
+)
 
 
 class QuotesSuite:
@@ -137,3 +153,69 @@ class QuotesSuite:
         for other in ([said.id], [Quote(said.id, "on 5434")]):
             with pytest.raises(Conflict):
                 memory.remember(_MOVED, evidence=other, idempotency_key="c")
+
+    def test_a_quote_is_of_the_same_user(self, memory: Memory) -> None:
+        ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
+        (said,) = ben.observe("the tea is at nine")
+        words = [Quote(said.id, "at nine")]
+        for record in (ann.remember("Tea is at four."), memory.remember("Tee um vier.")):
+            late = memory.scoped(origin="agent")
+            assert late.revise(record.id, "Tea is at nine.", evidence=words).pending
+        (hers,) = ann.observe("my tea is at nine")
+        mine = ann.scoped(origin="agent").revise(
+            ann.list()[0].id, "Tea is at nine.", evidence=[Quote(hers.id, "at nine")]
+        )
+        assert (mine.text, mine.pending) == ("Tea is at nine.", None)  # the control
+
+    def test_a_question_opens_nothing(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        tea = memory.remember("Tea is at four.")
+        for text in _CLAIMS_NOTHING:
+            (asked,) = memory.observe(text)
+            words = [Quote(asked.id, "nine")]
+            assert agent.revise(tea.id, "Tea is at nine.", evidence=words).pending, text
+        (said,) = memory.observe("Is it late? Can you move tea to nine?")
+        done = agent.revise(tea.id, "Tea is at nine.", evidence=[Quote(said.id, "tea to nine")])
+        assert (done.text, done.pending) == ("Tea is at nine.", None)  # the control
+
+    def test_what_a_person_denied_opens_nothing(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        tea = memory.remember("Tea is at four.")
+        for text in ("Don't move tea to nine.", "Tea is never at nine!", "Tee ist nicht um nine."):
+            (said,) = memory.observe(text)
+            words = [Quote(said.id, "nine")]
+            assert agent.revise(tea.id, "Tea is at nine.", evidence=words).pending, text
+        (said,) = memory.observe("Tea is at nine, not at four.")
+        words = [Quote(said.id, "at nine")]
+        assert agent.revise(tea.id, "Tea is not at nine.", evidence=words).pending
+        done = agent.revise(tea.id, "Tea is at nine, no longer at four.", evidence=words)
+        assert done.pending is None  # the control
+
+    def test_a_sentence_that_may_be_about_anything_opens_one_record(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        hosts = [
+            memory.remember(f"{name} runs on host one.", key=f"{name}.host")
+            for name in ("alpha", "beta", "gamma")
+        ]
+        (said,) = memory.observe("it is green now")
+        words = [Quote(said.id, "green")]
+        pending = [
+            agent.revise(host.id, f"{host.key} is green", evidence=words).pending for host in hosts
+        ]
+        assert [one is None for one in pending] == [True, False, False]
+        (both,) = memory.observe(
+            "beta and the gamma box are blue now"
+        )  # the control: it names them
+        words = [Quote(both.id, "blue")]
+        for host in hosts[1:]:
+            done = agent.revise(host.id, f"{host.key} is blue", evidence=words)
+            assert done.pending is None
+
+    def test_words_that_were_said_before_do_not_count_whenever_they_come(
+        self, memory: Memory
+    ) -> None:
+        agent = memory.scoped(origin="agent")
+        tea = memory.remember("Tea is at four.")
+        (old,) = memory.observe("Tea is at nine.", said_at="2020-01-01T00:00:00Z")
+        words = [Quote(old.id, "at nine")]
+        assert agent.revise(tea.id, "Tea is at nine.", evidence=words).pending

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -225,6 +225,15 @@ AROUND: Final[dict[str, Callable[[Memory, str, Path], None]]] = {
 }
 
 
+DERIVED: Final = "derived_from"
+WEAKER: Final[dict[str, dict[str, Any]]] = {
+    "an end": {"expires": timedelta(milliseconds=1)},
+    "no longer valid": {"valid_to": "2020-01-01"},
+    "a guess": {"is_hypothesis": True},
+    "not believed": {"confidence": 0.0},
+}
+
+
 class WordSuite:
     """Every engine passes this."""
 
@@ -272,29 +281,55 @@ class WordSuite:
             assert agent.revise(id, f"{name}: seven at night", evidence=words).pending
             assert agent.forget(id).pending
 
-    def test_a_quote_is_of_the_same_user(self, memory: Memory) -> None:
-        ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
-        (said,) = ben.observe("the tea is at nine")
-        words = [Quote(said.id, "at nine")]
-        for record in (ann.remember("Tea is at four."), memory.remember("Tee um vier.")):
-            late = memory.scoped(origin="agent")
-            assert late.revise(record.id, "Tea is at nine.", evidence=words).pending
-        (hers,) = ann.observe("my tea is at nine")
-        mine = ann.scoped(origin="agent").revise(
-            ann.list()[0].id, "Tea is at nine.", evidence=[Quote(hers.id, "at nine")]
-        )
-        assert (mine.text, mine.pending) == ("Tea is at nine.", None)  # the control
-
-    def test_a_question_opens_nothing(self, memory: Memory) -> None:
+    @pytest.mark.parametrize("weaker", WEAKER)
+    def test_a_correction_leaves_no_gap(self, memory: Memory, weaker: str) -> None:
+        """A quote opens a change of the words, and does not let the key fall silent."""
         agent = memory.scoped(origin="agent")
-        tea = memory.remember("Tea is at four.")
-        for text in ("is tea at nine?", "Great. What about nine", "When was tea? At nine?"):
-            (asked,) = memory.observe(text)
-            words = [Quote(asked.id, "nine")]
-            assert agent.revise(tea.id, "Tea is at nine.", evidence=words).pending, text
-        (said,) = memory.observe("Is it late? Can you move tea to nine?")
-        done = agent.revise(tea.id, "Tea is at nine.", evidence=[Quote(said.id, "tea to nine")])
-        assert (done.text, done.pending) == ("Tea is at nine.", None)  # the control
+        keyed = memory.remember("Tea is at four.", key="tea")
+        bare = memory.remember("The tea of Ann is at four.")
+        (said,) = memory.observe("Tea is at nine.")
+        words, more = [Quote(said.id, "at nine")], WEAKER[weaker]
+        agent.remember("Tea is at nine.", key="tea", evidence=words, **more)
+        for record in (keyed, bare) if "expires" in more else ():
+            with suppress(RecollectError):
+                agent.revise(record.id, "Tea is at nine.", evidence=words, **more)
+            with suppress(RecollectError):
+                agent.supersede(record.id, "Tea is at nine.", evidence=words, **more)
+        assert memory.keyed("tea") == keyed
+        assert memory.get(bare.id) == bare
+        agent.remember("Tea is at nine.", key="tea", evidence=words)
+        assert memory.keyed("tea").text == "Tea is at nine."  # the control
+
+    def test_a_person_who_brings_back_what_an_agent_ended_vouches(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        its, other = agent.remember("Tea is at four."), agent.remember("Rain is at five.")
+        agent.forget(its.id)
+        assert memory.restore(its.id).trust == "person"
+        assert agent.forget(its.id).pending
+        memory.forget(other.id)
+        assert memory.restore(other.id).trust == "agent"  # the person's own act, taken back
+
+    def test_a_link_that_comes_with_an_import_lowers_nothing(
+        self, memory: Memory, tmp_path: Path
+    ) -> None:
+        agent = memory.scoped(origin="agent")
+        pay, base = memory.remember("Payroll account is 111."), agent.remember("Base note zebra.")
+        own = agent.remember("filler")
+        agent.link(own.id, base.id, "derived_from")
+        file = tmp_path / "mine.ndjson"
+        agent.export("ndjson", file)
+        lines = file.read_bytes().splitlines(keepends=True)
+        moved = [
+            line.replace(own.id.encode(), pay.id.encode()) if b"derived_from" in line else line
+            for line in lines
+        ]
+        write_file(REAL, file, moved)
+        agent.import_(file, "recollect")
+        agent.link(base.id, memory.scoped(origin="unverified").remember("a rumour").id, DERIVED)
+        assert memory.get(pay.id) == pay
+        memory.retract(base.id)
+        assert memory.get(pay.id) == pay
+        memory.unlink(pay.id, base.id, DERIVED)  # it did come
 
     def test_a_person_who_revises_to_the_same_words_vouches(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
