@@ -100,3 +100,59 @@ def test_wrong_words_are_refused(laptops: tuple[Shell, Path]) -> None:
     assert "not a conflict" in unknown.err
     asked = store.run("pull", str(there), "--merge")
     assert "merging needs a confirmation" in asked.err
+
+
+def test_ours_is_the_memory_at_which_one_sits(laptops: tuple[Shell, Path]) -> None:
+    store, there = laptops
+    disagree(store, there)
+    shown = store.run("push", str(there), "--merge", "--dry-run")
+    assert "ours    The seat is 14C." in shown.out
+    assert f"--theirs ID for what {there} has" in shown.out
+    answer = json.loads(store.run("push", str(there), "--merge", "--dry-run", "--json").out)
+    assert answer["conflicts"][0]["ours"]["values"] == ["The seat is 14C."]
+    store.run("push", str(there), "--merge", "--ours", "seat", "--yes")
+    with Memory.open(there, embedder="none") as other:
+        assert other.keyed("seat").text == "The seat is 14C."
+
+
+def test_a_conflict_is_named_by_the_key_that_is_shown(laptops: tuple[Shell, Path]) -> None:
+    store, there = laptops
+    disagree(store, there)
+    done = store.run("pull", str(there), "--merge", "--mine", "--theirs", "seat", "--yes")
+    assert done.code == 0
+    assert "33B" in store.run("show", "seat").out
+    again = store.run("pull", str(there), "--merge", "--mine", "--theirs", "seat", "--yes")
+    assert "decided already" in again.err
+
+
+def test_a_wrong_path_is_said_to_be_wrong(laptops: tuple[Shell, Path]) -> None:
+    store, there = laptops
+    for verb in ("push", "pull"):
+        for wrong in (f"{there}-typo", str(there / "main")):
+            refused = store.run(verb, wrong, "--merge", "--yes")
+            assert refused.code == 3
+            assert "check the path" in refused.err
+            assert "recollect init" not in refused.err
+            assert not (Path(wrong) / "events.wal").exists()
+    assert not Path(f"{there}-typo").exists()
+
+
+def test_an_option_is_not_taken_for_an_id(laptops: tuple[Shell, Path]) -> None:
+    store, there = laptops
+    disagree(store, there)
+    refused = store.run("pull", str(there), "--merge", "--ours", "--mine")
+    assert refused.code == 2
+    assert "--mine is an option" in refused.err
+
+
+def test_what_stays_out_is_said_before_and_after(laptops: tuple[Shell, Path]) -> None:
+    store, there = laptops
+    store.run("pull", str(there), "--merge", "--mine", "--yes")
+    seat = json.loads(store.run("list", "--json").out)["records"][-1]["id"]
+    with Memory.open(there, embedder="none") as other:
+        other.forget(seat)
+    shown = store.run("pull", str(there), "--merge", "--dry-run")
+    assert "stays out: " in shown.out
+    done = store.run("pull", str(there), "--merge", "--yes")
+    assert "Nothing was merged: 1 command stayed out." in done.out
+    assert "everything that is there is here" not in done.out

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import Forbidden
+from recollect.errors import Changed, Forbidden
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.tables import Tables
@@ -177,3 +177,31 @@ def test_an_erasure_takes_all_that_is_here_about_a_subject() -> None:
     )
     found = erased(TakeErasure(targets=(1,), about=about), *before)
     assert set(found) >= {1, 2, 3, 4, 5}
+
+
+def test_a_command_is_written_only_after_the_one_before_it() -> None:
+    acts = (
+        Take(id="c", bodies=(record("r"),), fork=0, is_mine=True, follows="before"),
+        TakeErasure(targets=(1,), follows="before"),
+    )
+    for act in acts:
+        with closing(index_of([SAID])) as db, pytest.raises(Changed, match="was not written"):
+            decide(Reads(db), PERSON, act)
+        with closing(index_of([SAID])) as db:
+            tables = Tables(db)
+            Fold(tables, Clock(AT, 0)).close("before", 1, ["person"], marks=())
+            tables.flush()
+            assert len(decide(Reads(db), PERSON, act)[0]) == 1
+
+
+def test_without_a_signature_an_author_is_nobody_of_this_ledger() -> None:
+    named = e.AuthorNamed(id="a1", name="Boss", checked="token", author="a1")
+    said = record("r", author="a1")
+    (boss, by_boss) = taken(named, said, mine=False)
+    assert isinstance(boss, e.AuthorNamed)
+    assert (boss.id, boss.author, boss.checked, by_boss.author) == ("~a1", "~a1", None, "~a1")
+    here: Event = ("person", e.AuthorNamed(id="a1", name="Mara"))
+    claimed: Event = ("agent", e.AuthorNamed(id="~a1", name="Boss"))
+    assert taken(said, before=(here,), mine=False)[0].author is None
+    assert taken(said, before=(here, claimed), mine=False)[0].author == "~a1"
+    assert taken(record("r"), mine=False)[0].author is None

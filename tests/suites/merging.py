@@ -14,18 +14,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
+import pytest
+
 from recollect import Memory
-from recollect.errors import Conflict
+from recollect.errors import Changed, Conflict
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
+from recollect.memory import merge_steps
 from recollect.memory.handle import Handle
 from recollect.model.values import LedgerMerge, Settlement
 from recollect.store.port import Space
 from recollect.store.volatile.space import MemorySpace
-from tests.suites.histories import Clockwork, History
+from tests.suites.histories import KEYS, Clockwork, History
 
 STAYS = {
     "space.opened",
@@ -37,6 +41,10 @@ STAYS = {
     "session.opened",  # where both opened one of the same name, each keeps its own
     "session.closed",
 }
+# The id of what a merge brought: where it was written, under which hash, and which events of it.
+_TAG = re.compile(r"(.+)~[xu]([0-9a-f]{16})(?::(.+))?")
+# Keys that callers may choose, and that look nearly like that.
+ENDS = ("", "", "", "~k1", "~x12", "~x0123456789abcde:1-2", "~")
 # What differs from ledger to ledger, or is the position of something.
 NUMBERS = {"written_at", "base", "spans", "root", "through", "command"}
 VERSION = ("what", "origin", "text", "key", "user", "agent", "status", "trust", "kind", "about")
@@ -115,8 +123,9 @@ class Side(History):
 
     def _command(self) -> str | None:
         name = super()._command()
-        if name is not None and self.side is not None:
-            name = self._commands[-1] = f"{name}-{self.side}"
+        if name is not None:
+            name += "" if self.side is None else f"-{self.side}"
+            name = self._commands[-1] = name + ENDS[len(self._commands) % len(ENDS)]
         return name
 
 
@@ -148,13 +157,37 @@ def _going_on(base: History, space: MemorySpace, seed: int) -> History:
     return history
 
 
-def merged(pair: Pair, target: int, rng: random.Random) -> None:
-    """Merges the other side into one, deciding each conflict by chance."""
+def merged(pair: Pair, target: int, rng: random.Random, *, races: bool = False) -> None:
+    """Merges the other side into one, deciding each conflict by chance.
+
+    With ``races`` someone writes between two of the steps; then it begins again.
+    """
     memory, other = pair.memory(target), pair.memory(1 - target)
-    shown = _shown(pair, memory, other)
     words: list[Settlement] = ["ours", "theirs"]
-    settle = {one.id: rng.choice(words) for one in shown.conflicts}
-    done = memory.merge_from(other, is_mine=True, settle=settle, digest=shown.digest)
+
+    must_stop = False
+
+    def raced(done: int, total: int) -> None:
+        nonlocal races, must_stop
+        if races and rng.random() < 0.5:
+            races, must_stop = False, done < total
+            pair.seen["races"] += 1
+            pair.memory(target).remember(f"Raced {rng.random()}.", key=rng.choice(KEYS))
+
+    while True:
+        shown = _shown(pair, memory, other)
+        settle = {one.id: rng.choice(words) for one in shown.conflicts}
+        try:
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(merge_steps, "AT_ONCE", 3 if races else merge_steps.AT_ONCE)
+                done = memory.merge_from(
+                    other, is_mine=True, settle=settle, digest=shown.digest, progress=raced
+                )
+            break
+        except Changed:
+            pair.seen["stopped"] += 1
+            must_stop = False
+    pair.wrong += ["a write in between did not stop it"] if must_stop else []
     pair.seen["conflicts"] += len(shown.conflicts)
     pair.seen["commands"] += done.commands
     pair.seen["erased"] += done.erased
@@ -180,11 +213,13 @@ class Before:
     ids: dict[str, dict[str, object]]  # of each event with a body: what it says
     erased: set[str]  # the events without one
     old: set[str] = field(default_factory=set)  # what it had said when it erased something last
+    digests: set[str] = field(default_factory=set)  # of the ids that it has erased
 
     @classmethod
     def of(cls, space: Space) -> Before:
         ids: dict[str, dict[str, object]] = {}
         erased: set[str] = set()
+        digests: set[str] = set()
         old: set[str] = set()
         said: set[str] = set()
         mark = ""
@@ -194,25 +229,26 @@ class Before:
                 said.add(_said(line))
             command, _, place = line.id.rpartition(".")
             mark = line.hash[:16] if place == "1" else mark
-            place = _place_there(command, int(place))
-            base = command.partition("~")[0]
-            names = {line.id} if "~x" in command or not base.startswith("command-") else set()
+            tag = _TAG.fullmatch(command)
+            base, there, kept = tag.groups() if tag else (command, mark, None)
+            names = {f"{base}~{there}.{_place_there(kept, int(place))}"}
+            if not tag and not base.startswith("command-"):
+                names.add(line.id)
             if line.data is None:
-                erased |= {*names, f"{base}.{place}@{line.at}"}
+                erased |= names
                 continue
             body = json.loads(line.data)
-            names |= {f"{base}.{place}@{body.get('written_at') or line.at}"}
-            ids |= dict.fromkeys({*names, f"{base}~x{mark}.{place}"}, body)
-        return cls(said_in(space), ids, erased, old)
+            ids |= dict.fromkeys(names, body)
+            digests.update(body.get("ids", ()) if line.kind == "events.erased" else ())
+        return cls(said_in(space), ids, erased, old, digests)
 
 
-def _place_there(command: str, place: int) -> str:
+def _place_there(kept: str | None, place: int) -> int:
     """The number of an event in its command where it was written, if only a part of that came."""
-    _, tag, kept = command.partition("~k")
-    if not tag:
-        return str(place)
+    if kept is None:
+        return place
     ends = [[int(end) for end in part.split("-")] for part in kept.split("+")]
-    return str([n for end in ends for n in range(end[0], end[-1] + 1)][place - 1])
+    return [n for end in ends for n in range(end[0], end[-1] + 1)][place - 1]
 
 
 def judge(pair: Pair, before: list[Before]) -> None:
@@ -233,7 +269,19 @@ def judge(pair: Pair, before: list[Before]) -> None:
 def erased_words(one: Before, other: Before) -> set[str]:
     """The ids of what the other side has erased, as far as this side still says them."""
     bodies = (one.ids[id] for id in other.erased & one.ids.keys())
-    return {str(body.get("id") or body.get("name") or body.get("rule")) for body in bodies}
+    found = {str(body.get("id") or body.get("name") or body.get("rule")) for body in bodies}
+    here, there = (
+        {str(body["id"]): body for body in side.ids.values() if "text" in body and "id" in body}
+        for side in (one, other)
+    )
+    new = (body for id, body in here.items() if id not in there)
+    return found | {str(body["id"]) for body in new if _digest(body) in other.digests}
+
+
+def _digest(body: dict[str, object]) -> str:
+    role, text = body.get("role"), str(body["text"])
+    said = f"{role}\0{len(text)}" if role else "\0" + "0"
+    return sha256(f"erased id\0{body['id']}\0{said}".encode()).hexdigest()[:16]
 
 
 def lost(
@@ -375,8 +423,8 @@ def story(seed: int, steps: int) -> Pair:
             history.play(rng.randint(1, steps))
         before = [Before.of(space) for space in pair.sides]
         first = rng.randrange(2)
-        for target in (first, 1 - first):
-            merged(pair, target, rng)
+        merged(pair, first, rng, races=seed % 2 == 0)
+        merged(pair, 1 - first, rng)
         judge(pair, before)
         heads = [space.head().seq for space in pair.sides]
         for target in (first, 1 - first):
@@ -389,3 +437,45 @@ def story(seed: int, steps: int) -> Pair:
         check = Memory(Handle(space)).verify(deep=True)
         pair.wrong += [] if check.ok else [f"not sound: {check.problem}"]
     return pair
+
+
+def unsigned_story(seed: int, steps: int) -> Pair:
+    """The same, but first nobody says that the other memory is this person's."""
+    pair, histories = grown(seed, steps)
+    rng = random.Random(f"unsigned {seed}")
+    for _ in range(2):
+        for history in histories:
+            history.play(rng.randint(1, steps))
+        memory, other = pair.memory(0), pair.memory(1)
+        shown = memory.merge_from(other, dry_run=True)
+        settle: dict[str, Settlement] = {one.id: "ours" for one in shown.conflicts}
+        done = memory.merge_from(other, settle=settle, digest=shown.digest)
+        pair.seen["unsigned"] += done.commands
+        pair.seen["refused"] += len(done.left)
+        for target in (0, 1):
+            merged(pair, target, rng)
+        left, right = (believed(space) for space in pair.sides)
+        pair.wrong += [f"differs: {name}" for name in _differing(left, right)]
+        heads = [space.head().seq for space in pair.sides]
+        for target in (0, 1):
+            merged(pair, target, rng)
+        if heads != [space.head().seq for space in pair.sides]:
+            pair.wrong.append("merging again wrote something")
+    for space in pair.sides:
+        problem = space.index_problem()
+        pair.wrong += [] if problem is None else [f"index: {problem}"]
+    return pair
+
+
+def believed(space: Space) -> dict[str, object]:
+    """What a memory holds now: records, links and documents with their trust, and words said."""
+    found: dict[str, object] = {}
+    with space.reading() as reads:
+        for (id,) in _all(space, "SELECT DISTINCT id FROM versions"):
+            row = reads.version(str(id))
+            assert row is not None
+            tags = tuple(sorted(json.loads(row.tags)))
+            found[f"record {id}"] = (row.text, row.status, row.trust, row.key, tags)
+    whole = state_of(space)
+    found |= {name: whole[name] for name in whole if name.startswith(("link ", "document "))}
+    return found | {name: True for name in whole if name.startswith(("episode ", "forgotten "))}

@@ -10,11 +10,21 @@ from typing import Any
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.memory import merging
+from recollect.memory import merge_erasing
 from recollect.memory.histories import History, Told
 from recollect.memory.meetings import Sides
+from recollect.memory.merge_steps import Writing
+from recollect.memory.merging import Merging
 from tests.suites.conftest import Tell
-from tests.suites.merging import Before, different, doubled, lost, returned, story
+from tests.suites.merging import (
+    Before,
+    different,
+    doubled,
+    lost,
+    returned,
+    story,
+    unsigned_story,
+)
 
 STEPS = 15
 
@@ -46,6 +56,32 @@ def test_many_merges_lose_and_double_nothing(tell: Tell, part: int) -> None:
     try_pairs(50, tell, random.randrange(2**32))
 
 
+def try_unsigned(count: int, tell: Tell, first: int) -> None:
+    seen, wrong = Counter[str](), dict[int, list[str]]()
+    for seed in range(first, first + count):
+        pair = unsigned_story(seed, STEPS)
+        seen += pair.seen
+        if pair.wrong:
+            wrong[seed] = pair.wrong
+    tell(
+        f"merging: {count:,} random pairs from seed {first}, merged first without a signature "
+        f"({seen['unsigned']:,} commands came, {seen['refused']:,} were refused) and then with "
+        f"one: {len(wrong)} pairs that differ"
+    )
+    assert wrong == {}
+    assert seen["unsigned"] > 3 * count
+
+
+def test_a_merge_that_was_not_trusted_is_made_whole_by_one_that_is(tell: Tell) -> None:
+    try_unsigned(4, tell, 0)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(5))
+def test_many_merges_that_were_not_trusted_are_made_whole(tell: Tell, part: int) -> None:
+    try_unsigned(50, tell, random.randrange(2**32))
+
+
 # Controls: the judge sees what a wrong merge would leave.
 
 
@@ -61,10 +97,10 @@ def spoiled(count: int = 12) -> Iterator[str]:
 def test_control_a_command_that_is_not_known_again_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def same(self: History, other: Told, *, surely: bool = False) -> None:
-        return None
+    def parts(self: History, other: Told, *, surely: bool = False) -> list[Told]:
+        return []
 
-    monkeypatch.setattr(History, "same", same)
+    monkeypatch.setattr(History, "parts", parts)
     assert any(spoiled(3))
 
 
@@ -77,9 +113,29 @@ def test_control_a_merge_without_decisions_is_found(monkeypatch: pytest.MonkeyPa
 
 
 def test_control_a_merge_that_ignores_erasures_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging.Merging, "_erasing", lambda _: iter(()))
-    monkeypatch.setattr(merging.Merging, "_erased_here", lambda _: set())
+    monkeypatch.setattr(merge_erasing.Erasures, "_erasing", lambda _: iter(()))
+    monkeypatch.setattr(merge_erasing.Erasures, "_erased_here", lambda _: set())
     assert any(one.startswith(("came back: ", "only in the")) for one in spoiled(15))
+
+
+def test_control_a_merge_that_leaves_what_came_low_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Merging, "_came_low", lambda _: set())
+    assert any(unsigned_story(seed, STEPS).wrong for seed in range(4))
+
+
+def test_control_a_merge_that_a_write_does_not_stop_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def written(self: Writing, commands: list[Any]) -> int:
+        outcomes = self._handle.space.submit_all(commands, lambda _, outcome: outcome)
+        for command, outcome in zip(commands, outcomes, strict=True):
+            self._note(command, outcome)
+        return len(commands)
+
+    monkeypatch.setattr(Writing, "_append", written)
+    assert any(spoiled(6))
 
 
 def test_control_the_judge_sees_each_kind_of_wrong() -> None:

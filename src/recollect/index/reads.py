@@ -344,6 +344,17 @@ class Reads(SettingReads):
         episode = self._tables.db.one("episode_of_event", {"seq": seq, "at": self.at})
         return None if episode is None else EpisodeRow._make(episode)
 
+    def begun_by(self, seqs: Iterable[int]) -> list[tuple[str, str, int]]:
+        """What began with these events: ids of records, and of episodes with role and length."""
+        found = []
+        for seq in seqs:
+            row = self._tables.db.one("record_of_event", {"seq": seq})
+            if row is not None:
+                found.append((str(row[0]), "", 0))
+            elif isinstance(episode := self.by_event(seq), EpisodeRow):
+                found.append((episode.id, episode.role, len(episode.text)))
+        return found
+
     def events_about(self, id: str) -> list[int]:
         """The seqs of all events about this record or episode, a link of it, or a proposal."""
         db = self._tables.settle(id)

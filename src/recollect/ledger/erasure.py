@@ -8,11 +8,15 @@ change.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import sha256
+from typing import Final
 
 from recollect.ledger.codec import decode
 from recollect.ledger.line import erase, parse, seq_of, subject_of
 from recollect.model.events import Event, EventsErased
 from recollect.model.rules import may_erase
+
+_ID_DIGITS: Final = 16
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -89,3 +93,11 @@ class Erasures:
         """The last erasure, if every body that it and earlier ones ordered erased is gone."""
         is_done = self._ordered.keys() <= self._missing
         return max(self._ordered.values(), default=0) if is_done else 0
+
+
+def erased_id(id: str, role: str = "", chars: int = 0) -> str:
+    """The digest of the id of something erased, by which another copy knows the id again.
+
+    A role and a length tell two episodes of one id apart; what was said has no part in it.
+    """
+    return sha256(f"erased id\0{id}\0{role}\0{chars}".encode()).hexdigest()[:_ID_DIGITS]

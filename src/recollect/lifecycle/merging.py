@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import UNSET, structs
 
-from recollect.errors import Forbidden
+from recollect.errors import Changed, Forbidden
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
@@ -23,7 +23,7 @@ from recollect.lifecycle.policy import at_once
 from recollect.lifecycle.view import View
 from recollect.lifecycle.vouching import may_alter
 from recollect.model import events as e
-from recollect.model.rules import lowest
+from recollect.model.rules import CLAIMED, lowest
 
 # Changes of a record, for each of which its present trust counts.
 _CHANGES: Final = (
@@ -41,7 +41,8 @@ class Take(c.Act, frozen=True, kw_only=True):
     """Write the events of one command of another ledger, under the id that they have here.
 
     ``fork`` is the last event that both ledgers have, and ``named`` the subjects of later events
-    that a body refers to by number. ``is_mine`` is true if the command is this person's own.
+    that a body refers to by number. ``is_mine`` is true if the command is this person's own. It is
+    written only after the command that it ``follows``.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Take(c.Act, frozen=True, kw_only=True):
     fork: int
     named: dict[int, str] = {}  # noqa: RUF012  # copied by msgspec
     is_mine: bool = False
+    follows: str | None = None
 
 
 class TakeErasure(c.Act, frozen=True, kw_only=True):
@@ -58,22 +60,31 @@ class TakeErasure(c.Act, frozen=True, kw_only=True):
     about: tuple[tuple[str, ...], ...] = ()  # each with what it is
     reason: str | None = None
     written_at: str | None = None
+    follows: str | None = None
 
 
 def take(view: View, actor: c.Actor, act: Take) -> list[e.AnyBody]:
     """The bodies of a command as they are written here; none if it is here already."""
     if view.command(act.id) is not None:
         return []
+    _check_order(view, act)
     mapped = [_mapped(view, act, body) for body in act.bodies]
     return mapped if act.is_mine else _limited(view, actor, mapped)
 
 
 def take_erasure(view: View, actor: c.Actor, act: TakeErasure) -> list[e.AnyBody]:
     """The event that erases here what is still here of it."""
+    _check_order(view, act)
     targets = {*act.targets}.union(*(_about(view, what, names) for what, *names in act.about))
     return [
         e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason, written_at=act.written_at)
     ]
+
+
+def _check_order(view: View, act: Take | TakeErasure) -> None:
+    """Refuses a command whose predecessor was refused: it may say nothing without that one."""
+    if act.follows is not None and view.command(act.follows) is None:
+        raise Changed("the command before it was not written", hint="merge again")
 
 
 def _about(view: View, what: str, names: list[str]) -> Iterable[int]:
@@ -170,15 +181,19 @@ def _as_revision(view: View, body: e.RecordAdded) -> e.RecordRevised:
 def _limited(view: View, actor: c.Actor, bodies: list[e.AnyBody]) -> list[e.AnyBody]:
     """The bodies with at most the actor's trust; refuses the command if one may not be."""
     ended = {body.id for body in bodies if isinstance(body, e.RecordSuperseded)}
-    return [_named(view, _limit(view, actor, body, ended)) for body in bodies]
+    named = {body.id for body in bodies if isinstance(body, e.AuthorNamed)}
+    return [_claimed(view, _limit(view, actor, body, ended), named) for body in bodies]
 
 
-def _named(view: View, body: e.AnyBody) -> e.AnyBody:
-    """The body without a name that was checked, and without an author who is known here."""
+def _claimed(view: View, body: e.AnyBody, named: set[str]) -> e.AnyBody:
+    """The body with an author who is nobody else here, whatever the other ledger says."""
     if isinstance(body, e.AuthorNamed):
-        body = structs.replace(body, checked=None)
-    is_known = body.author is not None and bool(view.namings(body.author))
-    return structs.replace(body, author=None) if is_known else body
+        body = structs.replace(body, id=CLAIMED + body.id, checked=None)
+    if body.author is None:
+        return body
+    author = CLAIMED + body.author
+    is_named = body.author in named or bool(view.namings(author))
+    return structs.replace(body, author=author if is_named else None)
 
 
 def _limit(view: View, actor: c.Actor, body: e.AnyBody, ended: set[str]) -> e.AnyBody:

@@ -108,7 +108,7 @@ class Handle:
         """
         self.require_now()
         if idempotency_key is not None:
-            id = validate.identifier(idempotency_key, "idempotency_key")
+            id = validate.command_key(idempotency_key)
         else:
             id = self.seam.random(16).hex()
         self.writes += 1
@@ -141,7 +141,7 @@ class Handle:
         self.require_now()
         if idempotency_key is None:
             return None
-        id = validate.identifier(idempotency_key, "idempotency_key")
+        id = validate.command_key(idempotency_key)
         with self.space.reading() as reads:
             found = reads.command(id)
         if found is not None:

@@ -2,17 +2,16 @@
 
 Responsible for the last event that both have, and for the commands after it: what they said, and
 which of them the other ledger has too. Leaves what becomes of them to ``memory.merging``.
-Invariants: a command is known by its id and by what it says, wherever it stands; what it said at
-which place is known from its id alone, so also after its bodies were erased.
+Invariants: a command is known by its id and by the hash of its first line where it was written; a
+command that a merge brought carries both in its id here, so also after its bodies were erased.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 import msgspec
 
@@ -21,7 +20,10 @@ from recollect.index.rows import RULES
 from recollect.ledger.codec import decode, encode_body
 from recollect.ledger.line import Line, parse
 from recollect.model import events as e
+from recollect.model.instants import is_instant
+from recollect.model.validate import BROUGHT
 from recollect.store.port import Ledger
+from recollect.store.subjects import SETTING
 
 # What the store says about its own ledger, and what reads leave, stays where it is.
 _STAYS: Final = frozenset(
@@ -36,12 +38,10 @@ _WORDS: Final = (
     e.ProposalRejected,
     e.EventsErased,
 )
-# An id here of a command that has another one there: only these of its events came, or a command
-# here has its id and says something else.
-_TAGGED: Final = re.compile(r"(.+)~(x[0-9a-f]{16}|k[0-9+-]+)")
-_MADE: Final = re.compile(r"[0-9a-f]{32}")  # an id that no caller chose
 # Fields that differ from ledger to ledger, or by who brought them, and say nothing.
-_LOCAL: Final = ("written_at", "trust", "status", "base", "spans", "root", "through", "targets")
+_NUMBERS: Final = ("written_at", "base", "spans", "root", "through", "targets")
+_LOCAL: Final = (*_NUMBERS, "trust", "status")
+_INSTANTS: Final = ("written_at", "said_at", "valid_from", "valid_to", "expires")
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -67,6 +67,8 @@ class Told(msgspec.Struct, frozen=True, dict=True):
     base: str  # where it was written
     mark: str  # of its first line there: tells it from another command with its id
     events: tuple[Said, ...]
+    brought: Literal["", "x", "u"] = ""  # by a merge; "u" if nothing showed it to be this person's
+    is_part: bool = False  # only some of its events came
 
     @property
     def origin(self) -> e.Origin:
@@ -74,26 +76,14 @@ class Told(msgspec.Struct, frozen=True, dict=True):
         return max((one.origin for one in self.events), key=e.TRUST_RANK.__getitem__)
 
     @property
-    def is_brought(self) -> bool:
-        """True if a merge brought it."""
-        return any(one.body is not None and one.body.written_at for one in self.events)
-
-    @property
-    def is_tagged(self) -> bool:
-        """True if its id says which command of this id it is."""
-        return self.id.startswith(f"{self.base}~x")
-
-    @property
-    def is_part(self) -> bool:
-        """True if only some of its events came."""
-        return self.id.startswith(f"{self.base}~k")
+    def is_low(self) -> bool:
+        """True if it may have less here than where it was written."""
+        return self.brought == "u"
 
     @cached_property
     def said(self) -> tuple[bytes | None, ...]:
         """What each of its events says; None where that was erased."""
-        return tuple(
-            None if one.body is None else _content(one) for one in self.events if one.travels
-        )
+        return tuple(_content(one, _LOCAL) for one in self.events if one.travels)
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -101,15 +91,11 @@ class Told(msgspec.Struct, frozen=True, dict=True):
         return [one.kind for one in self.events if one.travels]
 
     def may_be(self, other: Told, *, surely: bool) -> bool:
-        """True if a command of another ledger with this id says the same, so far as it is known.
+        """True if a command that was written in another ledger under this id says the same.
 
         Where words were erased they count as the same, because they must not come back; unless it
         has to be sure, because something will be erased for it.
         """
-        if _MADE.fullmatch(self.base):
-            return True  # by chance: no other command has this id
-        if self.is_brought or other.is_brought or self.is_part or other.is_part:
-            return True  # what was brought may stand there in other words
         if self.kinds != other.kinds:
             return False
         pairs = zip(self.said, other.said, strict=True)
@@ -125,21 +111,29 @@ class History:
         for one in self.commands:
             self._by_base.setdefault(one.base, []).append(one)
 
-    def same(self, other: Told, *, surely: bool = False) -> Told | None:
-        """The command here that is this one of another ledger."""
-        found = self._by_base.get(other.base, ())
-        for one in found:
-            if one.mark == other.mark:
-                return one
-        if other.is_tagged:
-            return None
-        return next(
-            (one for one in found if not one.is_tagged and one.may_be(other, surely=surely)), None
-        )
+    def parts(self, other: Told, *, surely: bool = False) -> list[Told]:
+        """What is here of a command of another ledger.
 
-    def has_base(self, base: str) -> bool:
-        """True if a command here was written under this id."""
-        return base in self._by_base
+        What a merge brought is known by its mark alone, and is never taken for another command.
+        """
+        found = self._by_base.get(other.base, [])
+        same = [one for one in found if one.mark == other.mark]
+        if same or other.brought:
+            return same
+        written = [one for one in found if not one.brought]
+        return [one for one in written if one.may_be(other, surely=surely)][:1]
+
+    def has(self, other: Told, one: Said) -> bool:
+        """True if this event of a command of another ledger is here."""
+        return any(here.place == one.place for part in self.parts(other) for here in part.events)
+
+    def twin(self, other: History, seq: int, *, surely: bool = False) -> Said | None:
+        """The event here that is event ``seq`` of another ledger."""
+        told, said = other.by_seq.get(seq, (None, None))
+        if told is None or said is None:
+            return None
+        parts = self.parts(told, surely=surely)
+        return next((one for part in parts for one in part.events if one.place == said.place), None)
 
     @cached_property
     def by_seq(self) -> dict[int, tuple[Told, Said]]:
@@ -182,31 +176,60 @@ def _hash(space: Ledger, seq: int) -> str:
 def told_in(lines: Iterable[Line]) -> Iterator[Told]:
     """The commands of these lines, which must be all after an event."""
     for (_, id), found in groupby(lines, key=lambda one: (one.first, one.id.rpartition(".")[0])):
-        some = list(found)
-        tag = _TAGGED.fullmatch(id)
-        base = tag[1] if tag else id
-        kept = tag[2] if tag and tag[2].startswith("k") else None
-        places = range(1, len(some) + 1) if kept is None else places_in(kept)
-        said = (_said(line, place) for line, place in zip(some, places, strict=False))
-        mark = tag[2][1:] if tag and kept is None else some[0].hash[:16]
-        yield Told(id, base, mark, tuple(said))
+        yield _told(id, list(found))
 
 
-def _said(line: Line, place: int) -> Said:
+def _told(id: str, lines: list[Line]) -> Told:
+    """A command; its id has a tag only if a merge brought each event that it still has."""
+    bodies = [_body(line) for line in lines]
+    tag = BROUGHT.fullmatch(id) if all(b is None or b.written_at for b in bodies) else None
+    places: Sequence[int] = range(1, len(lines) + 1)
+    if tag is not None and tag["places"] is not None:
+        places = places_in(tag["places"])
+        if len(places) != len(lines):  # a caller's own key that looks like one
+            tag, places = None, range(1, len(lines) + 1)
+    said = tuple(
+        Said(line.seq, place, line.kind, line.origin, line.at, body)
+        for line, place, body in zip(lines, places, bodies, strict=True)
+    )
+    if tag is None:
+        return Told(id, id, lines[0].hash[:16], said)
+    return Told(
+        id,
+        tag["id"],
+        tag["mark"],
+        said,
+        cast(Literal["x", "u"], tag["how"]),
+        tag["places"] is not None,
+    )
+
+
+def _body(line: Line) -> e.AnyBody | None:
     if line.subject is not None:
-        raise Unsupported(
-            "a memory with encrypted subjects cannot be merged yet",
-            hint="copy it to another place, or export and import what is missing",
-        )
-    return Said(line.seq, place, line.kind, line.origin, line.at, decode(line).body)
+        raise encrypted()
+    return decode(line).body
 
 
-def id_here(told: Told, places: list[int], history: History) -> str:
-    """The id that a command gets in a ledger with this history, if only these events come."""
-    if len(places) < len(told.events) or told.id.startswith(f"{told.base}~k"):
-        return f"{told.base}~k{runs(places)}"
-    is_chosen = not _MADE.fullmatch(told.base)  # callers may choose the same twice
-    return f"{told.base}~x{told.mark}" if is_chosen or history.has_base(told.base) else told.base
+def encrypted() -> Unsupported:
+    """The refusal of a memory whose subjects are encrypted."""
+    return Unsupported(
+        "a memory with encrypted subjects cannot be merged yet",
+        hint="copy it to another place, or export and import what is missing",
+    )
+
+
+def encrypts(body: e.AnyBody | None) -> bool:
+    """True if it says whose words are encrypted."""
+    if not isinstance(body, e.DocumentSet | e.DocumentDropped):
+        return False
+    return (body.type, body.name) == SETTING
+
+
+def id_here(told: Told, places: list[int], *, is_low: bool) -> str:
+    """The id that a command gets in another ledger, if these of its events come."""
+    how = "u" if is_low or told.is_low else "x"
+    is_part = told.is_part or len(places) < len(told.events)
+    return f"{told.base}~{how}{told.mark}" + (f":{runs(places)}" if is_part else "")
 
 
 def runs(places: list[int]) -> str:
@@ -223,7 +246,7 @@ def runs(places: list[int]) -> str:
 def places_in(tag: str) -> list[int]:
     """The numbers that ``runs`` shortened."""
     found: list[int] = []
-    for part in tag[1:].split("+"):
+    for part in tag.split("+"):
         first, _, last = part.partition("-")
         if first.isdigit() and (last or first).isdigit():
             found += range(int(first), min(int(last or first), int(first) + 10_000) + 1)
@@ -233,6 +256,8 @@ def places_in(tag: str) -> list[int]:
 def may_come(one: Said, *, is_mine: bool) -> bool:
     """True if an event can be brought; without a signature no person's decision comes."""
     if one.body is None or not one.travels or isinstance(one.body, e.EventsErased):
+        return False
+    if encrypts(one.body):
         return False
     if is_mine:
         return True
@@ -277,8 +302,30 @@ def mentioned(body: e.AnyBody) -> set[Subject]:
             return {subject_of(body)}
 
 
-def _content(one: Said) -> bytes:
-    fields = msgspec.json.decode(encode_body(cast(e.AnyBody, one.body)), type=dict)
-    for name in _LOCAL:
+def is_timed(one: Said) -> bool:
+    """True if every instant that an event says is one."""
+    bodies = (one.body, getattr(one.body, "state", None))
+    named = [getattr(body, name, None) for body in bodies for name in _INSTANTS]
+    return all(map(is_instant, [one.at, *(said for said in named if isinstance(said, str))]))
+
+
+def is_whole(told: Told, parts: list[Told]) -> bool:
+    """True if everything that a command says is in these parts, with the same authors and trust."""
+    here = {one.place: one for part in parts for one in part.events}
+    return all(
+        one.place in here
+        and here[one.place].origin == one.origin
+        and _content(here[one.place], _NUMBERS) in (None, _content(one, _NUMBERS))
+        for one in told.events
+        if one.travels and one.body is not None
+    )
+
+
+def _content(one: Said, without: tuple[str, ...]) -> bytes | None:
+    """What an event says, without these fields; None if it was erased."""
+    if one.body is None:
+        return None
+    fields = msgspec.json.decode(encode_body(one.body), type=dict)
+    for name in without:
         fields.pop(name, None)
     return one.kind.encode() + msgspec.json.encode(fields, order="sorted")

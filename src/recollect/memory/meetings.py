@@ -47,9 +47,10 @@ class Place(msgspec.Struct, frozen=True, order=True):
 class Meeting:
     """Things that changed together, on both sides."""
 
-    def __init__(self, places: Iterable[Place], since: int | None) -> None:
+    def __init__(self, places: Iterable[Place], since: int | None, *, is_raised: bool) -> None:
         self.places = sorted(places)
         self.since = since  # the position here before theirs came, if it came already
+        self.is_raised = is_raised  # only what came without a signature is in the way: no question
         self.records = [one.name[0] for one in self.places if one.what == "record"]
         self.rest = [one for one in self.places if one.what not in ("record", "key")]
 
@@ -121,17 +122,36 @@ class _Groups:
 
 
 def meetings(
-    mine: History, theirs: History, key_of: KeyOf, stays: Comes, comes: Comes
+    mine: History,
+    theirs: History,
+    key_of: KeyOf,
+    stays: Comes,
+    comes: Comes,
+    raised: set[str] | None,
 ) -> list[Meeting]:
-    """What both sides changed without knowing of each other, and no person has settled."""
+    """What both sides changed without knowing of each other, and no person has settled.
+
+    What came without a signature gives way to what comes with one: ``raised`` are the commands
+    that did first one and then the other, or None if nothing may give way.
+    """
     groups = _Groups()
-    here = list(_touched(mine, key_of, groups, stays, _raised(theirs)))
-    there = list(_touched(theirs, key_of, groups, comes, _raised(mine)))
+    here = list(_touched(mine, key_of, groups, stays, _vouched(theirs)))
+    there = list(_touched(theirs, key_of, groups, comes, _vouched(mine)))
     ours = [(told, one, groups.of(place)) for told, one, place in here]
-    alone, came = _alone(ours, theirs)
-    new = {groups.of(place) for told, _, place in there if mine.same(told) is None}
+    alone, came, low = _alone(ours, theirs)
+    new, again = set[Place](), set[Place]()
+    for told, one, place in there:
+        is_again = told.id in (raised or ())
+        if is_again:
+            again.add(groups.of(place))
+        if not mine.parts(told) or (is_again and not mine.has(told, one)):
+            new.add(groups.of(place))
+    asked = {one for one in alone if one in new or one in came}
+    gives = low & (new | again) if raised is not None else set[Place]()
     together = groups.all()
-    found = [Meeting(together[one], came.get(one)) for one in alone if one in new or one in came]
+    found = [
+        Meeting(together[one], came.get(one), is_raised=one not in alone) for one in asked | gives
+    ]
     return sorted(found, key=lambda each: each.places)
 
 
@@ -154,7 +174,7 @@ def _touched(
             yield from ((told, one, place) for place in places)
 
 
-def _raised(history: History) -> set[str]:
+def _vouched(history: History) -> set[str]:
     """The records whose trust a person may have raised."""
     bodies = (one.body for told in history.commands for one in told.events)
     return {b.id for b in bodies if isinstance(b, e.RecordReviewed | e.RecordVouched)}
@@ -162,25 +182,32 @@ def _raised(history: History) -> set[str]:
 
 def _alone(
     here: list[tuple[Told, Said, Place]], theirs: History
-) -> tuple[set[Place], dict[Place, int]]:
-    """What only this side has changed, and where theirs came to it without being settled.
+) -> tuple[set[Place], dict[Place, int | None], set[Place]]:
+    """What only this side has changed; where theirs came to it without being settled; what is low.
 
-    A merge that was stopped leaves that: the changes came, and the decision did not.
+    A merge that was stopped leaves the second: the changes came, and the decision did not. Where
+    this side has changed it again since, it stands as it is now (None). Low is what came without a
+    signature.
     """
-    alone, came = set[Place](), dict[Place, int]()
+    alone, came, low = set[Place](), dict[Place, int | None](), set[Place]()
     for told, one, place in here:
+        is_own = not theirs.parts(told)
         if is_settling(told):
             came.pop(place, None)
-        elif theirs.same(told) is None:
-            alone.add(place)
-        elif told.is_brought and place in alone:
+            low.discard(place)
+        elif told.is_low:
+            low.add(place)
+        elif is_own and place in came:
+            came[place] = None
+        if told.brought and not is_own and place in alone:
             came.setdefault(place, one.seq - 1)
-        if is_settling(told) and theirs.same(told) is None:
+        if is_own and not told.is_low:
             alone.add(place)
-    return alone, came
+    return alone, came, low
 
 
 SETTLING: Final = "settled-"
+UNFINISHED: Final = "settling-"  # a part of a decision that one command cannot hold
 
 
 def is_settling(told: Told) -> bool:
@@ -222,9 +249,25 @@ class Sides:
     @property
     def is_same(self) -> bool:
         """True if both sides have come to the same."""
-        rows = (dict(map(_shown_state, side.items())) for side in self._rows)
+        if not self._is_alike:
+            return False
         last = ({place: _content(body) for place, body in side.items()} for side in self._last)
-        return all(one == other for one, other in (tuple(rows), tuple(last), self._tagged))
+        return all(one == other for one, other in (tuple(last), self._tagged))
+
+    @property
+    def _is_alike(self) -> bool:
+        """True if the records are the same, or if two that say the same hold the key."""
+        ours, theirs = (dict(map(_shown_state, side.items())) for side in self._rows)
+        if ours == theirs:
+            return True
+        live = [
+            [row for row in side.values() if row is not None and row.status in _LIVE]
+            for side in self._rows
+        ]
+        if [len(rows) for rows in live] != [1, 1] or live[0][0].id == live[1][0].id:
+            return False
+        one, other = (structs.replace(_state(row), evidence=()) for (row,) in live)
+        return one == other and live[0][0].trust == live[1][0].trust
 
     def conflict(self) -> LedgerConflict:
         """Both sides, for a person."""
@@ -401,8 +444,10 @@ def _again(place: Place, body: e.AnyBody | None, cap: e.Trust) -> list[e.AnyBody
 
 
 def _as_word(body: e.AnyBody, cap: e.Trust) -> e.AnyBody:
-    """The same event as a decision of now, without the mark of its command."""
-    again = structs.replace(body, command=None, written_at=None)
+    """The same event as a decision of now: it is the person's who decides, and nobody else's."""
+    again = structs.replace(
+        body, command=None, written_at=None, author=None, agent=None, session=None
+    )
     if isinstance(again, e.LinkAdded | e.DocumentSet | e.FrameSet):
         again = structs.replace(again, trust=lowest([again.trust, cap]))
     return again

@@ -1,13 +1,13 @@
 """Steps of a merge of two ledgers: what is here already, and writing what comes.
 
 Responsible for the keys of records, for sessions that are open here, and for submitting commands.
-Leaves which commands come to ``memory.merging``. Invariant: what is written was planned at the
-position at which this ledger still is.
+Leaves which commands come to ``memory.merging``. Invariant: each command is written only where the
+one before it ended, so what was planned is what is written, or its beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec import structs
@@ -23,14 +23,17 @@ from recollect.errors import (
 )
 from recollect.index.reads import Reads
 from recollect.index.statements import STILL
+from recollect.ledger.codec import encode_body
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.merging import TakeErasure
+from recollect.lifecycle.merging import Take, TakeErasure
 from recollect.memory.handle import Handle
 from recollect.memory.histories import History, Said
 from recollect.model import events as e
+from recollect.model import limits
 from recollect.store.port import Outcome, Progress
 
 AT_ONCE: Final = 200  # commands in one append
+_MORE_BYTES: Final = 64  # in which a body here may differ: the numbers of events
 _REFUSALS: Final = (Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound)
 
 
@@ -107,30 +110,77 @@ class Writing:
 
     def __init__(self, handle: Handle, position: int, progress: Progress | None) -> None:
         self._handle, self._progress = handle, progress
-        self._expect: int | None = position
+        self._at = position  # the last event that was there, or that this has written
         self.commands = self.events = 0
         self.left: list[str] = []
 
     def write(self, commands: list[c.Command]) -> None:
-        """Writes them in their order, many in one append."""
-        for start in range(0, len(commands), AT_ONCE):
-            some = commands[start : start + AT_ONCE]
-            if self._expect is not None:  # what was planned is what is written
-                some[0] = structs.replace(some[0], expect=self._expect)
-                self._expect = None
-            outcomes = self._handle.space.submit_all(some, lambda _, outcome: outcome)
-            for command, outcome in zip(some, outcomes, strict=True):
-                self._note(command, outcome)
+        """Writes them in their order, many in one append; stops if anyone else has written."""
+        done = 0
+        while done < len(commands):
+            done += self._append(commands[done : done + AT_ONCE])
             if self._progress is not None:
-                self._progress(min(start + AT_ONCE, len(commands)), len(commands))
+                self._progress(done, len(commands))
+
+    def _append(self, commands: list[c.Command]) -> int:
+        """Writes some; returns how many were written or refused.
+
+        Each follows the one before it, and expects the position at which that one ends. If one was
+        refused, those after it are not written, and come again.
+        """
+        asked: list[c.Command] = []
+        expect, before = self._at, None
+        for command in commands:
+            (act,) = command.acts
+            asked.append(
+                structs.replace(
+                    command, expect=expect, acts=(structs.replace(act, follows=before),)
+                )
+            )
+            expect, before = expect + size(command)[0], command.id
+        outcomes = self._handle.space.submit_all(asked, lambda _, outcome: outcome)
+        for place, (command, outcome) in enumerate(zip(asked, outcomes, strict=True)):
+            if place and isinstance(outcome, Changed):
+                return place
+            self._note(command, outcome)
+        return len(commands)
 
     def _note(self, command: c.Command, outcome: Outcome | RecollectError) -> None:
         if isinstance(outcome, Outcome):
             count = outcome.last - outcome.first + 1
             self.commands += count > 0
             self.events += count
+            self._at = outcome.last
             self._handle.due.after(outcome.last, count)
         elif isinstance(outcome, Changed) or not isinstance(outcome, _REFUSALS):
             raise outcome
         else:
             self.left.append(f"{command.id}: {outcome.message}")
+
+
+def size(command: c.Command) -> tuple[int, int]:
+    """How many events a command of a merge writes, and how many bytes their bodies have."""
+    bodies = [body for act in command.acts if isinstance(act, Take) for body in act.bodies]
+    return len(bodies) or 1, sum(len(encode_body(body)) for body in bodies)
+
+
+def is_too_large(events: int, bytes: int) -> bool:
+    """True if one command cannot hold so much; numbers of events may take more bytes here."""
+    return (
+        events > limits.COMMAND_MAX_EVENTS
+        or bytes + events * _MORE_BYTES > limits.COMMAND_MAX_BYTES
+    )
+
+
+def in_commands(bodies: list[e.AnyBody]) -> Iterator[tuple[e.AnyBody, ...]]:
+    """The bodies in as few parts as commands may hold."""
+    part: list[e.AnyBody] = []
+    bytes = 0
+    for body in bodies:
+        more = len(encode_body(body))
+        if part and is_too_large(len(part) + 1, bytes + more):
+            yield tuple(part)
+            part, bytes = [], 0
+        part.append(body)
+        bytes += more
+    yield tuple(part)

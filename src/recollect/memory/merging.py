@@ -11,9 +11,9 @@ decided; what was erased on either side does not come.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import msgspec
 from msgspec import structs
@@ -25,7 +25,6 @@ from recollect.errors import (
     InvalidInput,
 )
 from recollect.index.reads import Reads
-from recollect.ledger.codec import decode
 from recollect.ledger.line import Line, parse
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
@@ -36,23 +35,29 @@ from recollect.memory.handle import Handle
 from recollect.memory.histories import (
     History,
     Said,
-    Subject,
     Told,
+    encrypted,
+    encrypts,
     fork_of,
     id_here,
+    is_timed,
+    is_whole,
     may_come,
     mentioned,
     subject_of,
     told_in,
 )
-from recollect.memory.meetings import SETTLING, Changes, Sides, meetings
-from recollect.memory.merge_steps import KeysOf, Runs, Writing
+from recollect.memory.meetings import SETTLING, UNFINISHED, Changes, Sides, meetings
+from recollect.memory.merge_erasing import Erasures
+from recollect.memory.merge_steps import KeysOf, Runs, Writing, in_commands, is_too_large, size
 from recollect.memory.signed_copies import Signatures
 from recollect.model import events as e
 from recollect.model.counts import counted
-from recollect.model.rules import Change, lowest
+from recollect.model.rules import lowest
 from recollect.model.values import LedgerConflict, LedgerMerge, Settlement
 from recollect.store.port import Ledger, Progress
+from recollect.store.subjects import SETTING
+from recollect.store.writing import each_of
 
 _ID_MAX_CHARS: Final = 150
 _LISTED_MAX_COUNT: Final = 5
@@ -74,24 +79,27 @@ def merge(
     position = handle.space.head().seq
     merging = Merging(handle, source.space, wanted.is_mine)
     with merging.sides() as sides:
-        open_sides = [one for one in sides if not one.is_same]
+        open_sides = [one for one in sides if not one.is_same and not one.meeting.is_raised]
         digest = merging.digest(sides)
         conflicts = tuple(one.conflict() for one in open_sides)
         answer = merging.answer(wanted, digest, len(sides), conflicts)
         if wanted.dry_run:
-            return answer
-        _check_settled(wanted, digest, [one.meeting.id for one in open_sides])
+            return structs.replace(answer, left=(*answer.left, *merging.refused()))
+        settle = _settled(wanted, digest, conflicts)
         settling = [
-            _settling(handle, one, wanted.settle.get(one.meeting.id, "ours"), digest, merging.most)
+            command
             for one in sides
+            for command in _settling(handle, one, settle, digest, merging.most)
         ]
     done = Writing(handle, position, progress)
-    done.write([*merging.erasing, *merging.coming])
-    done.write(settling)
-    if merging.erasing:
-        from recollect.memory.erasing import cleaned
+    try:
+        done.write([*merging.erasing, *merging.coming])
+        done.write(settling)
+    finally:  # also if someone wrote in between: what was ordered is erased
+        if merging.erasing:
+            from recollect.memory.erasing import cleaned
 
-        cleaned(handle)
+            cleaned(handle)
     return structs.replace(
         answer,
         commands=done.commands,
@@ -111,20 +119,26 @@ class Merging:
         self._signatures = Signatures.of(source, handle.seam)
         self._theirs = History(told_in(self._checked_lines()))
         self._mine = History(told_in(_lines(handle.space, self.fork)))
+        self._check_plain()
         self.left: list[str] = []
         self.known = 0
-        self._gone = self._erased_here()
-        self.erasing = [*self._left_over(), *self._erasing()]
-        acts = (command.acts[0] for command in self.erasing)
-        orders = [act for act in acts if isinstance(act, TakeErasure)]
-        self._going = {subject for act in orders for subject in act.about}
+        self._unlike: dict[str, str] = {}
+        self._raised = self._came_low()
+        both = (self._mine, self._theirs)
+        erasures = Erasures(handle, source, self.fork, both, self._is_trusted)
+        self._gone, self._going = erasures.gone, erasures.going
+        self.erasing = erasures.commands
+        self.left += erasures.left
         self.coming = list(self._coming())
 
     def _checked_lines(self) -> list[Line]:
         """The lines of the other ledger after the fork; all of it is checked."""
         lines: list[Line] = []
+        last = self._handle.space.line(self.fork)
 
         def each(line: Line) -> None:
+            if line.seq == self.fork and last is not None and parse(last).hash != line.hash:
+                raise Damage(line.seq, "it is not what its file says; nothing was merged")
             if line.seq > self.fork:
                 self._handle.space.admit(line)
                 lines.append(line)
@@ -135,6 +149,35 @@ class Merging:
             raise Damage(check.broken_at, f"{check.problem}; nothing was merged")
         self._signatures.check()
         return lines
+
+    def _check_plain(self) -> None:
+        """Refuses a ledger that encrypts, or has begun to since both were one."""
+        with self._handle.space.reading() as reads:
+            is_on = each_of(reads.document(*SETTING)) is not None
+        said = [one.body for told in self._theirs.commands for one in told.events]
+        setting = next((body for body in reversed(said) if encrypts(body)), None)
+        if is_on or isinstance(setting, e.DocumentSet):
+            raise encrypted()
+
+    def _came_low(self) -> set[str]:
+        """The commands that came here without a signature, and now come with one.
+
+        What they have less here comes, and what they are about becomes as it is there. Only if all
+        that comes is trusted: else nobody could say which of it made the other side what it is.
+        """
+        if self.most != "person":
+            return set()
+        found = set()
+        for told in self._theirs.commands:
+            parts = self._mine.parts(told)
+            is_low = parts and not told.is_low and all(part.is_low for part in parts)
+            if is_low and not is_whole(told, parts):
+                found.add(told.id)
+        return found
+
+    def _is_new(self, told: Told) -> bool:
+        """True if a command of the other ledger is not here as it is there."""
+        return told.id in self._raised or not self._mine.parts(told)
 
     def _is_trusted(self, told: Told) -> bool:
         """True if a command counts as this person's own."""
@@ -156,122 +199,33 @@ class Merging:
             return False
         return self._going.isdisjoint(mentioned(one.body))
 
-    # What was erased.
-
-    def _erased_here(self) -> set[Subject]:
-        """The subjects of what was erased here, as far as the other ledger still says them."""
-        gone: set[Subject] = set()
-        for _, _, order in self._mine.erased():
-            gone.update(self._about(order))
-        for told in self._theirs.commands:  # a proposal goes with what it is about
-            for one in told.events:
-                if isinstance(one.body, e.ProposalMade) and not gone.isdisjoint(
-                    mentioned(one.body)
-                ):
-                    gone.add(subject_of(one.body))
-        return gone
-
-    def _about(self, order: e.EventsErased) -> Iterator[Subject]:
-        """The subjects of one erasure here, as far as the other ledger still says them."""
-        for target in order.targets:
-            body = self._body(self._source, self._theirs, self._mine, target)
-            if body is not None and not _is_session(body):
-                yield subject_of(body)
-
-    def _body(self, space: Ledger, history: History, other: History, seq: int) -> e.AnyBody | None:
-        """The body that a ledger has of an event with this number in the other one."""
-        if seq <= self.fork:
-            raw = space.line(seq)
-            line = None if raw is None else parse(raw)
-            if line is None or line.subject is not None:
-                return None
-            return decode(line).body
-        said = _twin(history, other, seq)
-        return None if said is None else said.body
-
-    def _erasing(self) -> Iterator[c.Command]:
-        """The erasures of the other ledger that concern something here."""
-        gone = {target for _, _, order in self._mine.erased() for target in order.targets}
-        for told, said, order in self._theirs.erased():
-            if not self._is_trusted(told):
-                self.left.append(f"{told.id}: an erasure that no known key signed")
-                continue
-            bodies: dict[int, e.AnyBody | None] = {}
-            for target in order.targets:
-                twin = _twin(self._mine, self._theirs, target, surely=True)
-                seq = target if target <= self.fork else 0 if twin is None else twin.seq
-                if seq and seq not in gone:
-                    body = self._body(self._handle.space, self._mine, self._theirs, target)
-                    bodies[seq] = body
-            gone |= bodies.keys()
-            if bodies:
-                yield self._erasure(told, said, order, bodies)
-
-    def _left_over(self) -> Iterator[c.Command]:
-        """Erases the changes of an erased record that had no effect here when they came.
-
-        The index has no row of such a change, so the erasure of the record passed it over. Which
-        record it was is read from the other ledger, so only from one that is this person's.
-        """
-        if self.most != "person":
-            return
-        gone = {target for _, _, order in self._mine.erased() for target in order.targets}
-        for _, said, order in self._mine.erased():
-            about = {subject for subject in self._about(order) if self._is_whole(subject, said)}
-            left = {
-                one.seq
-                for told in self._mine.commands
-                for one in told.events
-                if one.seq < said.seq and isinstance(one.body, Change)
-                if subject_of(one.body) in about
-            } - gone
-            gone |= left
-            if left:
-                id = self._handle.seam.random(16).hex()
-                at = order.written_at or said.at
-                act = TakeErasure(targets=tuple(sorted(left)), reason=order.reason, written_at=at)
-                yield c.Command(id=id, actor=c.Actor(trust="person"), acts=(act,))
-
-    def _is_whole(self, subject: Subject, said: Said) -> bool:
-        """True if an erasure here left nothing of a record."""
-        with self._handle.space.reading() as reads:
-            return all(row.seq > said.seq for row in reads.versions(subject[1]))
-
-    def _erasure(
-        self, told: Told, said: Said, order: e.EventsErased, bodies: dict[int, e.AnyBody | None]
-    ) -> c.Command:
-        about = {subject_of(body) for body in bodies.values() if body is not None}
-        act = TakeErasure(
-            targets=tuple(sorted(bodies)),
-            about=tuple(sorted(about)),
-            reason=order.reason,
-            written_at=order.written_at or said.at,
-        )
-        is_new = not self._mine.has_base(told.base)
-        id = told.base if is_new else self._handle.seam.random(16).hex()
-        return c.Command(id=id, actor=c.Actor(trust="person"), acts=(act,))
-
     # What comes.
 
     def _coming(self) -> Iterator[c.Command]:
-        told_here, runs = self._episodes_here(), Runs(self._handle, self.erasing, self._there)
+        heard, runs = self._episodes_here(), Runs(self._handle, self.erasing, self._there)
         for told in self._theirs.commands:
-            if self._mine.same(told) is not None:
+            parts = self._mine.parts(told)
+            if parts and not self._is_new(told):
                 self.known += 1
                 continue
-            some = [one for one in told.events if self._comes(told, one)]
-            some = [one for one in some if not _is_heard(one, told_here) and runs.needs(one)]
-            if not some:
-                continue
-            command = self._command(told, some)
+            here = {
+                one.place
+                for part in parts
+                for one in part.events
+                if not (part.is_low and isinstance(one.body, e.AuthorNamed))
+            }
+            some = [one for one in told.events if one.place not in here and self._comes(told, one)]
+            some = [one for one in some if not _is_heard(one, heard) and runs.needs(one)]
+            command = self._command(told, some) if some else self._unlike.get(told.id)
+            self.known += bool(parts and not some)
             if isinstance(command, str):
                 self.left.append(f"{told.id}: {command}")
-            else:
+            elif command is not None:
                 yield command
 
     def _there(self, seq: int) -> int:
         """Where the other ledger wrote this event after the fork; 0 if it did not."""
-        twin = _twin(self._theirs, self._mine, seq)
+        twin = self._theirs.twin(self._mine, seq)
         return 0 if twin is None else twin.seq
 
     def _command(self, told: Told, some: list[Said]) -> c.Command | str:
@@ -280,19 +234,40 @@ class Merging:
         writer = c.Actor(trust=_trust(told.origin))
         if any(origin_of(writer, one.body) != one.origin for one in told.events if one.body):
             return "its events have authors that cannot have written them together"
-        id = id_here(told, [one.place for one in some], self._mine)
+        if not all(map(is_timed, some)):
+            return "it says a time that does not exist"
+        if told.id in self._unlike:
+            return self._unlike[told.id]
+        id = id_here(told, [one.place for one in some], is_low=not is_mine)
         if len(id) > _ID_MAX_CHARS:
             return "a part of it was erased, and what is left is too scattered"
         take = Take(
             id=id,
-            bodies=tuple(_dated(one.body, one.at) for one in some if one.body is not None),
+            bodies=tuple(self._dated(one, is_mine=is_mine) for one in some),
             fork=self.fork,
             named=self._named(some),
             is_mine=is_mine,
         )
         most: e.Trust = "person" if is_mine else "agent"
         actor = c.Actor(trust=lowest([writer.trust, most]))
-        return c.Command(id=id, actor=actor, acts=(take,))
+        command = c.Command(id=id, actor=actor, acts=(take,))
+        return "it is too large for one command" if is_too_large(*size(command)) else command
+
+    def _dated(self, one: Said, *, is_mine: bool) -> e.AnyBody:
+        """The body with the instant at which it was written; a stranger's is not later than now."""
+        body = cast(e.AnyBody, one.body)
+        at = (body.written_at or one.at) if is_mine else min(one.at, self._handle.seam.now())
+        return structs.replace(body, written_at=at)
+
+    def refused(self) -> list[str]:
+        """Why commands would not come that only the state here refuses: tried on a copy."""
+        if self.most == "person":
+            return []
+        with closing(scratch_space(self._handle.space.name)) as copy:
+            copy.receive(self._handle.space.pieces())
+            done = Writing(Handle(copy, self._handle.seam), copy.head().seq, None)
+            done.write([*self.erasing, *self.coming])
+        return done.left
 
     def _named(self, some: list[Said]) -> dict[int, str]:
         """The subjects of later events that these refer to by number."""
@@ -310,26 +285,32 @@ class Merging:
         return found
 
     def _episodes_here(self) -> dict[str, bool]:
-        """The episodes of the other ledger that are here; refuses an id that means two things."""
-        bodies = [
-            one.body
-            for told in self._theirs.commands
-            for one in told.events
-            if self._mine.same(told) is None and one.body is not None
-        ]
+        """The episodes of the other ledger that are here.
+
+        An id that means two things is refused, or the command left out if it is not trusted.
+        """
         found: dict[str, bool] = {}
         with self._handle.space.reading() as reads:
-            for body in bodies:
-                if isinstance(body, e.EpisodeObserved):
-                    row = reads.episode(body.id)
-                    found[body.id] = row is not None
-                    if row is not None and (row.text, row.role) != (body.text, body.role):
-                        raise _two_things("episode", body.id)
-                elif isinstance(body, e.RecordAdded):
-                    known = reads.version(body.id)
-                    if known is not None and (known.key, known.user) != (body.key, body.user):
-                        raise _two_things("record", body.id)
+            for told in filter(self._is_new, self._theirs.commands):
+                for one in told.events:
+                    what = None if one.body is None else _unlike(reads, one.body)
+                    if isinstance(one.body, e.EpisodeObserved):
+                        found[one.body.id] = reads.episode(one.body.id) is not None
+                    if what is None or not self._comes(told, one):
+                        continue
+                    if self._is_trusted(told):
+                        raise self._two_things(what, subject_of(cast(e.AnyBody, one.body))[1])
+                    self._unlike[told.id] = f"its {what} has an id of another one here"
         return found
+
+    def _two_things(self, what: str, id: str) -> Conflict:
+        """The refusal of an id that each ledger gave to something else."""
+        here, there = self._handle.space.where, self._source.where
+        return Conflict(
+            f"each ledger gave the id {id!r} to another {what}, and nothing was merged",
+            hint=f"compare `show {id}` in {here} and in {there}, and erase the one that you do not "
+            f"need: `recollect erase {id}`",
+        )
 
     # What both changed.
 
@@ -338,20 +319,20 @@ class Merging:
         """What both sides have of everything that both changed."""
         with self._handle.space.reading() as reads:
             keys = KeysOf(reads, self._mine, self._theirs)
-            found = meetings(self._mine, self._theirs, keys, self._stays, self._comes)
+            raised = self._raised if self.most == "person" else None
+            found = meetings(self._mine, self._theirs, keys, self._stays, self._comes, raised)
             if not found:
                 yield []
                 return
-            copy = scratch_space(self._handle.space.name)
-            copy.receive(self._source.pieces())
             mine, others = Changes(self._mine), Changes(self._theirs)
-            with copy.reading() as theirs:
-                made: list[Sides] = []
-                for one in found:
-                    ours = reads if one.since is None else Reads(reads.db, at=one.since)
-                    made.append(Sides(one, ours, theirs, mine, others))
-                yield made
-            copy.close()
+            with closing(scratch_space(self._handle.space.name)) as copy:
+                copy.receive(self._source.pieces())
+                with copy.reading() as theirs:
+                    made: list[Sides] = []
+                    for one in found:
+                        ours = reads if one.since is None else Reads(reads.db, at=one.since)
+                        made.append(Sides(one, ours, theirs, mine, others))
+                    yield made
 
     def digest(self, sides: list[Sides]) -> str:
         """A digest over what is to be decided."""
@@ -386,25 +367,48 @@ class Merging:
         )
 
 
-def _settling(handle: Handle, sides: Sides, choice: str, digest: str, most: e.Trust) -> c.Command:
-    """The command that gives both ledgers the same."""
-    id = SETTLING + handle.seam.random(16).hex()
-    bodies = tuple(sides.settled(choice, digest, most))
-    take = Take(id=id, bodies=bodies, fork=0, is_mine=True)
-    return c.Command(id=id, actor=c.Actor(trust="person"), acts=(take,))
+def _settling(
+    handle: Handle,
+    sides: Sides,
+    settle: Mapping[str, Settlement],
+    digest: str,
+    most: e.Trust,
+) -> Iterator[c.Command]:
+    """The commands that give both ledgers the same; only the last one settles it."""
+    choice = settle.get(sides.meeting.id, "theirs" if sides.meeting.is_raised else "ours")
+    parts = list(in_commands(sides.settled(choice, digest, most)))
+    for place, bodies in enumerate(parts, 1):
+        begin = SETTLING if place == len(parts) else UNFINISHED
+        id = begin + handle.seam.random(16).hex()
+        take = Take(id=id, bodies=bodies, fork=0, is_mine=True)
+        yield c.Command(id=id, actor=c.Actor(trust="person"), acts=(take,))
 
 
-def _check_settled(wanted: Wanted, digest: str, ids: list[str]) -> None:
-    """Refuses a merge of something else than was shown, or one that leaves a conflict open."""
-    again = "`recollect pull --merge --dry-run` shows what is there now"
+def _settled(
+    wanted: Wanted, digest: str, conflicts: tuple[LedgerConflict, ...]
+) -> dict[str, Settlement]:
+    """How each conflict is settled, by its id.
+
+    Refuses a merge of something else than was shown, or one that leaves a conflict open.
+    """
+    again = "the same merge with `--dry-run` shows what is there now"
     if wanted.digest not in (None, digest):
         raise Changed("the two ledgers are not what was shown", hint=again)
-    for id, word in wanted.settle.items():
-        if id not in ids:
-            raise InvalidInput(f"{id!r} is not a conflict of this merge", hint=again)
+    found: dict[str, Settlement] = {}
+    for name, word in wanted.settle.items():
+        named = [one.id for one in conflicts if name in (one.id, one.ours.key, one.theirs.key)]
+        if not named:
+            raise InvalidInput(
+                f"{name!r} is not a conflict of this merge: it is decided already, or only one "
+                "side has changed it",
+                hint=again,
+            )
+        if len(named) > 1 or named[0] in found:
+            raise InvalidInput(f"{name!r} names more than one decision", hint="use each id once")
         if word not in ("ours", "theirs"):
-            raise InvalidInput(f"{id!r} is settled with {word!r}", hint="use ours or theirs")
-    left = [id for id in ids if id not in wanted.settle]
+            raise InvalidInput(f"{name!r} is settled with {word!r}", hint="use ours or theirs")
+        found[named[0]] = word
+    left = [one.id for one in conflicts if one.id not in found]
     if left:
         more = ", …" if len(left) > _LISTED_MAX_COUNT else ""
         raise Conflict(
@@ -413,6 +417,7 @@ def _check_settled(wanted: Wanted, digest: str, ids: list[str]) -> None:
             hint="settle each: `ours` keeps what this memory has, `theirs` takes the other's; "
             "a dry run shows both sides",
         )
+    return found
 
 
 def _lines(space: Ledger, after: int) -> Iterator[Line]:
@@ -423,35 +428,21 @@ def _lines(space: Ledger, after: int) -> Iterator[Line]:
         yield from map(parse, lines)
 
 
-def _twin(history: History, other: History, seq: int, *, surely: bool = False) -> Said | None:
-    """The event of a ledger that is event ``seq`` of the other one."""
-    told, said = other.by_seq.get(seq, (None, None))
-    same = None if told is None else history.same(told, surely=surely)
-    if same is None or said is None:
-        return None
-    return next((one for one in same.events if one.place == said.place), None)
-
-
-def _two_things(what: str, id: str) -> Conflict:
-    """The refusal of an id that each ledger gave to something else."""
-    return Conflict(
-        f"each ledger gave the id {id!r} to another {what}, and nothing was merged",
-        hint=f"erase it in one of them: `recollect erase {id}`",
-    )
-
-
-def _is_session(body: e.AnyBody) -> bool:
-    """True if it is about a session, whose name another one may have: only these events go."""
-    return isinstance(body, e.SessionOpened | e.SessionClosed)
+def _unlike(reads: Reads, body: e.AnyBody) -> str | None:
+    """What something here is that has the id of another such thing in the other ledger."""
+    if isinstance(body, e.EpisodeObserved):
+        row = reads.episode(body.id)
+        is_other = row is not None and (row.text, row.role) != (body.text, body.role)
+        return "episode" if is_other else None
+    if isinstance(body, e.RecordAdded):
+        known = reads.version(body.id)
+        is_other = known is not None and (known.key, known.user) != (body.key, body.user)
+        return "record" if is_other else None
+    return None
 
 
 def _is_heard(one: Said, here: dict[str, bool]) -> bool:
     return isinstance(one.body, e.EpisodeObserved) and here.get(one.body.id, False)
-
-
-def _dated(body: e.AnyBody, at: str) -> e.AnyBody:
-    """The body with the instant at which it was written."""
-    return structs.replace(body, written_at=body.written_at or at)
 
 
 def _trust(origin: e.Origin) -> e.Trust:

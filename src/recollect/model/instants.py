@@ -60,6 +60,19 @@ def instant(moment: Moment) -> str:
     return f"{moment.isoformat()}T00:00:00.000000Z"
 
 
+def is_instant(text: str) -> bool:
+    """True if a text is a stored instant, of a day and a time that exist."""
+    return INSTANT.fullmatch(text) is not None and is_time(text)
+
+
+def is_time(text: str) -> bool:
+    """True if a text says a time with its zone, in whichever form: a forged event says anything."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def later(instant_text: str, span: timedelta) -> str:
     """The instant ``span`` after a stored one."""
     try:

@@ -66,6 +66,9 @@ C = TypeVar("C", bound=Claim)
 
 _BEGINNINGS: Final = ("inbox", "active", "held")
 
+# How the id of an author begins whom only another ledger names, without a signature.
+CLAIMED: Final = "~"
+
 
 def at_least(trust: str, other: str) -> bool:
     """True if the first tier is not below the second."""

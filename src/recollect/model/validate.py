@@ -26,6 +26,11 @@ else:
     Json = object  # decoders need the type at run time and do not support its recursion
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:@/+~#=-]+", re.ASCII)
+# The id of a command that a merge of two ledgers brought: its id where it was written, whether it
+# was shown to be this person's, the hash of its first line there, and which of its events came.
+BROUGHT: Final = re.compile(
+    r"(?P<id>.+)~(?P<how>[xu])(?P<mark>[0-9a-f]{16})(?::(?P<places>[0-9+-]+))?", re.ASCII
+)
 _DOCUMENT_TYPE: Final = re.compile(r"[a-z][a-z0-9_.-]*", re.ASCII)
 
 
@@ -149,6 +154,17 @@ def identifier(value: str, what: str = "id") -> str:
         raise InvalidInput(
             f"{what} {value!r} contains a character that is not allowed in an id",
             hint="use letters, digits and _ . : @ / + ~ # = -",
+        )
+    return value
+
+
+def command_key(value: str) -> str:
+    """A caller's own id of a call; those that a merge gives are its own."""
+    value = identifier(value, "idempotency_key")
+    if BROUGHT.fullmatch(value):
+        raise InvalidInput(
+            f"idempotency_key {value!r} ends like that of a merged command",
+            hint="leave out what follows the last ~",
         )
     return value
 

@@ -24,6 +24,7 @@ from recollect.index.tables import Db, Names, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.cipher import encrypted_bytes
 from recollect.ledger.codec import decode_body, encode_body
+from recollect.ledger.erasure import erased_id
 from recollect.lifecycle.commands import (
     Act,
     Command,
@@ -57,6 +58,7 @@ from recollect.model.events import (
     Origin,
     RecordAdded,
 )
+from recollect.model.rules import CLAIMED
 from recollect.model.values import Sealed
 from recollect.store import clock
 from recollect.store.group import AnyRequest
@@ -338,7 +340,8 @@ class Writing:
     def _author(self, command: Command, named: Name) -> str:
         """The id of who acts. The first command of a name gives it one, with an event."""
         for row in self.reads.authors_named(named.text):
-            if (row.checked, row.user) == (named.checked, named.user):
+            is_own = not row.id.startswith(CLAIMED)
+            if is_own and (row.checked, row.user) == (named.checked, named.user):
                 return row.id
         id = self._seam.random(_AUTHOR_BYTES).hex()
         body = AuthorNamed(
@@ -389,9 +392,16 @@ class Writing:
         return None if user is None or each is None else subjects.current(user, each)
 
     def _completed(self, body: AnyBody) -> AnyBody:
-        """The order to destroy a key names every event that it encrypted, also the last."""
-        if not isinstance(body, EventsErased) or not body.subjects:
+        """The order to destroy a key names every event that it encrypted, also the last.
+
+        Any other erasure says which ids are gone, so that no copy brings them back.
+        """
+        if not isinstance(body, EventsErased):
             return body
+        if not body.subjects:
+            self._tables.flush()
+            ids = {erased_id(*one) for one in self.reads.begun_by(body.targets)}
+            return msgspec.structs.replace(body, ids=tuple(sorted(ids)))
         gone = {*body.subjects}
         targets = {*body.targets, *(self._encrypted_for(gone) if self._encrypted_for else ())}
         first = self._seq + 1 - len(self._drafts)

@@ -31,6 +31,7 @@ from recollect.index.fold.records import (
 )
 from recollect.index.fold.sessions import session_closed, session_opened
 from recollect.index.fold.state import Clock, State
+from recollect.index.fold.times import timed, written
 from recollect.index.tables import Tables, author_name
 from recollect.model import rules
 from recollect.model.events import (
@@ -154,6 +155,7 @@ TABLE: Final = dict(
 # Bodies that claim a trust for something of their own. A link may restate one that others made:
 # ``link_added`` knows. A revision that claims too much has no effect: its record may be another's.
 _CLAIMS: Final = frozenset((RecordAdded, FrameSet, DocumentSet, ProposalMade))
+_TIMED: Final = frozenset((EpisodeObserved, RecordAdded, RecordRevised, RecordReviewed))
 
 
 class Fold:
@@ -220,10 +222,13 @@ class Fold:
     def event(self, seq: int, at: str, origin: Origin, body: AnyBody) -> None:
         """Applies one event. The clock has already advanced to its append.
 
-        What came by a merge keeps the instant at which it was written, but for active time.
+        What came by a merge keeps the instant at which it was written, but for active time. A
+        forged event may say any text for an instant; if it cannot be read as one, it is left out.
         """
         applying = TABLE[type(body)]
+        if type(body) in _TIMED:
+            body = timed(body, at)
         if origin != "person" and type(body) in _CLAIMS:
             body = rules.within(origin, cast(rules.Claim, body))
         if applying is _NOTED or rules.is_actor(origin, body):
-            applying(self._state, seq, body.written_at or at, origin, body)
+            applying(self._state, seq, written(body, at), origin, body)

@@ -7,9 +7,12 @@ neither verb changes the memory that it reads; nothing is merged that was not sh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from contextlib import ExitStack, contextmanager
+from typing import Annotated, Final, NamedTuple
 
-from recollect.errors import InvalidInput
+from msgspec import structs
+
+from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
@@ -33,17 +36,40 @@ Merge = Annotated[
 ]
 Ours = Annotated[
     list[str] | None,
-    Option("--ours", metavar="ID", help="Keep what the memory that is written has; repeatable."),
+    Option("--ours", metavar="ID", help="Keep what this memory has, not URL; repeatable."),
 ]
 Theirs = Annotated[
     list[str] | None,
-    Option("--theirs", metavar="ID", help="Take the other side of a conflict; repeatable."),
+    Option("--theirs", metavar="ID", help="Take what the memory at URL has; repeatable."),
 ]
 Mine = Annotated[
     bool,
     Option("--mine", help="The other memory is mine: keep its trust, also without a signature."),
 ]
 DryRun = Annotated[bool, Option("--dry-run", help="With --merge: only show what would come.")]
+
+
+_SWAPPED: Final[dict[Settlement, Settlement]] = {"ours": "theirs", "theirs": "ours"}
+
+
+class View(NamedTuple):
+    """How a person asked for a merge: ``ours`` is always the memory at which they sit."""
+
+    is_push: bool = False
+    is_mine: bool = False
+    dry_run: bool = False
+    yes: bool = False
+
+    def of(self, value: LedgerMerge) -> LedgerMerge:
+        """What a merge would do, with the sides as this person sees them."""
+        if not self.is_push:
+            return value
+        turned = (structs.replace(one, ours=one.theirs, theirs=one.ours) for one in value.conflicts)
+        return structs.replace(value, conflicts=tuple(turned))
+
+    def places(self, value: LedgerMerge) -> tuple[str, str]:
+        """Where ours is, and where theirs is."""
+        return (value.source, value.where) if self.is_push else (value.where, value.source)
 
 
 @verb
@@ -59,11 +85,14 @@ def push(
 ) -> None:
     """Copy to another store the events of this memory that it lacks."""
     settle = _settled(merge, ours, theirs, dry_run=dry_run)
+    if merge:
+        settle = {id: _SWAPPED[word] for id, word in settle.items()}
+        with call.memory(create=False) as mine, _merged_with(url, there or call.space) as other:
+            view = View(is_push=True, is_mine=True, dry_run=dry_run, yes=yes)
+            _merge(call, other, mine, settle, view)
+        return
     with call.memory() as mine, Store.open(url) as store:
-        other = store.space(there or call.space, create=not merge)
-        if merge:
-            _merge(call, other, mine, settle, is_mine=True, dry_run=dry_run, yes=yes)
-            return
+        other = store.space(there or call.space)
         with call.progress("Pushing") as tick:
             done = mine.copy_to(other, tick)
     call.answer(done, _carried)
@@ -83,15 +112,32 @@ def pull(
 ) -> None:
     """Copy from another store the events that this memory lacks."""
     settle = _settled(merge, ours, theirs, dry_run=dry_run, mine=mine)
+    if merge:
+        with _merged_with(url, there or call.space) as other, call.memory(create=False) as memory:
+            _merge(call, memory, other, settle, View(is_mine=mine, dry_run=dry_run, yes=yes))
+        return
     with Store.open(url) as store:
         other = store.space(there or call.space, create=False)
-        with call.memory(create=not merge) as memory:
-            if merge:
-                _merge(call, memory, other, settle, is_mine=mine, dry_run=dry_run, yes=yes)
-                return
-            with call.progress("Pulling") as tick:
-                done = other.copy_to(memory, tick)
+        with call.memory() as memory, call.progress("Pulling") as tick:
+            done = other.copy_to(memory, tick)
     call.answer(done, _carried)
+
+
+@contextmanager
+def _merged_with(url: str, space: str) -> Iterator[Memory]:
+    """The memory at the other place, which a merge does not create."""
+    with ExitStack() as opened:
+        try:
+            store = opened.enter_context(Store.open(url))
+            other = store.space(space, create=False)
+            other.position  # noqa: B018  # a memory is opened by its first use
+        except NotFound as error:
+            raise NotFound(
+                f"{plain.safe(url)}: {error.message}",
+                hint="check the path; a merge needs a copy of this memory there, and `--as NAME` "
+                "if it has another name",
+            ) from error
+        yield other
 
 
 def _settled(
@@ -107,6 +153,12 @@ def _settled(
         raise InvalidInput(
             "--ours, --theirs, --mine and --dry-run are about a merge", hint="add --merge"
         )
+    option = next((one for one in (*(ours or ()), *(theirs or ())) if one.startswith("-")), None)
+    if option is not None:
+        raise InvalidInput(
+            f"--ours and --theirs need an id, and {option} is an option",
+            hint=f"write the id of the conflict first, then {option}",
+        )
     both = {*(ours or ())} & {*(theirs or ())}
     if both:
         raise InvalidInput(f"{min(both)} is settled twice", hint="name it once")
@@ -115,34 +167,29 @@ def _settled(
 
 
 def _merge(
-    call: Call,
-    memory: Memory,
-    other: Memory,
-    settle: dict[str, Settlement],
-    *,
-    is_mine: bool,
-    dry_run: bool,
-    yes: bool,
+    call: Call, memory: Memory, other: Memory, settle: dict[str, Settlement], view: View
 ) -> None:
     """Shows what would come, and brings it if every conflict is settled."""
-    shown = memory.merge_from(other, is_mine=is_mine, dry_run=True)
-    if dry_run:
-        call.answer(shown, lambda value: plain.say(*_planned(value)))
+    shown = memory.merge_from(other, is_mine=view.is_mine, dry_run=True)
+    seen = view.of(shown)
+    if view.dry_run:
+        call.answer(seen, lambda value: plain.say(*_planned(value, view)))
         return
-    is_decided = all(one.id in settle for one in shown.conflicts)
     if not call.json:
-        plain.say(*_planned(shown))
+        plain.say(*_planned(seen, view))
+    names = ({one.id, one.ours.key, one.theirs.key} for one in shown.conflicts)
+    is_decided = all(settle.keys() & some for some in names)
     if is_decided and shown.commands:
         many = counted(shown.commands, "command")
-        call.confirm(f"Bring {many}?", yes=yes, what="merging")
+        call.confirm(f"Bring {many}?", yes=view.yes, what="merging")
     with call.progress("Merging") as tick:
         done = memory.merge_from(
-            other, settle=settle, digest=shown.digest, is_mine=is_mine, progress=tick
+            other, settle=settle, digest=shown.digest, is_mine=view.is_mine, progress=tick
         )
-    call.answer(done, lambda value: plain.say(*_merged(value)))
+    call.answer(view.of(done), lambda value: plain.say(*_merged(value)))
 
 
-def _planned(value: LedgerMerge) -> Iterator[str]:
+def _planned(value: LedgerMerge, view: View) -> Iterator[str]:
     """What would come, and both sides of each conflict."""
     name = plain.bold(plain.one_line(value.space))
     yield f"Into {name} in {plain.safe(value.where)}, from {plain.safe(value.source)}"
@@ -160,7 +207,9 @@ def _planned(value: LedgerMerge) -> Iterator[str]:
         yield from _conflict(conflict)
     if value.conflicts:
         yield ""
-        yield "Settle each: --ours ID keeps what this memory has, --theirs ID takes the other's."
+        here, there = view.places(value)
+        yield f"Settle each: --ours ID for what {plain.safe(here)} has (this memory),"
+        yield f"--theirs ID for what {plain.safe(there)} has."
 
 
 def _trust(value: LedgerMerge) -> Iterator[str]:
@@ -189,7 +238,11 @@ def _side(name: str, side: LedgerSide) -> Iterator[str]:
 
 def _merged(value: LedgerMerge) -> Iterator[str]:
     if not value.commands and not value.settled:
-        yield "Nothing to merge: everything that is there is here."
+        if not value.left:
+            yield "Nothing to merge: everything that is there is here."
+        else:
+            yield f"Nothing was merged: {counted(len(value.left), 'command')} stayed out."
+            yield from (f"  stayed out: {plain.one_line(one)}" for one in value.left)
         return
     name = plain.bold(plain.one_line(value.space))
     many = f"{counted(value.commands, 'command')}, {counted(value.events, 'event')}"

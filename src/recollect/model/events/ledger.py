@@ -77,6 +77,7 @@ class EventsErased(Body, frozen=True, kw_only=True):
     targets: tuple[Int53, ...]
     reason: str | None = None
     subjects: tuple[str, ...] = ()  # pseudonyms
+    ids: tuple[str, ...] = ()  # digests of the ids of the records and episodes that are gone
 
 
 class TailCut(Body, frozen=True, kw_only=True):
