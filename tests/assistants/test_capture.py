@@ -17,6 +17,7 @@ from recollect import Episode, InvalidInput, Memory
 from recollect.assistants.capture import Captured, Keeping, claude_code
 from recollect.config import Places, Settings
 from recollect.exchange.claude_code import Transcript
+from recollect.interfaces.cli import main
 from tests.assistants.session import INJECTED, SAID, SESSION, Session, recorded, text
 from tests.exchange.test_redaction import NAMED, SECRETS
 
@@ -69,6 +70,23 @@ def test_a_session_is_kept_as_it_was_said_with_an_agents_trust(places: Places, p
         assert hits[0].text == "The staging database moved to port 5433."
         assert all(hit.trust == "agent" for hit in hits)
         assert {episode.scope.agent for episode in memory.episodes()} == {"claude-code"}
+
+
+@pytest.mark.parametrize(
+    ("prompts", "typed"), [("none", None), ("quoting", None), ("memory", False)]
+)
+def test_the_verb_says_what_becomes_of_prompts(
+    places: Places, path: Path, prompts: str, typed: bool | None
+) -> None:
+    recorded().write(path)
+    words = ["--store", places.project.where, "capture", "claude-code", "--transcript", str(path)]
+    assert main([*words, "--prompts", prompts]) == 0
+    with Memory.open(places.project.where) as memory:
+        said = [each for each in memory.episodes(include=["held"]) if each.role == "user"]
+    assert [each.text for each in reversed(said)] == (
+        [] if prompts == "none" else [words for role, words in SAID if role == "user"]
+    )
+    assert all(each.metadata.get("transient") is typed for each in said)
 
 
 def test_capturing_twice_gives_the_same_memory(places: Places, path: Path) -> None:
@@ -226,7 +244,9 @@ def test_what_was_handed_out_is_never_learned_and_without_stripping_it_is(
 KILLED = """
 import os, signal, sys, time
 from recollect import Memory
+from recollect.interfaces.cli import main
 from recollect.exchange.claude_code import Transcript
+from recollect.interfaces.cli import main
 from recollect.assistants.capture import Keeping
 
 def until_killed(messages):

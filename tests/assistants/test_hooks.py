@@ -245,7 +245,8 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.store.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.earlier recollect.finding.replaced recollect.model.policy
-    recollect.model.rules recollect.recall.asked_for recollect.recall.replaced
+    recollect.model.rules recollect.recall.asked_for recollect.recall.clause_words
+    recollect.recall.replaced
     recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.facts
     recollect.index.branches
     recollect.index.proposals recollect.index.reads recollect.index.rows

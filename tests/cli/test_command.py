@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +116,37 @@ def test_a_closed_pipe_is_not_an_error(shell: Shell) -> None:
         )
         os.close(writing)
         assert (words, done.returncode, done.stderr) == (words, 141, b"")
+
+
+def run_by_shell(shell: Shell, line: str) -> subprocess.CompletedProcess[bytes]:
+    """A command line with ``recollect`` in it, as a shell runs it."""
+    return subprocess.run(
+        ["/bin/sh", "-c", line.replace("recollect", shlex.quote(str(COMMAND)), 1)],
+        cwd=shell.folder,
+        env=shell.environment,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("words", ["recall tea", "list", "list --json", "doctor", "status"])
+def test_a_closed_output_is_not_an_internal_error(shell: Shell, words: str) -> None:
+    shell.run("init")
+    shell.run("remember", "Tea is at four.")
+    for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):
+        done = run_by_shell(shell, f"recollect {words} {closed}")
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert shell.run("doctor").code == 0  # nothing was written into its files
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+@pytest.mark.parametrize("words", ["recall tea", "recall tea --json", "list", "status"])
+def test_a_full_output_is_said_to_be_full(shell: Shell, words: str) -> None:
+    shell.run("init")
+    shell.run("remember", "Tea is at four.")
+    done = run_by_shell(shell, f"recollect {words} >/dev/full")
+    assert (done.returncode, b"internal error" in done.stderr) == (6, False)
+    assert b"the answer could not be written: No space left on device" in done.stderr
 
 
 def test_json_loads_no_rich(shell: Shell) -> None:

@@ -104,6 +104,28 @@ def test_one_call_decides_many_as_the_list_prints_them(store: Shell) -> None:
     assert waiting(store) == []
 
 
+def test_what_names_nothing_stops_none_of_the_others(store: Shell) -> None:
+    fill(store)
+    first, second, _ = (f"{one['id']}@{one['digest']}" for one in waiting(store))
+    nothing = f"nosuch@{'0' * 64}"
+    done = store.run("review", first, nothing, "--approve")
+    assert (done.code, done.out.count("Approved")) == (3, 1)
+    assert f"{nothing}: nothing that waits" in done.err
+    done = store.run("review", nothing, second, "--reject", "--json")
+    assert done.code == 3
+    assert [one["state"] for one in done.json["reviews"]] == ["rejected"]
+    assert [(one["id"], one["code"]) for one in done.json["refused"]] == [(nothing, "not_found")]
+    alone = store.run("review", nothing, "--approve", "--json")
+    assert (alone.code, alone.error["code"]) == (3, "not_found")
+
+
+def test_a_digest_may_be_in_capitals(store: Shell) -> None:
+    fill(store)
+    one = waiting(store)[0]
+    done = store.run("review", f"{one['id']}@{one['digest'].upper()}", "--approve")
+    assert done.out.startswith("Approved")
+
+
 def test_one_is_shown_whole_and_rejected_with_a_reason(store: Shell) -> None:
     fill(store)
     second = waiting(store)[1]

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from benchmarks import everyday
-from recollect.index.transient import is_transient
+from recollect.index.transient import (
+    _CLAUSE_ENDS,
+    _SENTENCE_ENDS,
+    _sentences,
+    is_transient,
+    questions_in,
+    without_questions,
+)
+from tests.index.held_out import KEPT, OF_THE_MOMENT
+from tests.steps import calls_in, steps_of_search
 
 ASK = (
     "what's the staging port",
@@ -181,6 +191,42 @@ SAY = (
     "How we deploy: make ship",
 )
 
+REVIEWED = tuple(
+    """Push to the develop branch, not main
+Deploy to Fly, not Heroku
+Run the tests with pytest -x, not unittest
+Tell me before you delete files
+Do that only after I approve
+Run make lint before committing
+Run the linter after each change
+Give me short answers
+Add type hints to everything
+Mock the network in tests
+Print money values with two decimals
+Create branches named feature/<ticket>
+Migrate to Postgres by March
+Find my therapist's number: 555-0142
+Can you use tabs in this repo?
+Could you answer in French please
+Would you keep answers short?
+Do you know I have a peanut allergy?
+Did you see my dog Rex has died?
+Is it ok if you call me Max?
+Schreib Commit-Messages auf Englisch
+Gib mir kurze Antworten
+Kannst du auf Deutsch antworten?
+Peux-tu r\u00e9pondre en fran\u00e7ais ?
+Add docstrings to public functions
+Explain it like I'm five
+Review my code critically
+Can we agree to use British spelling?
+Send me a summary at the end of each day
+Let's rename the project to Falcon
+Wei\u00dft du, dass ich am 3. Mai umziehe?
+Teste nur mit echten Daten
+Peux-tu me tutoyer ?""".splitlines()
+)
+
 
 @pytest.mark.parametrize("text", ASK)
 def test_what_only_asks_or_orders_something_is_of_the_moment(text: str) -> None:
@@ -190,6 +236,28 @@ def test_what_only_asks_or_orders_something_is_of_the_moment(text: str) -> None:
 @pytest.mark.parametrize("text", SAY)
 def test_what_says_something_is_kept(text: str) -> None:
     assert not is_transient(text, "user")
+
+
+def test_in_doubt_a_text_is_kept() -> None:
+    """Of texts written before the rules; the rules before these lost 59 of 116."""
+    lost = [text for text in KEPT if is_transient(text, "user")]
+    assert lost == ["Would you format amounts with a comma?"]
+    nuisances = [text for text in OF_THE_MOMENT if not is_transient(text, "user")]
+    assert nuisances == []
+    assert len(KEPT) + len(OF_THE_MOMENT) > 120
+
+
+@pytest.mark.parametrize("text", REVIEWED)
+def test_what_a_review_found_lost_is_kept(text: str) -> None:
+    for written in (text, text.upper(), text.lower(), f"  {text}!"):
+        assert not is_transient(written, "user")
+
+
+def test_what_tells_by_asking_opens_no_change() -> None:
+    """The agent's quote of it is still a quote of a question."""
+    for text in ("Is it ok if we use port 6000?", "Can we switch to port 6000?"):
+        assert not is_transient(text, "user")
+        assert without_questions(text) == ""
 
 
 def test_an_assistants_imperative_is_advice() -> None:
@@ -207,3 +275,66 @@ def test_in_the_everyday_sets_questions_ask_and_memories_do_not(path: Path) -> N
     assert [text for text in told if is_transient(text, "user")] == []
     orders = [text for text in given["coding_prompts"] if is_transient(text, "user")]
     assert len(orders) >= 0.85 * len(given["coding_prompts"])
+
+
+# Each was quadratic in a pattern, or is made to be.
+HOSTILE = (
+    " ",
+    "\n",
+    "!",
+    "?",
+    '."',
+    ".)",
+    "hi ",
+    "@a ",
+    "and ",
+    ", ",
+    " - ",
+    "what ",
+    "a",
+    "\u00e4 ",
+)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_splitting_a_text_takes_work_that_grows_with_its_length(unit: str) -> None:
+    small, large = (
+        steps_of_search(_SENTENCE_ENDS, f"what is the port{unit * size}of staging")
+        for size in (200, 400)
+    )
+    assert large <= 2.2 * small + 50
+
+
+def test_control_clauses_of_a_text_with_many_blanks_took_four_times() -> None:
+    small, large = (steps_of_search(_CLAUSE_ENDS, "a" + " " * size + "b") for size in (100, 200))
+    assert large > 3.5 * small
+
+
+def test_the_patterns_of_a_sentence_see_no_long_text_and_no_run_of_blanks() -> None:
+    for text in ("what is the port" + " " * 9_000 + "of staging?", "a" * 9_000, "- " * 9_000):
+        for _, said in _sentences(text):
+            assert "  " not in said
+        read = calls_in(partial(questions_in, text), "_clauses", "_begins")
+        assert sum(read.values()) <= 10
+
+
+def test_a_megabyte_is_split_with_one_look_at_each_sentence() -> None:
+    text = "what is the port?\n" * 58_000
+    found = calls_in(lambda: list(_sentences(text)), "_sentences", "_re")
+    assert found["_re"] <= 58_003
+    assert "".join(without_questions("\n" * 1_000_000)).strip() == ""
+    assert questions_in(" " * 1_000_000 + "where is it?") == ["where is it?"]
+
+
+def test_blanks_inside_a_question_do_not_hide_it() -> None:
+    text = "what is the port" + " " * 8_000 + "of staging?"
+    assert questions_in(text) == ["what is the port of staging?"]
+    assert (
+        without_questions(f"It is red.  Where?  {text}\nIt is  5433.") == "It is red.\nIt is  5433."
+    )
+
+
+def test_a_long_sentence_is_no_question() -> None:
+    text = "where is it, " + "b" * 400 + "?"
+    assert questions_in(text) == []
+    assert without_questions(text) == text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.recall.replaced import Said, Value, all_tokens, content, may_state, says_more, states
+from recollect.recall.clause_words import content
+from recollect.recall.replaced import Reader, Said, Value
 
 BEFORE, SINCE, AFTER = "2026-01-01", "2026-06-01", "2026-09-01"
 
@@ -29,6 +30,18 @@ def said(
     session: str | None = None,
 ) -> Said:
     return Said("e-1", text, at, of_person, is_record, session)
+
+
+def states(said: Said, value: Value) -> bool:
+    return Reader([said]).states(said, value)
+
+
+def says_more(text: str, values: list[Value]) -> bool:
+    return Reader([said(text)]).says_more(said(text), values)
+
+
+def may_state(said: Said, value: str, names: str) -> bool:
+    return Reader([said]).may_state(said, value, names)
 
 
 HOME = value("The user lives in Porto.", "The user lives in Lisbon.", "home.city")
@@ -145,4 +158,9 @@ def test_which_values_are_worth_a_look() -> None:
 
 def test_numbers_are_words_with_what_belongs_to_them() -> None:
     assert content("At 09:15 in 12A, on v2.1!") == {"09:15", "12a", "v2.1"}
-    assert all_tokens([said("Port 5433."), said("Port 6000.")]) == ["5433", "6000", "port"]
+    tokens = Reader([said("Port 5433."), said("Port six.")]).all_tokens()
+    assert tokens == ["433", "5", "5433", "5k", "6", "port", "six"]
+    reader = Reader([said("Port 5433.")])
+    for _ in range(2):
+        assert reader.has_one_of(said("Port 5433."), frozenset({"5433", "6000"}))
+        assert not reader.has_one_of(said("Port 5433."), frozenset({"6000"}))

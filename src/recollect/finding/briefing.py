@@ -13,7 +13,8 @@ from recollect.finding import search
 from recollect.finding.candidates import Question, understood
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
-from recollect.index.text import token_list
+from recollect.index.text import STOP_WORDS, token_list, words
+from recollect.model import limits
 from recollect.model.frames import Template
 from recollect.model.values import Hit
 from recollect.recall.frames import hit_of
@@ -27,6 +28,13 @@ _SURE_MIN: Final = 0.72
 _WITH_IT_MIN: Final = 0.10
 _QUESTIONS_MAX_COUNT: Final = 2  # of a prompt that are asked alone
 _NEWEST_MAX_COUNT: Final = 400  # records among which the most reinforced ones are chosen
+# A denial says something new, and so does whom something is about: "not", "I'm", "my".
+_SAYING_LITTLE: Final = STOP_WORDS.difference(
+    "no not nor i we my our am is are was were m re ve have has had".split()
+).union("please pls want know tell show give get let remind reminder bitte mir".split())
+_ASKING_WHETHER: Final = frozenset(
+    "is are am was were do does did has have had should must ist sind hat habe muss darf".split()
+)
 
 
 class Viewer(NamedTuple):
@@ -42,28 +50,76 @@ def about(reads: Reads, prompt: str, viewer: Viewer) -> list[Hit]:
 
     A prompt may say more than it asks: "what port was it again? I need to fix the test".
     """
-    found = _sure_of(reads, prompt, viewer)
+    said = _said_in(prompt)
+    found = _sure_of(reads, prompt, viewer, said)
     if found:
         return found
     from recollect.index.transient import questions_in  # most prompts end before this
 
     for asked in questions_in(prompt)[:_QUESTIONS_MAX_COUNT]:
-        found = found or _sure_of(reads, asked, viewer)
+        found = found or _sure_of(reads, asked, viewer, said)
     return found
 
 
-def _sure_of(reads: Reads, asked: str, viewer: Viewer) -> list[Hit]:
+def _sure_of(reads: Reads, asked: str, viewer: Viewer, said: frozenset[str]) -> list[Hit]:
     question = Question(asked, understood(lambda: reads, asked))
     found = search.trusted(reads, question, _wish("any", viewer), HITS_MAX_COUNT).telling
     if viewer.session is not None:
-        found = [hit for hit in found if not _is_of(hit, viewer.session)]
+        found = [hit for hit in found if _session_of(hit) != viewer.session]
+    found = _without_repeats(found, question, said)
     if not found or not (found[0].relevance >= _SURE_MIN or _says_all(question, found[0])):
         return []
     return [hit for hit in found if hit.relevance >= _WITH_IT_MIN]
 
 
 def _is_of(hit: Hit, session: str) -> bool:
-    return hit.episode is not None and hit.episode.scope.session == session
+    return _session_of(hit) == session
+
+
+def _without_repeats(hits: list[Hit], question: Question, said: frozenset[str]) -> list[Hit]:
+    """These hits without earlier prompts that say nothing beyond the present one.
+
+    A prompt beside one of them in the same session was found because of it, unless it has half of
+    the terms itself.
+    """
+    again = {hit.id for hit in hits if _is_prompt(hit) and _telling(hit.text) <= said}
+    sessions = {_session_of(hit) for hit in hits if hit.id in again}
+    terms = frozenset(question.asked.terms)
+    return [
+        hit
+        for hit in hits
+        if hit.id not in again
+        and not (
+            _is_prompt(hit)
+            and _session_of(hit) in sessions
+            and 2 * len(terms.intersection(token_list(hit.text))) < len(terms)
+        )
+    ]
+
+
+def _is_prompt(hit: Hit) -> bool:
+    """True for what a person typed in a session, of no more than a prompt's length."""
+    turn = hit.episode
+    is_short = len(hit.text) <= limits.QUESTION_MAX_CHARS
+    return turn is not None and turn.role == "user" and bool(turn.scope.session) and is_short
+
+
+def _session_of(hit: Hit) -> str | None:
+    return None if hit.episode is None else hit.episode.scope.session
+
+
+def _telling(prompt: str) -> frozenset[str]:
+    """The words by which a prompt says something new."""
+    return frozenset(word for word in words(prompt) if word not in _SAYING_LITTLE)
+
+
+def _said_in(prompt: str) -> frozenset[str]:
+    """The same of the present prompt; none if it asks for its own words to be confirmed.
+
+    "Do I have a nut allergy?" wants "I have a nut allergy" back.
+    """
+    found = words(prompt)
+    return frozenset() if found[:1] and found[0] in _ASKING_WHETHER else _telling(prompt)
 
 
 def _says_all(question: Question, hit: Hit) -> bool:

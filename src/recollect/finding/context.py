@@ -84,7 +84,7 @@ def assemble(
         names,
         against,
         not passed,
-        question.degraded,
+        search.lacking(question, told),
     )
 
 

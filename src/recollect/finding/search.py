@@ -55,7 +55,7 @@ def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
         unverified=unverified,
         held=held,
         abstained=not found.hits and any(one.row.is_wanted for one in found.order),
-        degraded=question.degraded,
+        degraded=lacking(question, told),
     )
 
 
@@ -123,6 +123,11 @@ def sources_of(reads: Reads, row: VersionRow) -> tuple[list[Source], list[str]]:
         else:
             quoted.append(source_of(episode))
     return quoted, other
+
+
+def lacking(question: Question, told: Marked) -> str | None:
+    """A sentence about what an answer had to do without."""
+    return "; ".join(each for each in (question.degraded, told.degraded) if each) or None
 
 
 def trusted(reads: Reads, question: Question, wish: Wish, k: int) -> Marked:

@@ -103,14 +103,23 @@ class Reads(SettingReads):
         """True if any value was ever replaced."""
         return self.db.one("has_replaced", {}) is not None
 
-    def replaced(self, tokens: Sequence[str], limit: int) -> list[tuple[str, int]]:
-        """Those of these tokens that replaced values had, each with the number of a value's text.
+    def replaced(
+        self, tokens: Sequence[str], user: str | None, each: int, limit: int
+    ) -> list[tuple[str, int, str]]:
+        """Those of these tokens that replaced values had, with a value's text and what came next.
 
-        The newest come first. A value may have come back since.
+        Of each token the newest ``each`` of a user, those of the rarest tokens first. A value may
+        have come back since.
         """
-        params: dict[str, Cell] = {"tokens": pack_list(tokens), "at": self.at, "limit": limit}
+        params: dict[str, Cell] = {
+            "tokens": pack_list(tokens),
+            "user": user,
+            "at": self.at,
+            "each": each,
+            "limit": limit,
+        }
         rows = self.db.rows("replaced_with", params)
-        return [(str(token), cast(int, text_seq)) for token, _, text_seq in rows]
+        return [(str(token), cast(int, text_seq), str(by)) for token, text_seq, by in rows]
 
     def by_alias(self, alias: str) -> list[VersionRow]:
         """Current records with this content id."""

@@ -2,8 +2,9 @@
 
 Responsible for telling such a text from one that says something to keep. Leaves what is done with
 it to the fold and to ``recall.visibility``. Invariants: pure; a text with one sentence that states
-something, or that asks for something from now on, is never of the moment; neither is a long text.
-An index stores the answer, so any change to it raises ``index.statements.INDEX_VERSION``.
+something, or that asks for something from now on, is never of the moment; neither is a long text or
+a long sentence; the work grows with the length of a text and not faster. An index stores the
+answer, so any change to it raises ``index.statements.INDEX_VERSION``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
+
+from recollect.index import standing
 
 TRANSIENT: Final = "transient"  # in an episode's metadata: what its writer says about it
 
@@ -50,8 +53,9 @@ _ASKS: Final = (
     rf"|how(?:'?s\b|\s+(?:{_AUXILIARY}|to\b|many|much|long|often|far|old|big|large|fast|quick|high"
     r"|tall|late|early|come\b|about\b))"
     r"|(?:is|are|does)\s+(?!(?:on|in|at|not|\w+ed)\b)\S"
-    r"|(?:am|was|were|do|did|has|have|had|can|could|will|would|should|shall|may)(?:n't)?\s+"
-    r"(?:i|we|you|u|he|she|it|they|there|anyone|someone)\b"
+    # "Do it" is an order.
+    r"|(?:am|was|were|do(?! it\b)|did|has|have|had|can|could|will|would|should|shall|may)"
+    r"(?:n't)?\s+(?:i|we|you|u|he|she|it|they|there|anyone|someone)\b"
     r"|any (?:idea|chance|news)\b|anything (?:new|else)\b"
     rf"|remind me (?:of|about|again|{_WH})\b"
     # "I forgot how to swim" says something about the speaker.
@@ -105,10 +109,15 @@ _REQUEST: Final = (
     r"(?:(?:can|could|would|will) (?:you|u)|i (?:want|need) you to|i(?:'d| would) like you to)"
     r"(?: (?:please|pls|just|also|now))*"
 )
-_ORDERS: Final = (
-    rf"(?:{_REQUEST} |let me |let's |lets "
-    rf"|i (?:need|have|want) to |i'd like to |we (?:need|have) to |you can |just )?(?:{_TASK})"
+_REQUEST_IN_OTHERS: Final = (
+    r"(?:kannst|k\u00f6nntest|w\u00fcrdest) du(?: (?:bitte|mal))*"
+    r"|(?:peux|pourrais|veux)-tu|(?:pouvez|pourriez|voulez)-vous"
 )
+_BEFORE_TASK: Final = (
+    rf"(?:{_REQUEST} |let me |let's |lets "
+    r"|i (?:need|have|want) to |i'd like to |we (?:need|have) to |you can |just )?"
+)
+_ORDERS: Final = rf"{_BEFORE_TASK}(?:{_TASK})"
 # "I want to see Rome" and "let's change the plan" say something about people: of one's own tasks
 # only what is done to code is of the moment. "Use a list here" is, "use lists" is not.
 _OWN: Final = r"(?:i|i'd|we|let's|lets)\b"
@@ -118,14 +127,6 @@ _OF_CODE: Final = (
 )
 # So is "write the tests first", but "write tests first" is a way to work.
 _MANY: Final = r"\w+\s+(?!this\b|us\b)\w+s\s+(?:first|in|with|before|after|as|to)\b"
-# "Write short commit messages" and "explain things briefly" are ways to work, too: they point at
-# nothing at hand.
-_MANNER: Final = r"(?:write|make|explain|describe|test|review)\b"
-_AT_HAND: Final = (
-    r"\W\s*(?:the|a|an|this|that|these|those|it|them|me|us|my|our|your|all|what|which|why|how|again"
-    r"|here|now|for)\b|\d|[/._(){}<>`]\w"
-)
-_MANNER_MIN_WORDS: Final = 3
 _USE: Final = r"use\b"
 _HERE: Final = r"\b(?:here|instead|for this|in this \w+)\W*$"
 
@@ -186,7 +187,11 @@ def is_transient(text: str, role: str) -> bool:
     for _, said in _sentences(text):
         if not said:
             continue  # a greeting, or thanks
-        if not (_asks(said) or (role == "user" and _orders(said))) or _keeps(said):
+        if _keeps(said) or standing.tells(said):
+            return False
+        if not _asks(said) and (role != "user" or not _orders(said)):
+            return False
+        if role == "user" and _asks_to_behave(said):
             return False
         has_asked = True
     return has_asked
@@ -197,7 +202,7 @@ def without_questions(text: str) -> str:
     return "\n".join(
         sentence
         for sentence, said in _sentences(text)
-        if not said or _begins(_REQUEST, said) or not _only_asks(said)
+        if not said or not _only_asks(said) or _begins(_REQUEST, said)
     )
 
 
@@ -207,9 +212,16 @@ def questions_in(text: str) -> list[str]:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Each sentence as it stands, and without what opens it."""
+    """Each sentence as it stands, and without what opens it, with single blanks.
+
+    The patterns after this one see no run of blanks and nothing long, so the work grows with the
+    length of the text.
+    """
     for sentence in _re(_SENTENCE_ENDS).split(text.replace("\u2019", "'")):
-        yield sentence, _re(_OPENING).sub("", sentence, 1).strip()
+        said = " ".join(sentence.split())
+        if len(said) <= _TEXT_MAX_CHARS:
+            said = _re(_OPENING).sub("", said, 1).strip()
+        yield sentence, said
 
 
 def _only_asks(said: str) -> bool:
@@ -235,28 +247,39 @@ def _asks(sentence: str) -> bool:
 
 def _orders(sentence: str) -> bool:
     """True for a task that is done once."""
+    if standing.lasts(_re(rf"^{_BEFORE_TASK}").sub("", sentence, 1)):
+        return False
     first, *others = _clauses(sentence)
     task = _re(_ORDERS).match(first)
     if task is None or _has_verb(first, task.end()) or any(map(_is_statement, others)):
         return False
     if _begins(_OWN, first) and not _begins(_REQUEST, first):
         return _begins(_OF_CODE, first)
-    if _begins(_MANY, first) or _is_manner(first):
+    if _begins(_MANY, first):
         return False
     if _begins(_USE, first):
         return _re(_HERE).search(first) is not None
     return not _re(_ALL).search(first) or _re(_TASK_OF_ALL).search(first) is not None
 
 
-def _is_manner(clause: str) -> bool:
-    """True for an order about how something is always done, and not about anything at hand."""
-    is_long = len(clause.split()) >= _MANNER_MIN_WORDS
-    return is_long and _begins(_MANNER, clause) and not _re(_AT_HAND).search(clause)
+def _asks_to_behave(sentence: str) -> bool:
+    """True for "can you use tabs?": a request that is not clearly for something at hand."""
+    asked = _re(rf"(?:{_REQUEST}|{_REQUEST_IN_OTHERS})\s+").match(sentence)
+    if asked is None:
+        return False
+    wanted = sentence[asked.end() :].rstrip(" ?.!")
+    if standing.behaves(wanted) or standing.lasts(wanted):
+        return True
+    return not _begins(_TASK, wanted) and not standing.points(wanted)
 
 
 def _keeps(sentence: str) -> bool:
     """True if a sentence tells something on the way, or asks for something from now on."""
-    if len(sentence.split()) > _SENTENCE_MAX_WORDS or _re(_TELLS).search(sentence):
+    if (
+        len(sentence) > _TEXT_MAX_CHARS
+        or len(sentence.split()) > _SENTENCE_MAX_WORDS
+        or _re(_TELLS).search(sentence)
+    ):
         return True
     if _re(_STANDING).search(sentence) is None:
         return False

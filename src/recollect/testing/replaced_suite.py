@@ -35,6 +35,21 @@ def _lines(text: str, value: str = "5433") -> list[str]:
     return [line for line in text.splitlines() if value in line]
 
 
+def flood(memory: Memory, number: str = "5433") -> None:
+    """Many values with the words that texts about staging have, each replaced at once."""
+    words = f"staging port {number} deploy release use smoke test tag build image host"
+    with memory.batch() as batch:
+        for place in range(100):
+            batch.remember(f"{words} n{place}", key="flood")
+            batch.remember(f"m{place}", key="flood")
+
+
+def _marks(memory: Memory) -> list[str]:
+    """What holds in place of what the only message about staging states."""
+    (hit,) = [hit for hit in memory.recall(ASKED) if hit.episode]
+    return [record.text for record in hit.changed]
+
+
 class ReplacedSuite:
     """What still states a replaced value says what holds now, or is left out."""
 
@@ -131,6 +146,177 @@ class ReplacedSuite:
             mine.remember(f"Staging is on port {port}.", key="staging.port")
         assert any(hit.changed for hit in memory.scoped(user="ann").recall(ASKED))
         assert not any(hit.changed for hit in memory.scoped(user="bob").recall(ASKED))
+
+    def test_with_all_users_in_view_each_change_marks_its_own_users_texts(
+        self, memory: Memory
+    ) -> None:
+        for name in ("ann", "bob"):
+            mine = memory.scoped(user=name)
+            mine.observe(f"For staging use 5433, says {name}.", role="assistant")
+            mine.remember("Staging is on port 5433.", key="staging.port")
+        memory.scoped(user="bob").remember("Staging is on port 6000.", key="staging.port")
+        marked = {hit.text: bool(hit.changed) for hit in memory.recall(ASKED) if hit.episode}
+        assert marked == {
+            "For staging use 5433, says ann.": False,
+            "For staging use 5433, says bob.": True,
+        }
+
+    def test_an_agents_change_of_its_own_record_marks_no_record_of_a_person(
+        self, memory: Memory
+    ) -> None:
+        agent = memory.scoped(origin="agent")
+        for kept, own, changed, asked in (
+            (
+                "Production database is db-one.",
+                "The production database is db-one.",
+                "The production database is db-evil.",
+                "which is the production database?",
+            ),
+            (
+                "Der Schl\u00fcssel liegt bei Anna.",
+                "Schl\u00fcssel: liegt bei Anna.",
+                "Schl\u00fcssel: liegt bei Mallory.",
+                "wo liegt der Schl\u00fcssel?",
+            ),
+        ):
+            record = memory.remember(kept)
+            agent.revise(agent.remember(own).id, changed)
+            hits = {hit.id: hit for hit in memory.recall(asked)}
+            assert hits[record.id].changed == ()
+            lines = [line for line in memory.context(asked).text.splitlines() if kept in line]
+            assert [line for line in lines if "since changed" in line] == []
+
+    def test_a_persons_change_marks_a_record_of_the_same_trust(self, memory: Memory) -> None:
+        kept = memory.remember("Use port 5433 for staging.")
+        old = memory.remember("Staging is on port 5433.")
+        memory.revise(old.id, "Staging is on port 6000.")
+        hits = {hit.id: hit for hit in memory.recall(ASKED)}
+        assert [each.id for each in hits[kept.id].changed] == [old.id]
+
+    def test_another_service_on_the_new_port_corrects_nothing(self, memory: Memory) -> None:
+        said = (
+            "Grafana is on port 6000, staging is on port 5433.",
+            "Got it, staging on 5433 and Grafana on port 6000.",
+        )
+        for text, role in zip(said, ("user", "assistant"), strict=True):
+            memory.observe(text, role=role, session="s1")
+        memory.remember("port 5433", key="staging.port")
+        memory.remember("port 6000", key="staging.port")
+        marked = {hit.text: len(hit.changed) for hit in memory.recall(ASKED) if hit.episode}
+        assert marked == dict.fromkeys(said, 1)
+
+    def test_who_speaks_is_the_user(self, memory: Memory) -> None:
+        said = (
+            ("user", "I'm vegetarian and I have two kids."),
+            ("assistant", "Since you are vegetarian I left out the ham."),
+        )
+        for role, text in said:
+            memory.observe(text, role=role)
+        memory.observe("The vegetarian menu of the canteen has three soups.", role="assistant")
+        memory.remember("The user is vegetarian.", key="diet")
+        memory.remember("The user eats meat again.", key="diet")
+        marked = [hit.text for hit in memory.recall("vegetarian?") if hit.changed]
+        assert sorted(marked) == sorted(text for _, text in said)
+
+    def test_a_number_in_another_spelling_is_the_same(self, memory: Memory) -> None:
+        for key, old, new, said in (
+            ("meeting", "The meeting is at 9.", "The meeting is at 10.", "the meeting is at nine"),
+            ("termin", "Der Termin ist um 9.", "Der Termin ist um 11.", "Termin um neun"),
+            ("budget", "Budget is 5000 euros.", "Budget is 7000 euros.", "budget is 5,000 euros"),
+            ("price", "The price is 3,000.", "The price is 4,000.", "the price is 3k"),
+        ):
+            memory.observe(f"{said} and Bob knows all the rest of it", role="assistant")
+            memory.remember(old, key=key)
+            memory.remember(new, key=key)
+            (hit,) = [hit for hit in memory.recall(said) if hit.text.startswith(said)]
+            assert [each.text for each in hit.changed] == [new]
+
+    def test_another_users_values_take_no_mark_away(self, memory: Memory) -> None:
+        ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
+        ann.observe("For staging use 5433, and deploy from release.", role="assistant")
+        ann.remember("Staging is on port 5433.", key="staging.port")
+        ann.remember("Staging is on port 6000.", key="staging.port")
+        flood(bob)
+        (hit,) = [hit for hit in ann.recall(ASKED) if hit.episode]
+        assert [each.text for each in hit.changed] == ["Staging is on port 6000."]
+
+    def test_many_values_with_the_same_words_take_no_mark_away(self, memory: Memory) -> None:
+        memory.observe("For staging use 5433, and deploy from release.", role="assistant")
+        memory.remember("Staging is on port 5433.", key="staging.port")
+        _moved(memory)
+        flood(memory, "7777")
+        (hit,) = [hit for hit in memory.recall(ASKED) if hit.episode and "5433" in hit.text]
+        assert [each.text for each in hit.changed] == ["Staging is on port 6000."]
+
+    def test_more_values_than_are_read_are_said_to_be_more(self, memory: Memory) -> None:
+        with memory.batch() as batch:
+            for number in range(45):
+                batch.remember(f"Service {number} is on port {5000 + number}.", key=f"s{number}")
+        with memory.batch() as batch:
+            for number in range(45):
+                batch.remember(f"Service {number} is switched off.", key=f"s{number}")
+        every = ", ".join(f"service {number} is on {5000 + number}" for number in range(45))
+        memory.observe(f"All of them: {every}.", role="assistant")
+        found = memory.recall("which service is on which port?", k=60)
+        assert "replaced values" in (found.degraded or "")
+        assert len(next(hit for hit in found if hit.episode).changed) == 40
+
+    def test_where_a_chain_is_broken_the_key_says_what_holds(self, memory: Memory) -> None:
+        memory.observe("For staging use 5433.", role="assistant")
+        for port, gone in ((5433, False), (7421, True), (7422, True), (6000, False)):
+            text = f"Staging is on port {port}."
+            if gone:
+                between = memory.remember(text, key="staging.port")
+            else:
+                memory.remember(text, key="staging.port")
+        assert len(_marks(memory)) == 1
+        memory.erase(between.id)
+        assert _marks(memory) == ["Staging is on port 6000."]
+
+    def test_a_value_before_an_erased_one_is_still_replaced(self, memory: Memory) -> None:
+        memory.observe("For staging use 5433.", role="assistant")
+        for key in ("staging.port", None):
+            old = memory.remember("Staging is on port 5433.", key=key)
+            between = memory.supersede(old.id, "Staging is on port 7421.")
+            memory.supersede(between.id, "Staging is on port 6000.")
+            memory.erase(between.id)
+            assert _marks(memory) == ["Staging is on port 6000."]
+            memory.rebuild()
+            assert _marks(memory) == ["Staging is on port 6000."]
+
+    def test_a_value_before_a_forgotten_one_is_replaced_by_the_next(self, memory: Memory) -> None:
+        memory.observe("For staging use 5433.", role="assistant")
+        memory.remember("Staging is on port 5433.", key="staging.port")
+        memory.forget(_moved(memory).id)
+        assert _marks(memory) == []
+        _moved(memory, "Staging is on port 7421.")
+        assert _marks(memory) == ["Staging is on port 7421."]
+        memory.scoped(user="ann").remember("Staging is on port 1.", key="staging.port")
+        assert _marks(memory) == ["Staging is on port 7421."]
+
+    def test_a_value_at_the_end_of_a_long_text_is_marked(self, memory: Memory) -> None:
+        memory.observe("An introduction. " * 700 + "Staging is on port 5433.", role="assistant")
+        memory.remember("Staging is on port 5433.", key="staging.port")
+        _moved(memory)
+        assert MARK in memory.context(ASKED, tokens=9_000).text
+
+    def test_a_value_that_came_back_in_other_words_is_not_marked(self, memory: Memory) -> None:
+        _told(memory)
+        _moved(memory)
+        _moved(memory, "Staging runs on port 5433 again.")
+        assert not any(hit.changed for hit in memory.recall(ASKED))
+        _moved(memory, "Staging is not on port 5433 again.")
+        assert any(hit.changed for hit in memory.recall(ASKED))
+
+    def test_an_answer_that_is_not_all_looked_at_says_so(self, memory: Memory) -> None:
+        memory.remember("Staging is on port 5433.", key="staging.port")
+        _moved(memory)
+        memory.observe(f"Staging: {'port ' * 100_000}", role="assistant")
+        memory.observe("For staging use 5433.", role="assistant")
+        found = memory.recall(ASKED)
+        assert "replaced values" in (found.degraded or "")
+        assert [hit.text for hit in found if hit.changed] == ["For staging use 5433."]
+        assert "replaced values" in (memory.context(ASKED).degraded or "")
 
     def test_what_is_held_has_replaced_nothing(self, memory: Memory) -> None:
         _told(memory)

@@ -7,12 +7,16 @@ those of a ledger in which the subjects never existed.
 
 from __future__ import annotations
 
+from typing import cast
+
 from recollect.index.fold.branches import forget_branch
+from recollect.index.fold.records import note_over_gap
 from recollect.index.fold.sessions import forget_event, known_again
 from recollect.index.fold.state import State
 from recollect.index.rows import (
     RULES,
     EpisodeRow,
+    VersionRow,
     recallable_episode,
     recallable_record,
     searched_text,
@@ -91,6 +95,7 @@ def _drop_record(state: State, id: str) -> list[str]:
             words = searched_text(now) if now is not None and live else row.text
             state.unshelve(row.text_seq, words, live)
     state.tables.flush()
+    followers = _followers(state, id)
     state.tables.drop()
     for name in (
         "drop_versions",
@@ -100,7 +105,19 @@ def _drop_record(state: State, id: str) -> list[str]:
         "drop_replaced_by",
     ):
         db.many(name, [(id,)])
+    for follower in followers:
+        note_over_gap(state, id, follower)
     return [str(episode) for (episode,) in episodes]
+
+
+def _followers(state: State, id: str) -> list[VersionRow]:
+    """The records that were added in the place of one that took another's place itself."""
+    db = state.tables.db
+    if db.one("has_superseded", {"id": id}) is None:
+        return []
+    added = ((str(name), cast(int, seq)) for name, seq in db.rows("added_over", {"id": id}))
+    found = (state.tables.version(name, seq) for name, seq in added if name != id)
+    return [row for row in found if row is not None]
 
 
 def _drop_episode(state: State, episode: EpisodeRow) -> None:

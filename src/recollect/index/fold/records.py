@@ -111,9 +111,8 @@ def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAd
         state.tables.name_session(body.session, body.user, seq)
     if body.evidence:
         state.reshelve(state.shadows.follow(None, row, body.evidence))
-    old = None if body.supersedes is None else state.tables.version(body.supersedes)
-    if old is not None and old.superseded_by == body.id:  # its own event came before this one
-        _note_replaced(state, old, row)
+    if body.supersedes is not None:
+        _note_superseded(state, body.supersedes, row)
 
 
 def record_revised(state: State, seq: int, at: str, origin: Origin, body: RecordRevised) -> None:
@@ -263,6 +262,23 @@ def _settle(
     _note_replaced(state, old, new)
     before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
     _put(state, old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
+
+
+def _note_superseded(state: State, id: str, new: VersionRow) -> None:
+    """The same for a record that names the one whose place it takes."""
+    old = state.tables.version(id) if state.tables.has_version(id) else None
+    if old is None:
+        note_over_gap(state, id, new)
+    elif old.superseded_by == new.id:  # its own event came before this one
+        _note_replaced(state, old, new)
+
+
+def note_over_gap(state: State, erased: str, new: VersionRow) -> None:
+    """Keeps the words of values whose successor was erased, for the record that followed on it."""
+    state.tables.flush()
+    rows = state.tables.db.rows("superseded_by", {"id": erased, "at": new.seq})
+    for old in filter(None, [state.tables.version(str(id), new.seq) for (id,) in rows]):
+        _note_replaced(state, old, new)
 
 
 def _note_replaced(state: State, old: VersionRow, new: VersionRow) -> None:

@@ -171,10 +171,17 @@ FROM versions d CROSS JOIN LATERAL (
 WHERE d.seq = ANY (ARRAY(SELECT json_array_elements_text(:seqs::json)::bigint));
 
 -- name: replaced_with
--- The values replaced last, and of each the words among these.
-SELECT DISTINCT token, record, text_seq FROM replaced
-WHERE token = ANY (ARRAY(SELECT json_array_elements_text(:tokens::json))) AND text_seq <= :at
-ORDER BY text_seq DESC, record, token LIMIT :limit;
+-- Of each of these words, the values of a user that were replaced last; those of the rarest words first.
+SELECT token, text_seq, by FROM (
+  SELECT t.token, r.text_seq, r.by, COUNT(*) OVER (PARTITION BY t.token) AS often
+  FROM json_array_elements_text(:tokens::json) t (token)
+  CROSS JOIN LATERAL (
+    SELECT l.text_seq, l.by FROM replaced l JOIN versions u ON u.seq = l.text_seq
+    WHERE l.token = t.token AND l.text_seq <= :at AND (:user::text IS NULL OR u."user" = :user::text)
+    ORDER BY l.text_seq DESC LIMIT :each
+  ) r
+) AS found
+ORDER BY often, text_seq DESC, token, by LIMIT :limit;
 
 -- name: last_cards_of_texts
 -- The one before that with the next text: the versions of one text follow each other.

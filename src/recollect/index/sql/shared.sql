@@ -430,6 +430,13 @@ WHERE l.target = :record AND l.kind = 'derived_from' AND l.until = 9007199254740
 -- Which words of which records name something as evidence, and since when.
 SELECT record, text_seq, MIN(seq) FROM evidence WHERE episode = :id GROUP BY record, text_seq;
 
+-- name: has_superseded
+SELECT 1 FROM versions WHERE superseded_by = :id LIMIT 1;
+
+-- name: added_over
+-- The records that were added in the place of another, which may be erased.
+SELECT id, seq FROM versions WHERE supersedes = :id AND what = 'added';
+
 -- name: superseded_by
 SELECT id FROM versions WHERE superseded_by = :id AND seq <= :at AND until > :at;
 

@@ -179,10 +179,19 @@ WHERE v.until > :at;
 SELECT v.* FROM json_each(:seqs) s CROSS JOIN full_versions v ON v.seq = s.value;
 
 -- name: replaced_with
--- The values replaced last, and of each the words among these.
-SELECT DISTINCT token, record, text_seq FROM replaced
-WHERE token IN (SELECT value FROM json_each(:tokens)) AND text_seq <= :at
-ORDER BY text_seq DESC, record, token LIMIT :limit;
+-- Of each of these words, the values of a user that were replaced last; those of the rarest words first.
+SELECT token, text_seq, by FROM (
+  SELECT r.token, r.text_seq, r.by, COUNT(*) OVER (PARTITION BY r.token) AS often
+  FROM json_each(:tokens) t
+  CROSS JOIN replaced r ON r.token = t.value AND r.text_seq <= :at AND r.text_seq > COALESCE((
+    SELECT l.text_seq FROM replaced l JOIN versions u ON u.seq = l.text_seq
+    WHERE l.token = t.value AND l.text_seq <= :at AND (:user IS NULL OR u."user" = :user)
+    ORDER BY l.text_seq DESC LIMIT 1 OFFSET :each
+  ), 0)
+  JOIN versions v ON v.seq = r.text_seq
+  WHERE :user IS NULL OR v."user" = :user
+)
+ORDER BY often, text_seq DESC, token, by LIMIT :limit;
 
 -- name: last_cards_of_texts
 -- The one before that with the next text: the versions of one text follow each other.

@@ -37,12 +37,22 @@ def main(
         if verb is not None:
             ran = hook.run(verb, given)
             return hook.end(verb, ran) if argv is None else ran
+    _open_streams()
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
     from recollect.interfaces.cli import quick
 
     code = quick.run(given, alone=argv is None)
     return _with_typer(given, start) if code is None else code
+
+
+def _open_streams() -> None:
+    """Opens what a shell has closed (``>&-``): a file of the memory must not take its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            import os
+
+            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 def _with_typer(given: list[str], start: Mapping[str, Callable[..., object]] | None) -> int:

@@ -62,9 +62,10 @@ Exit codes
 def write_json(value: object) -> None:
     """Writes one document in UTF-8, whatever the terminal's encoding."""
     document = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    sys.stdout.flush()
-    sys.stdout.buffer.write(escaped(document).encode() + b"\n")
-    sys.stdout.buffer.flush()
+    with plain.writing_an_answer():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(escaped(document).encode() + b"\n")
+        sys.stdout.buffer.flush()
 
 
 def refuse(error: Exception, given: Sequence[str]) -> int:

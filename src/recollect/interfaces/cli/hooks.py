@@ -50,6 +50,14 @@ KeepPrompts = Annotated[
         " every one is, or not at all.  [default: as it is installed, or quoting]",
     ),
 ]
+CapturePrompts = Annotated[
+    Prompts,
+    Option(
+        "--prompts",
+        help="Store what you typed for quoting, where what only asks is not recalled, as memory, "
+        "where all of it is, or not at all.",
+    ),
+]
 DryRun = Annotated[bool, Option("--dry-run", help="Show the change without writing it.")]
 Undo = Annotated[bool, Option("--undo", help="Undo the change.")]
 
@@ -69,6 +77,7 @@ def capture(
     transcript: TranscriptPath = None,
     session: Session = None,
     tool_results: ToolResults = False,
+    prompts: CapturePrompts = "quoting",
     hook: o.AsHook = False,
 ) -> None:
     """Store an assistant's session from its transcript, each message once."""
@@ -87,6 +96,7 @@ def capture(
         session=session,
         space=call.space,
         tool_results=tool_results,
+        prompts=prompts,
     )
     call.answer(done, show)
 

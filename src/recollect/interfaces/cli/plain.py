@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final, TextIO
 
+from recollect.errors import Unavailable
 from recollect.model.counts import counted
 from recollect.model.reasons import sentence
 from recollect.model.values import (
@@ -59,7 +61,20 @@ def who(author: Author | None, origin: str, *, whole: bool = False) -> str:
 
 def say(*lines: str) -> None:
     """Prints lines to stdout."""
-    _write(sys.stdout, lines)
+    with writing_an_answer():
+        _write(sys.stdout, lines)
+
+
+@contextmanager
+def writing_an_answer() -> Iterator[None]:
+    """Turns a failed write of an answer into an error with a next step; a closed pipe stays one."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        why = f"the answer could not be written: {error.strerror}"
+        raise Unavailable(why, hint="write it to a place with room for it") from error
 
 
 def say_to_stderr(*lines: str) -> None:

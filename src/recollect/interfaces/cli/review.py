@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, RecollectError
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
@@ -33,7 +33,8 @@ MaybeWaiting = Annotated[
 Approve = Annotated[bool, Option("--approve", help="Approve each ID.")]
 Reject = Annotated[bool, Option("--reject", help="Reject each ID.")]
 _PAGE: Final = 1_000
-_SEEN: Final = re.compile("(.+)@([0-9a-f]{64})")  # an id and a digest
+_SEEN: Final = re.compile("(.+)@([0-9a-fA-F]{64})")  # an id and a digest
+_Refused: TypeAlias = tuple[str, RecollectError]  # what was named, and why nothing was decided
 _KEYS: Final = "a approve   r reject   l later   m more   u undo   q quit   (and Enter)"
 _DONE: Final = {
     "approved": "Approved",
@@ -78,9 +79,8 @@ def review(
     with call.memories(mount) as found:
         memories = [opened.scoped(user=user) for _, opened in found]
         if ids:
-            named = [_named(memories, id) for id in ids]
             verdict = "approve" if approve else "reject" if reject else None
-            _each(call, named, verdict, reason, yes)
+            _each(call, *_all_named(memories, ids), verdict, reason, yes)
             return
         waiting = [Waiting(memory, one) for memory in memories for one in _all(memory)]
         if call.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -93,7 +93,23 @@ def _named(memories: Sequence[Memory], given: str) -> Waiting:
     """What ``ID`` or ``ID@DIGEST`` names."""
     seen = _SEEN.fullmatch(given)
     id, digest = seen.groups() if seen else (given, None)
-    return _holding(memories, id)._replace(seen=digest)
+    return _holding(memories, id)._replace(seen=digest and digest.lower())
+
+
+def _all_named(
+    memories: Sequence[Memory], given: Sequence[str]
+) -> tuple[list[Waiting], list[_Refused]]:
+    """What these name, and those of several that name nothing."""
+    named: list[Waiting] = []
+    missing: list[_Refused] = []
+    for each in given:
+        try:
+            named.append(_named(memories, each))
+        except NotFound as error:
+            if len(given) == 1:
+                raise
+            missing.append((each, error))
+    return named, missing
 
 
 def _all(memory: Memory) -> list[Proposal]:
@@ -124,17 +140,22 @@ def _holding(memories: Sequence[Memory], id: str) -> Waiting:
 
 
 def _each(
-    call: Call, named: Sequence[Waiting], verdict: str | None, reason: str | None, yes: bool
+    call: Call,
+    named: Sequence[Waiting],
+    missing: Sequence[_Refused],
+    verdict: str | None,
+    reason: str | None,
+    yes: bool,
 ) -> None:
     """Shows or decides one after the other; what cannot be decided stops none of the others."""
-    if len(named) == 1:
+    if len(named) == 1 and not missing:
         _answer(call, named[0], _decided(call, named[0], verdict, reason, yes))
         return
     for one in named if verdict else ():
         if one.seen is None:
             raise _unseen(one)
     done: list[Proposal] = []
-    refused: list[tuple[str, Conflict]] = []
+    refused = list(missing)
     for one in named:
         try:
             done.append(_decided(call, one, verdict, reason, yes))
