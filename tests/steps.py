@@ -10,8 +10,9 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from re import _constants as c  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _compiler  # type: ignore[attr-defined]
+from re import _constants as c
+from re import _parser as parser
 from types import FrameType
 from typing import Any
 
@@ -132,5 +133,5 @@ def _single(node: Any, flags: int) -> re.Pattern[str]:
         state = parser.State()
         state.flags = flags
         tree = parser.SubPattern(state, [node])
-        _KNOWN[key] = re._compiler.compile(tree)  # type: ignore[attr-defined]
+        _KNOWN[key] = _compiler.compile(tree)
     return _KNOWN[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -76,3 +77,28 @@ def test_what_has_little_to_do_with_it_is_not_handed_over(places: Places) -> Non
     text = for_prompt(places, "when is standup?", tokens=1_000)
     assert "Zoom" in text
     assert "Neovim" not in text
+
+
+def _files(folder: Path) -> dict[Path, bytes]:
+    """What a memory is kept in, without what SQLite needs while it is read."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in found if not path.name.endswith(("-shm", "-wal"))}
+
+
+@pytest.mark.parametrize("embedder", ["static", "none"])
+def test_a_question_in_other_words_is_answered_by_meaning(
+    tmp_path: Path, embedder: Literal["static", "none"]
+) -> None:
+    settings = Settings(where=str(tmp_path), why="test", embedder=embedder)
+    with Store.open(settings=settings) as store:
+        memory = store.space("main")
+        for text in (*KNOWN, "Shipments from Italy take eleven days."):
+            memory.remember(text)
+        memory.embed()
+    places = Places(project=settings, me=settings, named=False)
+    before = _files(tmp_path)
+    told = for_prompt(places, "Hi! How quickly do deliveries arrive from Italy?", tokens=200)
+    assert ("eleven days" in told) is (embedder == "static")
+    assert for_prompt(places, "why is this loop so slow?", tokens=200) == ""
+    assert for_prompt(places, "deliver it quickly", tokens=200) == ""
+    assert _files(tmp_path) == before  # reading makes no vectors

@@ -174,8 +174,8 @@ def merged(pair: Pair, target: int, rng: random.Random, *, races: bool = False) 
             pair.seen["races"] += 1
             pair.memory(target).remember(f"Raced {rng.random()}.", key=rng.choice(KEYS))
 
-    while True:
-        shown = _shown(pair, memory, other)
+    shown, done = _shown(pair, memory, other), None
+    while done is None:
         settle = {one.id: rng.choice(words) for one in shown.conflicts}
         try:
             with pytest.MonkeyPatch.context() as patched:
@@ -183,10 +183,10 @@ def merged(pair: Pair, target: int, rng: random.Random, *, races: bool = False) 
                 done = memory.merge_from(
                     other, is_mine=True, settle=settle, digest=shown.digest, progress=raced
                 )
-            break
         except Changed:
             pair.seen["stopped"] += 1
             must_stop = False
+            shown = _shown(pair, memory, other)
     pair.wrong += ["a write in between did not stop it"] if must_stop else []
     pair.seen["conflicts"] += len(shown.conflicts)
     pair.seen["commands"] += done.commands

@@ -198,25 +198,23 @@ class ReplacedSuite:
             "Grafana is on port 6000, staging is on port 5433.",
             "Got it, staging on 5433 and Grafana on port 6000.",
         )
-        for text, role in zip(said, ("user", "assistant"), strict=True):
-            memory.observe(text, role=role, session="s1")
+        memory.observe(said[0], role="user", session="s1")
+        memory.observe(said[1], role="assistant", session="s1")
         memory.remember("port 5433", key="staging.port")
         memory.remember("port 6000", key="staging.port")
         marked = {hit.text: len(hit.changed) for hit in memory.recall(ASKED) if hit.episode}
         assert marked == dict.fromkeys(said, 1)
 
     def test_who_speaks_is_the_user(self, memory: Memory) -> None:
-        said = (
-            ("user", "I'm vegetarian and I have two kids."),
-            ("assistant", "Since you are vegetarian I left out the ham."),
-        )
-        for role, text in said:
-            memory.observe(text, role=role)
+        said = [
+            *memory.observe("I'm vegetarian and I have two kids.", role="user"),
+            *memory.observe("Since you are vegetarian I left out the ham.", role="assistant"),
+        ]
         memory.observe("The vegetarian menu of the canteen has three soups.", role="assistant")
         memory.remember("The user is vegetarian.", key="diet")
         memory.remember("The user eats meat again.", key="diet")
         marked = [hit.text for hit in memory.recall("vegetarian?") if hit.changed]
-        assert sorted(marked) == sorted(text for _, text in said)
+        assert sorted(marked) == sorted(each.text for each in said)
 
     def test_a_number_in_another_spelling_is_the_same(self, memory: Memory) -> None:
         for key, old, new, said in (
@@ -263,12 +261,10 @@ class ReplacedSuite:
 
     def test_where_a_chain_is_broken_the_key_says_what_holds(self, memory: Memory) -> None:
         memory.observe("For staging use 5433.", role="assistant")
-        for port, gone in ((5433, False), (7421, True), (7422, True), (6000, False)):
-            text = f"Staging is on port {port}."
-            if gone:
-                between = memory.remember(text, key="staging.port")
-            else:
-                memory.remember(text, key="staging.port")
+        _, _, between, _ = (
+            memory.remember(f"Staging is on port {port}.", key="staging.port")
+            for port in (5433, 7421, 7422, 6000)
+        )
         assert len(_marks(memory)) == 1
         memory.erase(between.id)
         assert _marks(memory) == ["Staging is on port 6000."]

@@ -391,7 +391,7 @@ def test_a_glance_over_a_damaged_index_heals_it(sound: Path, tmp_path: Path) -> 
 
         return [record_of(row) for row in reads.versions("m7")]
 
-    found: list[Any] = [*prompting._hits_of(load(folder), "main", look, "")]
+    found: list[Any] = prompting._by_words(look, load(folder), "main", "")
     assert found[0].tags == ("server", "team-0")
 
 
