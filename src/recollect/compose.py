@@ -199,7 +199,8 @@ class Embedders:
 
     def static(self) -> Embedder | None:
         """The embedder whose vectors cost next to nothing, if it is one of them."""
-        return self._all().get(config.STATIC)
+        is_one = self._made is not None or config.STATIC in self._words()
+        return self._all().get(config.STATIC) if is_one else None
 
     def available(self) -> tuple[tuple[Embedder, ...], tuple[str, ...]]:
         """Those embedders, and what an answer should say: what is ignored and what is missing."""
@@ -214,7 +215,7 @@ class Embedders:
     def _all(self) -> dict[str, Embedder]:
         if self._made is None:
             made, missing = {}, []
-            for word in config.embedders(record_embedder(self.settings, seam=self._seam)):
+            for word in self._words():
                 try:
                     if word != config.NONE:
                         made[word] = _embedder(word, self.settings)
@@ -222,6 +223,9 @@ class Embedders:
                     missing.append(f"recall uses full text only, without {word}: {error}")
             self._made, self._missing = made, tuple(missing)
         return self._made
+
+    def _words(self) -> list[str]:
+        return config.embedders(record_embedder(self.settings, seam=self._seam))
 
 
 def proposer(settings: ProposerSettings, seam: Seam = REAL) -> Proposer:

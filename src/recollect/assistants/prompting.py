@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recollect.config import Places, Settings
@@ -22,9 +23,11 @@ from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:
     from recollect.index.reads import Reads
+    from recollect.memory import Memory
     from recollect.model.values import Hit
 
 Query: TypeAlias = "Callable[[Reads, str, str | None], list[Hit]]"  # now, and for whom
+Finding: TypeAlias = "Callable[[Settings, str, str], list[Hit]]"  # in one memory, now
 
 # Words that keep a conversation going and say nothing to search for.
 _SMALL_TALK: Final = frozenset(
@@ -58,7 +61,12 @@ def for_prompt(
 
         return briefing.about(reads, prompt, briefing.Viewer(now, user, session))
 
-    hits = _from_both(places, space, look)
+    hits = _from_both(places, space, partial(_by_words, look))
+    if not hits:
+        from recollect.index.transient import questions_in
+
+        asked = questions_in(prompt)
+        hits = _from_both(places, space, partial(_by_meaning, asked, session)) if asked else []
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
 
 
@@ -76,7 +84,7 @@ def for_session(places: Places, *, tokens: int, space: str = "main") -> str:
 
         return briefing.in_general(reads, briefing.Viewer(now, user))
 
-    return _packed(_from_both(places, space, look), tokens)
+    return _packed(_from_both(places, space, partial(_by_words, look)), tokens)
 
 
 def _packed(hits: list[Hit], tokens: int) -> str:
@@ -87,18 +95,18 @@ def _packed(hits: list[Hit], tokens: int) -> str:
     return briefing.packed(hits, tokens)
 
 
-def _from_both(places: Places, space: str, look: Query, seam: Seam = REAL) -> list[Hit]:
+def _from_both(places: Places, space: str, find: Finding, seam: Seam = REAL) -> list[Hit]:
     """The hits of the project's memory and the person's own, alternating."""
     now = seam.now()
     is_used = not places.is_one and known.is_known(places.project, space)
     mounts = [(places.project, space)] if is_used else []
     found: list[list[Hit]] = []
     for settings, name in (*mounts, (places.me, "main")):
-        found.append(_hits_of(settings, name, look, now))
+        found.append(find(settings, name, now))
     return list(_in_turns(found))
 
 
-def _hits_of(settings: Settings, space: str, look: Query, now: str) -> list[Hit]:
+def _by_words(look: Query, settings: Settings, space: str, now: str) -> list[Hit]:
     """The hits of one memory; if the quick read fails on its index, opens and heals it."""
 
     def hits(*, glancing: bool) -> list[Hit]:
@@ -114,6 +122,20 @@ def _hits_of(settings: Settings, space: str, look: Query, now: str) -> list[Hit]
         if not may_heal(error):
             raise
         return asked_again(hits)(glancing=False)
+
+
+def _by_meaning(
+    asked: list[str], session: str | None, settings: Settings, space: str, now: str
+) -> list[Hit]:
+    """What answers a question in other words, where the memory has static vectors."""
+    with _opened(settings, space) as memory:
+        if memory is None:
+            return []
+        from recollect.finding import briefing
+        from recollect.memory.handle import handle_of
+
+        handle, viewer = handle_of(memory), briefing.Viewer(now, memory.scope.user, session)
+        return briefing.near(handle.space, handle.embedders, asked, viewer)
 
 
 def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
@@ -142,13 +164,24 @@ def _reading(
     if reads is not None:
         yield reads, None
         return
-    from recollect.memory import Store
-    from recollect.memory.handle import handle_of
-
-    with Store.open(settings=settings) as store:
-        if folder is None and space not in store.spaces():
+    with _opened(settings, space) as memory:
+        if memory is None:
             yield None, None
             return
-        memory = store.space(space, create=False)
+        from recollect.memory.handle import handle_of
+
         with handle_of(memory).reading() as healed:
             yield healed, memory.scope.user
+
+
+@contextmanager
+def _opened(settings: Settings, space: str) -> Iterator[Memory | None]:
+    """A memory that exists, brought up to date."""
+    if settings.folder is not None and is_empty(folder_of(settings.folder, space)):
+        yield None
+        return
+    from recollect.memory import Store
+
+    with Store.open(settings=settings) as store:
+        is_there = settings.folder is not None or space in store.spaces()
+        yield store.space(space, create=False) if is_there else None

@@ -7,7 +7,7 @@ unverified text is never included.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.finding import search
 from recollect.finding.candidates import Question, understood
@@ -20,6 +20,10 @@ from recollect.model.values import Hit
 from recollect.recall.frames import hit_of
 from recollect.recall.pack import pack
 from recollect.recall.rank import Wish
+
+if TYPE_CHECKING:
+    from recollect.compose import Embedders
+    from recollect.store.port import Searchable
 
 HITS_MAX_COUNT: Final = 25
 # Many prompts are instructions about code, of which memory knows nothing. So something is handed
@@ -51,18 +55,40 @@ def about(reads: Reads, prompt: str, viewer: Viewer) -> list[Hit]:
     A prompt may say more than it asks: "what port was it again? I need to fix the test".
     """
     said = _said_in(prompt)
-    found = _sure_of(reads, prompt, viewer, said)
+    found = _sure_of(reads, _parsed(reads, prompt), viewer, said)
     if found:
         return found
     from recollect.index.transient import questions_in  # most prompts end before this
 
     for asked in questions_in(prompt)[:_QUESTIONS_MAX_COUNT]:
-        found = found or _sure_of(reads, asked, viewer, said)
+        found = found or _sure_of(reads, _parsed(reads, asked), viewer, said)
     return found
 
 
-def _sure_of(reads: Reads, asked: str, viewer: Viewer, said: frozenset[str]) -> list[Hit]:
-    question = Question(asked, understood(lambda: reads, asked))
+def _parsed(reads: Reads, asked: str) -> Question:
+    return Question(asked, understood(lambda: reads, asked))
+
+
+def near(
+    space: Searchable, embedders: Embedders | None, asked: list[str], viewer: Viewer
+) -> list[Hit]:
+    """The same by meaning: a question in other words may share none with its answer.
+
+    Only with vectors that cost next to nothing, and with those that are there. What is near in
+    meaning is often about something else, so only a strong hit counts.
+    """
+    from recollect.finding.questions import at_once
+
+    questions = at_once(space, asked[:_QUESTIONS_MAX_COUNT], embedders)
+    with space.reading() as reads:
+        for question in questions:
+            found = _sure_of(reads, question, viewer, _said_in(question.query))
+            if found and found[0].strength == "strong":
+                return found
+    return []
+
+
+def _sure_of(reads: Reads, question: Question, viewer: Viewer, said: frozenset[str]) -> list[Hit]:
     found = search.trusted(reads, question, _wish("any", viewer), HITS_MAX_COUNT).telling
     if viewer.session is not None:
         found = [hit for hit in found if _session_of(hit) != viewer.session]

@@ -55,6 +55,18 @@ def answer(
         return search(reads, _encoded(_parsed(lambda: reads, queries), (), notes))
 
 
+def at_once(
+    space: Searchable, queries: Sequence[str], embedders: Embedders | None
+) -> list[Question]:
+    """Queries, encoded with the static vectors of a memory as it is; none without those."""
+    static = embedders.static() if embedders else None
+    if static is None:
+        return []
+    with space.reading() as reads:
+        plain = _parsed(lambda: reads, queries)
+    return _encoded(plain, [Leg(static, space.vectors(static.name, static.dimensions))], ())
+
+
 def _parsed(reading: Callable[[], Reads], queries: Sequence[str]) -> list[Question]:
     return [Question(query, understood(reading, query)) for query in queries]
 
