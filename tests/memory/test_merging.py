@@ -165,7 +165,10 @@ def test_what_came_without_effect_is_erased_with_its_record(two: Two) -> None:
     two.b.revise(tea, "Black tea.")  # a person has vouched for it, so the other one changes nothing
     shown = two.b.merge_from(two.a, is_mine=True, dry_run=True)
     two.b.merge_from(two.a, is_mine=True, settle={tea: "ours"}, digest=shown.digest)
+    assert b"cinnamon" in b"".join(handle_of(two.b).space.pieces())
     two.b.erase(tea)
+    assert b"cinnamon" not in b"".join(handle_of(two.b).space.pieces())
+    assert two.b.verify(deep=True).ok
     two.b.merge_from(two.a, is_mine=True)
     two.a.merge_from(two.b, is_mine=True)
     for memory in (two.a, two.b):

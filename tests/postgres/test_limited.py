@@ -59,6 +59,7 @@ CHANGES = {
     "episodes": "text = 'x'",
     "resting": "now = 0",
     "replaced": "by = 'x'",
+    "ineffective": "record = 'x'",
     "hidden": "until = 0",
     "links": "weight = 0",
     "receipts": "frame = 'x'",
@@ -126,14 +127,19 @@ def memory(database: str) -> Iterator[Memory]:
     backend.close()
 
 
-def name_both(database: str) -> None:
-    """A name of ann, and one of somebody else."""
+def add_both(database: str) -> None:
+    """What no call here writes, of ann and of somebody else."""
     with psycopg.connect(database, autocommit=True) as owner:
         owner.execute(
             "INSERT INTO recollect.authors SELECT s.id, n.seq, n.name, n.name, 'token', n.name"
             " FROM recollect.spaces s, (VALUES (7000, 'ann'), (7001, %s)) n (seq, name)"
             " WHERE s.name = 'bob'",
             [CANARY],
+        )
+        owner.execute(
+            "INSERT INTO recollect.ineffective SELECT s.id, n.seq, n.record"
+            " FROM recollect.spaces s, (VALUES (7000, 'r-ann'), (7009, 'r-ben')) n (seq, record)"
+            " WHERE s.name = 'bob'"
         )
 
 
@@ -175,6 +181,7 @@ THEIRS = {
     "evidence": f"record NOT IN ({IDS})",
     "resting": f"episode NOT IN ({IDS})",
     "replaced": f"record NOT IN ({IDS})",
+    "ineffective": f"record NOT IN ({IDS})",
     "hidden": f"episode NOT IN ({IDS})",
     "links": f"source NOT IN ({IDS}) AND target NOT IN ({IDS})",
     "postings": f"doc NOT IN ({TEXTS})",
@@ -224,7 +231,7 @@ def test_control_a_table_without_a_rule_is_refused(database: str) -> None:
 
 def test_no_row_of_anothers_is_read(memory: Memory, database: str) -> None:
     keep_keys(database, "bob", CANARY)
-    name_both(database)
+    add_both(database)
     with raw(database) as connection:
         entered(connection)
         for table in tables(database):
@@ -273,7 +280,7 @@ def attack(connection: Raw, table: str) -> list[str]:
 
 
 def test_no_row_of_anothers_is_changed_or_removed(memory: Memory, database: str) -> None:
-    name_both(database)
+    add_both(database)
     with raw(database) as connection:
         for table in CHANGES:
             before = foreign(database, table)
@@ -306,6 +313,7 @@ ADDITIONS = [
     'recollect.versions SELECT (jsonb_populate_record(v, \'{"user": null, "seq": 999}\')).*'
     " FROM recollect.versions v LIMIT 1",
     "recollect.replaced VALUES (%(space)s, 'x', 'r-ben', 1, 'r-ann')",
+    "recollect.ineffective VALUES (%(space)s, 999, 'r-ben')",
 ]
 
 

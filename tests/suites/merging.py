@@ -11,11 +11,10 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from hashlib import sha256
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -212,7 +211,6 @@ class Before:
     said: Counter[str]
     ids: dict[str, dict[str, object]]  # of each event with a body: what it says
     erased: set[str]  # the events without one
-    old: set[str] = field(default_factory=set)  # what it had said when it erased something last
     digests: set[str] = field(default_factory=set)  # of the ids that it has erased
 
     @classmethod
@@ -220,13 +218,8 @@ class Before:
         ids: dict[str, dict[str, object]] = {}
         erased: set[str] = set()
         digests: set[str] = set()
-        old: set[str] = set()
-        said: set[str] = set()
         mark = ""
         for line in lines_of(space):
-            if line.data is not None:
-                old |= said if line.kind == "events.erased" else set()
-                said.add(_said(line))
             command, _, place = line.id.rpartition(".")
             mark = line.hash[:16] if place == "1" else mark
             tag = _TAG.fullmatch(command)
@@ -240,7 +233,7 @@ class Before:
             body = json.loads(line.data)
             ids |= dict.fromkeys(names, body)
             digests.update(body.get("ids", ()) if line.kind == "events.erased" else ())
-        return cls(said_in(space), ids, erased, old, digests)
+        return cls(said_in(space), ids, erased, digests)
 
 
 def _place_there(kept: str | None, place: int) -> int:
@@ -257,9 +250,7 @@ def judge(pair: Pair, before: list[Before]) -> None:
     pair.wrong += different(after[0], after[1])
     for one, other in (before, before[::-1]):
         gone = erased_words(one, other)
-        # A change without effect that a side still had of what it had erased itself goes now.
-        rest = dict.fromkeys(one.old, erased_words(other, one))
-        pair.wrong += lost(one.said, after[0], gone | pair.resolved, rest)
+        pair.wrong += lost(one.said, after[0], gone | pair.resolved)
         pair.wrong += returned(gone, after)
     pair.wrong += doubled([one.said for one in before], after[0])
     left, right = (state_of(space) for space in pair.sides)
@@ -284,26 +275,13 @@ def _digest(body: dict[str, object]) -> str:
     return sha256(f"erased id\0{body['id']}\0{said}".encode()).hexdigest()[:16]
 
 
-def lost(
-    had: Counter[str],
-    after: Counter[str],
-    gone: set[str],
-    rest: Mapping[str, set[str]] = MappingProxyType({}),
-) -> list[str]:
-    """What one side said, and nobody says any more, although nothing about it was erased.
-
-    ``rest`` has more ids that are gone for what was said before they were erased.
-    """
+def lost(had: Counter[str], after: Counter[str], gone: set[str]) -> list[str]:
+    """What one side said, and nobody says any more, although nothing about it was erased."""
     missing = [said for said, count in had.items() if after[said] < count]
     for _, _, _, body in map(json.loads, had):  # a proposal goes with its branch and what it names
         about = {body.get("target"), body.get("branch"), *body.get("evidence", ())}
         gone = gone | {body["id"]} if "intent" in body and about & gone else gone
-    return [
-        f"lost: {said}"
-        for said in missing
-        if not any(f'"{id}"' in said for id in gone)
-        and json.loads(said)[3].get("id") not in rest.get(said, ())
-    ]
+    return [f"lost: {said}" for said in missing if not any(f'"{id}"' in said for id in gone)]
 
 
 def returned(gone: set[str], after: list[Counter[str]]) -> list[str]:

@@ -69,6 +69,7 @@ _LOGS: Final = (
     "log_offsets",
     "log_transient",
     "log_authors",
+    "log_ineffective",
 )
 _bits: Final = struct.Struct(">d").pack
 

@@ -373,6 +373,7 @@ class Reads(SettingReads):
                 seqs.add(cast(int, seq))
                 if until != STILL:
                     seqs.add(cast(int, until))
+        seqs.update(cast(int, seq) for (seq,) in db.rows("ineffective_of", {"id": id}))
         episode = self.episode(id)
         if episode is not None:
             seqs.add(episode.seq)

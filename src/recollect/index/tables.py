@@ -92,6 +92,7 @@ _ORDER: Final = (
     "add_evidence",
     "add_resting",
     "add_replaced",
+    "add_ineffective",
     "add_episode",
     "add_hidden",
     "add_link",
@@ -111,8 +112,7 @@ _ORDER: Final = (
     "add_author",
     "add_command",
 )
-
-
+_PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
 _OF_TEXTS: Final = frozenset(name for name in _ORDER if "shelve_" in name)
 
 
@@ -237,10 +237,9 @@ class Tables:
         held = len(self._current) + len(self._episodes)
         if held > _CURRENT_MAX_COUNT or self._chars > _CURRENT_MAX_CHARS:
             self._let_go()
-        for name in _ORDER:
-            if name in pending:
-                rows = pending[name]
-                self.db.many(name, _tokenized(rows) if name in _OF_TEXTS else rows)
+        for name in sorted(pending, key=_PLACE.__getitem__):
+            rows = pending[name]
+            self.db.many(name, _tokenized(rows) if name in _OF_TEXTS else rows)
 
     def drop(self) -> None:
         """Discards the buffered writes: their command was refused, or their rows are gone."""

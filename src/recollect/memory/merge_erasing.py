@@ -18,7 +18,6 @@ from recollect.lifecycle.merging import TakeErasure
 from recollect.memory.handle import Handle
 from recollect.memory.histories import History, Said, Subject, Told, id_here, mentioned, subject_of
 from recollect.model import events as e
-from recollect.model.rules import Change
 from recollect.store.port import Ledger
 
 
@@ -36,11 +35,10 @@ class Erasures:
         self._handle, self._source, self.fork = handle, source, fork
         self._mine, self._theirs = histories
         self._is_trusted = is_trusted
-        self._is_all_trusted = all(map(is_trusted, self._theirs.commands))
         self._again = _said_in(self._theirs).keys()
         self.left: list[str] = []
         self.gone = self._erased_here()
-        self.commands = [*self._left_over(), *self._erasing()]
+        self.commands = list(self._erasing())
         acts = (command.acts[0] for command in self.commands)
         orders = [act for act in acts if isinstance(act, TakeErasure)]
         self.going = {subject for act in orders for subject in act.about}
@@ -117,36 +115,6 @@ class Erasures:
             if isinstance(one.body, e.RecordAdded | e.EpisodeObserved) and one.seq not in gone
             if one.body.id not in self._again and _mark(one.body) in order.ids
         }
-
-    def _left_over(self) -> Iterator[c.Command]:
-        """Erases the changes of an erased record that had no effect here when they came.
-
-        The index has no row of such a change, so the erasure of the record passed it over. Which
-        record it was is read from the other ledger, so only from one that is this person's.
-        """
-        if not self._is_all_trusted:
-            return
-        gone = {target for _, _, order in self._mine.erased() for target in order.targets}
-        for _, said, order in self._mine.erased():
-            about = {subject for subject in self._about(order) if self._is_whole(subject, said)}
-            left = {
-                one.seq
-                for told in self._mine.commands
-                for one in told.events
-                if one.seq < said.seq and isinstance(one.body, Change)
-                if subject_of(one.body) in about
-            } - gone
-            gone |= left
-            if left:
-                id = self._handle.seam.random(16).hex()
-                at = order.written_at or said.at
-                act = TakeErasure(targets=tuple(sorted(left)), reason=order.reason, written_at=at)
-                yield c.Command(id=id, actor=c.Actor(trust="person"), acts=(act,))
-
-    def _is_whole(self, subject: Subject, said: Said) -> bool:
-        """True if an erasure here left nothing of a record."""
-        with self._handle.space.reading() as reads:
-            return all(row.seq > said.seq for row in reads.versions(subject[1]))
 
     def _erasure(
         self, told: Told, said: Said, order: e.EventsErased, bodies: dict[int, e.AnyBody | None]

@@ -7,7 +7,7 @@ module of its subject. Invariant: every kind of event has a row in the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar, cast, get_args
 
 from recollect.index.fold.branches import branch_closed, branch_opened
 from recollect.index.fold.documents import document_changed, rule_passed
@@ -155,6 +155,7 @@ TABLE: Final = dict(
 # Bodies that claim a trust for something of their own. A link may restate one that others made:
 # ``link_added`` knows. A revision that claims too much has no effect: its record may be another's.
 _CLAIMS: Final = frozenset((RecordAdded, FrameSet, DocumentSet, ProposalMade))
+_CHANGES: Final = frozenset((RecordAdded, *get_args(rules.Change)))
 _TIMED: Final = frozenset((EpisodeObserved, RecordAdded, RecordRevised, RecordReviewed))
 
 
@@ -232,3 +233,11 @@ class Fold:
             body = rules.within(origin, cast(rules.Claim, body))
         if applying is _NOTED or rules.is_actor(origin, body):
             applying(self._state, seq, written(body, at), origin, body)
+        if type(body) in _CHANGES:
+            self._note_ineffective(seq, cast(rules.Change, body).id)
+
+    def _note_ineffective(self, seq: int, record: str) -> None:
+        """Keeps the number of a change that began no version, so that erasing finds its words."""
+        held = self._state.tables.version(record)
+        if held is not None and held.seq != seq:
+            self._state.tables.write("add_ineffective", (seq, record), record)

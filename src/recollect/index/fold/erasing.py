@@ -71,7 +71,7 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
             db.many("reopen_proposal", [settled])
         forget_branch(db, target)
         db.many("drop_receipt", [(target,)])
-        for name in ("drop_note", "drop_author"):
+        for name in ("drop_note", "drop_author", "drop_ineffective"):
             db.many(name, [(target,)])
         session = forget_event(db, target)
         if session is not None:
@@ -103,6 +103,7 @@ def _drop_record(state: State, id: str) -> list[str]:
         "drop_evidence",
         "drop_replaced",
         "drop_replaced_by",
+        "drop_ineffective_of",
     ):
         db.many(name, [(id,)])
     for follower in followers:

@@ -279,6 +279,9 @@ SELECT seq, origin, author FROM commands ORDER BY seq;
 -- name: log_authors
 SELECT seq, id, name, checked, "user" FROM authors ORDER BY seq;
 
+-- name: log_ineffective
+SELECT seq, record FROM ineffective ORDER BY seq;
+
 -- name: log_offsets
 SELECT seq, tz_minutes FROM versions ORDER BY seq;
 

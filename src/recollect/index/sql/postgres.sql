@@ -461,6 +461,9 @@ DELETE FROM resting;
 -- name: empty_replaced
 DELETE FROM replaced;
 
+-- name: empty_ineffective
+DELETE FROM ineffective;
+
 -- name: empty_episodes
 DELETE FROM episodes;
 

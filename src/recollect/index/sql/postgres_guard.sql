@@ -53,6 +53,7 @@ BEGIN
       ('resting', 'NOT recollect.is_others(episode)', 'NOT recollect.is_others(episode)'
         ' AND (recollect.is_own(episode) OR recollect.is_own(record))', 'true', 'true'),
       ('replaced', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
+      ('ineffective', 'NOT recollect.is_others(record)', 'recollect.is_own(record)', 'true', 'true'),
       ('hidden', 'NOT recollect.is_others(episode)', 'recollect.is_own(episode)', 'true', 'true'),
       -- A link to another's record is seen, because erasing the user's own takes it along.
       ('links', 'NOT (recollect.is_others(source) AND recollect.is_others(target))',

@@ -142,6 +142,14 @@ CREATE TABLE recollect.replaced (
 CREATE INDEX replaced_of ON recollect.replaced (space, record);
 CREATE INDEX replaced_by ON recollect.replaced (space, by);
 
+CREATE TABLE recollect.ineffective (
+  space bigint NOT NULL,
+  seq bigint NOT NULL,
+  record text COLLATE "C" NOT NULL,
+  PRIMARY KEY (space, seq)
+);
+CREATE INDEX ineffective_of ON recollect.ineffective (space, record);
+
 CREATE TABLE recollect.episodes (
   space bigint NOT NULL,
   id text COLLATE "C" NOT NULL,

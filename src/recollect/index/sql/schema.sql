@@ -119,6 +119,15 @@ CREATE TABLE replaced (
 CREATE INDEX replaced_of ON replaced (record);
 CREATE INDEX replaced_by ON replaced (by);
 
+-- Changes of a record that changed nothing, such as one that came by a merge after a person had vouched
+-- for the record. Erasing the record must find their words, too.
+CREATE TABLE ineffective (
+  seq INTEGER PRIMARY KEY,
+  record TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX ineffective_of ON ineffective (record);
+
 CREATE TABLE episodes (
   id TEXT NOT NULL UNIQUE,
   seq INTEGER PRIMARY KEY,

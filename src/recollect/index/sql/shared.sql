@@ -364,6 +364,18 @@ SELECT DISTINCT episode FROM evidence WHERE record = :record ORDER BY episode;
 SELECT episode, MAX(seq) FROM evidence
 WHERE record = :record AND text_seq = :text_seq GROUP BY episode ORDER BY episode;
 
+-- name: add_ineffective
+INSERT INTO ineffective (seq, record) VALUES (?, ?);
+
+-- name: drop_ineffective
+DELETE FROM ineffective WHERE seq = ?;
+
+-- name: drop_ineffective_of
+DELETE FROM ineffective WHERE record = ?;
+
+-- name: ineffective_of
+SELECT seq FROM ineffective WHERE record = :id;
+
 -- name: has_replaced
 SELECT 1 FROM replaced LIMIT 1;
 

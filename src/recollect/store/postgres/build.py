@@ -30,6 +30,7 @@ INDEX_TABLES: Final = (
     "evidence",
     "resting",
     "replaced",
+    "ineffective",
     "episodes",
     "hidden",
     "links",
