@@ -373,6 +373,9 @@ CASES: dict[str, Case] = {
     "take a change of a person's that no key signed": Case(
         AGENT, Take(id="c", bodies=(e.RecordForgotten(id="a"),), fork=0), Forbidden
     ),
+    "take a change whose predecessor is not here": Case(
+        PERSON, Take(id="c", bodies=(e.RecordForgotten(id="a"),), fork=0, follows="b"), Changed
+    ),
     "archive a person's as an agent": Case(AGENT, c.Archive(id="a", why="decayed"), Forbidden),
     "settle what is forgotten": Case(PERSON, c.Settle(id="gone", holds=True), Conflict),
     "settle a statement": Case(PERSON, c.Settle(id="a", holds=True), Conflict),

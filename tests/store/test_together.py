@@ -38,10 +38,12 @@ def together(space: FileSpace, calls: list[Callable[[], object]]) -> list[object
             found[place] = error
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
-    with space._files.group.turn:
+    group = space._files.group
+    with group.turn:
+        before = len(group._waiting)  # the last call stays until the next leader comes
         for number, thread in enumerate(threads, 1):
             thread.start()
-            while len(space._files.group._waiting) < number and thread.is_alive():
+            while len(group._waiting) < before + number and thread.is_alive():
                 time.sleep(0.0005)
     for thread in threads:
         thread.join()

@@ -134,7 +134,7 @@ def run(folder: Path, tell: Tell, count: int) -> int:
 
 
 def test_a_thousand_requests_leave_little(tmp_path: Path, tell: Tell) -> None:
-    assert run(tmp_path, tell, 1_000) <= 2 * LEFT_MAX_BYTES  # a tenth of it warms up less
+    assert run(tmp_path, tell, 1_000) <= 3 * LEFT_MAX_BYTES  # a tenth of it warms up less
 
 
 @pytest.mark.nightly
@@ -147,7 +147,7 @@ def test_control_a_service_that_keeps_its_requests_is_seen(tmp_path: Path, tell:
     with compared(LEAKING, tmp_path, tmp_path) as service, Load(service.port, 16) as load:
         left, _ = left_bytes(service.process.pid, load, Kinds(service.port, "x", ["x"]), 3_000)
     tell(f"memory: control: {left / 1e6:+.1f} MB")
-    assert left > 2 * LEFT_MAX_BYTES
+    assert left > 3 * LEFT_MAX_BYTES
 
 
 def steady(folder: Path, tell: Tell, seconds: float) -> None:

@@ -269,7 +269,9 @@ class ReplacedSuite:
         memory.erase(between.id)
         assert _marks(memory) == ["Staging is on port 6000."]
 
-    def test_a_value_before_an_erased_one_is_still_replaced(self, memory: Memory) -> None:
+    def test_a_value_before_an_erased_one_is_still_replaced(
+        self, memory: Memory, engine: Memory
+    ) -> None:
         memory.observe("For staging use 5433.", role="assistant")
         for key in ("staging.port", None):
             old = memory.remember("Staging is on port 5433.", key=key)
@@ -277,7 +279,7 @@ class ReplacedSuite:
             memory.supersede(between.id, "Staging is on port 6000.")
             memory.erase(between.id)
             assert _marks(memory) == ["Staging is on port 6000."]
-            memory.rebuild()
+            engine.rebuild()
             assert _marks(memory) == ["Staging is on port 6000."]
 
     def test_a_value_before_a_forgotten_one_is_replaced_by_the_next(self, memory: Memory) -> None:

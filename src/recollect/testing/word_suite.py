@@ -310,10 +310,10 @@ class WordSuite:
         assert memory.restore(other.id).trust == "agent"  # the person's own act, taken back
 
     def test_a_link_that_comes_with_an_import_lowers_nothing(
-        self, memory: Memory, tmp_path: Path
+        self, engine: Memory, tmp_path: Path
     ) -> None:
-        agent = memory.scoped(origin="agent")
-        pay, base = memory.remember("Payroll account is 111."), agent.remember("Base note zebra.")
+        agent = engine.scoped(origin="agent")
+        pay, base = engine.remember("Payroll account is 111."), agent.remember("Base note zebra.")
         own = agent.remember("filler")
         agent.link(own.id, base.id, "derived_from")
         file = tmp_path / "mine.ndjson"
@@ -325,11 +325,11 @@ class WordSuite:
         ]
         write_file(REAL, file, moved)
         agent.import_(file, "recollect")
-        agent.link(base.id, memory.scoped(origin="unverified").remember("a rumour").id, DERIVED)
-        assert memory.get(pay.id) == pay
-        memory.retract(base.id)
-        assert memory.get(pay.id) == pay
-        memory.unlink(pay.id, base.id, DERIVED)  # it did come
+        agent.link(base.id, engine.scoped(origin="unverified").remember("a rumour").id, DERIVED)
+        assert engine.get(pay.id) == pay
+        engine.retract(base.id)
+        assert engine.get(pay.id) == pay
+        engine.unlink(pay.id, base.id, DERIVED)  # it did come
 
     def test_a_person_who_revises_to_the_same_words_vouches(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")

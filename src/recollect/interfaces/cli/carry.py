@@ -118,7 +118,7 @@ def pull(
         return
     with Store.open(url) as store:
         other = store.space(there or call.space, create=False)
-        with call.memory() as memory, call.progress("Pulling") as tick:
+        with call.memory(create=True) as memory, call.progress("Pulling") as tick:
             done = other.copy_to(memory, tick)
     call.answer(done, _carried)
 
