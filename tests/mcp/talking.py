@@ -76,7 +76,9 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(folder: Folder, *options: str) -> AsyncIterator[Talk]:
+async def talking(
+    folder: Folder, *options: str, client: types.Implementation | None = None
+) -> AsyncIterator[Talk]:
     """A server of its own in the folder, over real pipes."""
     parameters = StdioServerParameters(
         command=sys.executable,
@@ -87,7 +89,7 @@ async def talking(folder: Folder, *options: str) -> AsyncIterator[Talk]:
     with anyio.fail_after(TIME_LIMIT_S):
         async with (
             stdio_client(parameters) as (incoming, outgoing),
-            ClientSession(incoming, outgoing) as session,
+            ClientSession(incoming, outgoing, client_info=client) as session,
         ):
             await session.initialize()
             yield Talk(session)

@@ -113,6 +113,14 @@ class Mounts:
         )
         return other
 
+    def of_agent(self, label: str) -> Mounts:
+        """The same mounts for an agent that calls itself so, unless an agent is named already."""
+        if self._scope.agent is not None or not validate.is_own_name(label):
+            return self
+        other = copy(self)
+        other._scope = structs.replace(self._scope, agent=label)
+        return other
+
     def place(self, mount: Mount) -> str:
         """Where a mount is, or would be created."""
         return self._place(mount)[1].settings.where

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from recollect.config import Places, Settings
+from recollect.config import NONE, Places, Settings
 from recollect.index.text import STOP_WORDS, words
 from recollect.model import limits
 from recollect.places import known
@@ -63,10 +63,7 @@ def for_prompt(
 
     hits = _from_both(places, space, partial(_by_words, look))
     if not hits:
-        from recollect.index.transient import questions_in
-
-        asked = questions_in(prompt)
-        hits = _from_both(places, space, partial(_by_meaning, asked, session)) if asked else []
+        hits = _from_both(places, space, partial(_by_meaning, prompt, session))
     return _packed(sorted(hits, key=lambda hit: -hit.relevance), tokens)
 
 
@@ -125,9 +122,16 @@ def _by_words(look: Query, settings: Settings, space: str, now: str) -> list[Hit
 
 
 def _by_meaning(
-    asked: list[str], session: str | None, settings: Settings, space: str, now: str
+    prompt: str, session: str | None, settings: Settings, space: str, now: str
 ) -> list[Hit]:
     """What answers a question in other words, where the memory has static vectors."""
+    if settings.embedder == NONE or _is_absent(settings, space):
+        return []
+    from recollect.index.transient import questions_in
+
+    asked = questions_in(prompt)
+    if not asked:
+        return []
     with _opened(settings, space) as memory:
         if memory is None:
             return []
@@ -144,6 +148,11 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
         for hits in rest:
             yield hits.pop(0)
         rest = [hits for hits in rest if hits]
+
+
+def _is_absent(settings: Settings, space: str) -> bool:
+    """True if there is no memory in a folder; a server is not asked."""
+    return settings.folder is not None and is_empty(folder_of(settings.folder, space))
 
 
 @contextmanager
@@ -177,7 +186,7 @@ def _reading(
 @contextmanager
 def _opened(settings: Settings, space: str) -> Iterator[Memory | None]:
     """A memory that exists, brought up to date."""
-    if settings.folder is not None and is_empty(folder_of(settings.folder, space)):
+    if _is_absent(settings, space):
         yield None
         return
     from recollect.memory import Store

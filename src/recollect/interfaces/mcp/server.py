@@ -61,8 +61,10 @@ class Threads:
         self._limit = CapacityLimiter(_THREADS_MAX_COUNT)
 
     async def run(self, context: Context, work: Callable[[Mounts], T]) -> T:
-        """Runs ``work`` with the mounts in a thread and returns its result."""
-        return await to_thread.run_sync(partial(work, self._mounts), limiter=self._limit)
+        """Runs ``work`` in a thread, with the mounts under the name that the client gave itself."""
+        client = context.session.client_params
+        mounts = self._mounts.of_agent(client.client_info.name) if client else self._mounts
+        return await to_thread.run_sync(partial(work, mounts), limiter=self._limit)
 
 
 def build(mounts: Mounts, tools: str = "daily") -> Server[None]:
