@@ -16,7 +16,8 @@ from recollect.errors import Changed, Conflict, Forbidden, IntegrityError, Inval
 from recollect.memory.handle import handle_of
 from recollect.memory.keys import Keys
 from recollect.model import events as e
-from tests.memory.two_ledgers import Two, added, append, assert_same, texts
+from recollect.model.values import Settlement
+from tests.memory.two_ledgers import EVERYTHING, Two, added, append, assert_same, texts
 
 
 @pytest.fixture
@@ -177,6 +178,38 @@ def test_what_came_without_effect_is_erased_with_its_record(two: Two) -> None:
     two.b.merge_from(two.a, is_mine=True)
     two.a.merge_from(two.b, is_mine=True)
     assert [handle_of(memory).space.head() for memory in (two.a, two.b)] == heads
+
+
+@pytest.mark.parametrize("word", ["ours", "theirs"])
+def test_a_tag_here_and_a_restoring_there_are_decided(two: Two, word: Settlement) -> None:
+    bot = two.a.scoped(origin="agent", agent="bot")
+    note = bot.remember("Green tea.").id
+    bot.forget(note)
+    two.b.merge_from(two.a, is_mine=True)
+    two.b.scoped(origin="agent").restore(note)
+    two.a.tag(note, "kitchen")  # after which an agent could not restore it here
+    shown = two.a.merge_from(two.b, is_mine=True, dry_run=True)
+    assert [one.id for one in shown.conflicts] == [note]
+    two.a.merge_from(two.b, is_mine=True, settle={note: word}, digest=shown.digest)
+    two.b.merge_from(two.a, is_mine=True)
+    found = two.a.get(note, include=["forgotten"])
+    assert found.status == ("forgotten" if word == "ours" else "active")
+    assert_same(two)
+
+
+@pytest.mark.parametrize("is_mine", [True, False])
+def test_an_id_that_is_used_again_after_it_was_erased_comes(two: Two, *, is_mine: bool) -> None:
+    two.a.remember("The first one.", id="mine")
+    two.b.merge_from(two.a, is_mine=True)
+    two.a.erase("mine")
+    two.b.merge_from(two.a, is_mine=True)
+    two.a.remember("The second one.", id="mine")
+    two.b.merge_from(two.a, is_mine=is_mine)
+    found = [one.text for one in two.b.list(include=EVERYTHING) if one.id == "mine"]
+    assert found == (["The second one."] if is_mine else [])  # else it may be what was erased
+    two.b.merge_from(two.a, is_mine=True)
+    assert two.b.get("mine").text == "The second one."
+    assert two.b.verify(deep=True).ok
 
 
 def test_a_close_of_an_erased_session_does_not_end_the_next_of_its_name(two: Two) -> None:

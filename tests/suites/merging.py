@@ -212,12 +212,14 @@ class Before:
     ids: dict[str, dict[str, object]]  # of each event with a body: what it says
     erased: set[str]  # the events without one
     digests: set[str] = field(default_factory=set)  # of the ids that it has erased
+    again: set[str] = field(default_factory=set)  # ids that it used once more after that
 
     @classmethod
     def of(cls, space: Space) -> Before:
         ids: dict[str, dict[str, object]] = {}
         erased: set[str] = set()
         digests: set[str] = set()
+        again: set[str] = set()
         mark = ""
         for line in lines_of(space):
             command, _, place = line.id.rpartition(".")
@@ -233,7 +235,9 @@ class Before:
             body = json.loads(line.data)
             ids |= dict.fromkeys(names, body)
             digests.update(body.get("ids", ()) if line.kind == "events.erased" else ())
-        return cls(said_in(space), ids, erased, digests)
+            if "text" in body and "id" in body and _digest(body) in digests:
+                again.add(str(body["id"]))
+        return cls(said_in(space), ids, erased, digests, again)
 
 
 def _place_there(kept: str | None, place: int) -> int:
@@ -266,7 +270,8 @@ def erased_words(one: Before, other: Before) -> set[str]:
         for side in (one, other)
     )
     new = (body for id, body in here.items() if id not in there)
-    return found | {str(body["id"]) for body in new if _digest(body) in other.digests}
+    gone = {str(body["id"]) for body in new if _digest(body) in other.digests}
+    return found | gone - one.again
 
 
 def _digest(body: dict[str, object]) -> str:

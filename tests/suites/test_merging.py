@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from recollect.memory.merging import Merging
 from tests.suites.conftest import Tell
 from tests.suites.merging import (
     Before,
+    Pair,
     different,
     doubled,
     lost,
@@ -48,6 +49,18 @@ def try_pairs(count: int, tell: Tell, first: int) -> None:
 
 def test_a_merge_loses_and_doubles_nothing_and_both_sides_are_the_same(tell: Tell) -> None:
     try_pairs(8, tell, 0)  # the same ones each time: the night draws others
+
+
+@pytest.mark.parametrize(
+    ("seed", "tale"),
+    [
+        (1_187_025_693, story),  # an id that was used again after it was erased
+        (3_739_694_770, unsigned_story),  # a tag here, and there an agent restored the record
+        (2_590_355_477, unsigned_story),  # an episode came later than that it was forgotten
+    ],
+)
+def test_pairs_that_once_differed(seed: int, tale: Callable[[int, int], Pair]) -> None:
+    assert tale(seed, STEPS).wrong == []
 
 
 @pytest.mark.nightly

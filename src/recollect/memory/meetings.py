@@ -135,8 +135,8 @@ def meetings(
     that did first one and then the other, or None if nothing may give way.
     """
     groups = _Groups()
-    here = list(_touched(mine, key_of, groups, stays, _vouched(theirs)))
-    there = list(_touched(theirs, key_of, groups, comes, _vouched(mine)))
+    here = list(_touched(mine, key_of, groups, stays, theirs))
+    there = list(_touched(theirs, key_of, groups, comes, mine))
     ours = [(told, one, groups.of(place)) for told, one, place in here]
     alone, came, low = _alone(ours, theirs)
     new, again = set[Place](), set[Place]()
@@ -146,6 +146,7 @@ def meetings(
             again.add(groups.of(place))
         if not mine.parts(told) or (is_again and not mine.has(told, one)):
             new.add(groups.of(place))
+    new.update(map(groups.of, _said_later(mine, theirs, comes)))
     asked = {one for one in alone if one in new or one in came}
     gives = low & (new | again) if raised is not None else set[Place]()
     together = groups.all()
@@ -155,29 +156,47 @@ def meetings(
     return sorted(found, key=lambda each: each.places)
 
 
+def _said_later(mine: History, theirs: History, comes: Comes) -> Iterator[Place]:
+    """Episodes that come now, of which it came before that they were forgotten or restored."""
+    low = (one.body for told in mine.commands if told.is_low for one in told.events)
+    changed = {b.id for b in low if isinstance(b, e.EpisodeForgotten | e.EpisodeRestored)}
+    for told in theirs.commands if changed else ():
+        for one in told.events:
+            body = one.body
+            if not isinstance(body, e.EpisodeObserved) or body.id not in changed:
+                continue
+            if comes(told, one) and not mine.has(told, one):
+                yield Place("episode", (body.id,))
+
+
 def _touched(
-    history: History, key_of: KeyOf, groups: _Groups, wanted: Comes, raised: set[str]
+    history: History, key_of: KeyOf, groups: _Groups, wanted: Comes, other: History
 ) -> Iterator[tuple[Told, Said, Place]]:
     """What the commands of a ledger change; what one event changes belongs together.
 
-    An agent may tag a record until a person vouches for it. If that happened in the other ledger,
-    the tag is a change of the record.
+    An agent may tag a record until a person vouches for it, and may restore one until a person tags
+    it. If the other ledger did one of both, the tag is a change of the record.
     """
+    vouched = _ids(other, e.RecordReviewed, e.RecordVouched)
+    restored = _ids(other, e.RecordRestored)
     for told in history.commands:
         for one in told.events:
             if one.body is None or not wanted(told, one):
                 continue
             places = list(places_of(one.body, key_of))
-            if isinstance(one.body, e.RecordTagged) and one.origin != "person":
-                places += _record(one.body.id, key_of) if one.body.id in raised else ()
+            if isinstance(one.body, e.RecordTagged):
+                by = restored if one.origin == "person" else vouched | restored
+                places += _record(one.body.id, key_of) if one.body.id in by else ()
             groups.join(places)
             yield from ((told, one, place) for place in places)
 
 
-def _vouched(history: History) -> set[str]:
-    """The records whose trust a person may have raised."""
+def _ids(
+    history: History, *kinds: type[e.RecordReviewed | e.RecordVouched | e.RecordRestored]
+) -> set[str]:
+    """The records that a ledger has such events about."""
     bodies = (one.body for told in history.commands for one in told.events)
-    return {b.id for b in bodies if isinstance(b, e.RecordReviewed | e.RecordVouched)}
+    return {b.id for b in bodies if isinstance(b, kinds)}
 
 
 def _alone(

@@ -9,6 +9,7 @@ ledger that is trusted so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import inf
 
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import erased_id
@@ -45,15 +46,9 @@ class Erasures:
 
     def _erased_here(self) -> set[Subject]:
         """The subjects of what was erased here, as far as the other ledger still says them."""
-        gone: set[Subject] = set()
-        again = _said_in(self._mine)
-        ids: set[str] = set()
-        for _, _, order in self._mine.erased():
-            gone.update(self._about(order))
-            ids.update(order.ids)
-        for id, body in _said_in(self._theirs).items() if ids else ():
-            if id not in again and _mark(body) in ids:
-                gone.add(("memory", id))
+        orders = [order for _, _, order in self._mine.erased()]
+        gone = {subject for order in orders for subject in self._about(order)}
+        gone.update(self._ids_gone())
         for told in self._theirs.commands:  # a proposal goes with what it is about
             for one in told.events:
                 if isinstance(one.body, e.ProposalMade) and not gone.isdisjoint(
@@ -61,6 +56,26 @@ class Erasures:
                 ):
                     gone.add(subject_of(one.body))
         return gone
+
+    def _ids_gone(self) -> Iterator[Subject]:
+        """What the other ledger says under an id that is gone, by a command of its own.
+
+        Unless the id is used again: here, or there after the erasure had come to it.
+        """
+        known: dict[str, float] = {}  # of each id: the event with which the other ledger lost it
+        for _, said, order in self._mine.erased():
+            there = self._theirs.twin(self._mine, said.seq, surely=True)
+            for mark in order.ids:
+                known[mark] = max(known.get(mark, 0), inf if there is None else there.seq)
+        again = _said_in(self._mine)
+        for told in self._theirs.commands if known else ():
+            for one in told.events:
+                if not isinstance(one.body, e.RecordAdded | e.EpisodeObserved):
+                    continue
+                lost = known.get(_mark(one.body), 0)
+                is_new = one.seq > lost and (not lost or self._is_trusted(told))
+                if not is_new and one.body.id not in again:
+                    yield "memory", one.body.id
 
     def _about(self, order: e.EventsErased) -> Iterator[Subject]:
         """The subjects of one erasure here, as far as the other ledger still says them."""
