@@ -280,13 +280,26 @@ def _digest(body: dict[str, object]) -> str:
     return sha256(f"erased id\0{body['id']}\0{said}".encode()).hexdigest()[:16]
 
 
+SETTLED = tuple(f'["proposal.{how}"' for how in ("approved", "rejected", "withdrawn", "applied"))
+
+
 def lost(had: Counter[str], after: Counter[str], gone: set[str]) -> list[str]:
-    """What one side said, and nobody says any more, although nothing about it was erased."""
+    """What one side said, and nobody says any more, although nothing about it was erased.
+
+    How a proposal was settled that this side has erased itself may come before that and go later.
+    """
     missing = [said for said, count in had.items() if after[said] < count]
     for _, _, _, body in map(json.loads, had):  # a proposal goes with its branch and what it names
         about = {body.get("target"), body.get("branch"), *body.get("evidence", ())}
         gone = gone | {body["id"]} if "intent" in body and about & gone else gone
-    return [f"lost: {said}" for said in missing if not any(f'"{id}"' in said for id in gone)]
+    made = {body["id"] for _, _, _, body in map(json.loads, had) if "intent" in body}
+    settled = [said for said in missing if said.startswith(SETTLED)]
+    rest = {said for said in settled if json.loads(said)[3]["id"] not in made}
+    return [
+        f"lost: {said}"
+        for said in missing
+        if said not in rest and not any(f'"{id}"' in said for id in gone)
+    ]
 
 
 def returned(gone: set[str], after: list[Counter[str]]) -> list[str]:

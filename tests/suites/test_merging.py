@@ -55,6 +55,7 @@ def test_a_merge_loses_and_doubles_nothing_and_both_sides_are_the_same(tell: Tel
     ("seed", "tale"),
     [
         (1_187_025_693, story),  # an id that was used again after it was erased
+        (2_749_570_326, story),  # a proposal was erased here and rejected there
         (3_739_694_770, unsigned_story),  # a tag here, and there an agent restored the record
         (2_590_355_477, unsigned_story),  # an episode came later than that it was forgotten
     ],
@@ -163,6 +164,7 @@ def test_control_the_judge_sees_each_kind_of_wrong() -> None:
     settled = Counter([made, '["proposal.approved", "person", "2026", {"id": "p"}]'])
     assert lost(settled, Counter(), {"b"}) == []
     assert len(lost(settled, Counter(), {"other"})) == 2
+    assert lost(Counter(list(settled)[1:]), Counter(), set()) == []  # its proposal was erased
     assert returned({"r"}, [one, Counter()]) == [f"came back: {said}"]
     assert returned({"other"}, [one, one]) == []
     assert different(one, Counter()) == [f"only in the first: {said}"]
