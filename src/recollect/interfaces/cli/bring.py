@@ -137,6 +137,10 @@ def _draw(done: Imported) -> None:
         plain.say(f"  deleted there, and forgotten here: {done.forgotten:,}")
     if done.known:
         plain.say(f"  imported before: {done.known:,}")
+    if done.missing:
+        plain.say(f"  imported before and not in it now, unchanged here: {done.missing:,}")
+    for what, count in done.left_out.items():
+        plain.say(f"  not taken over: {count:,} {plain.one_line(what)}")
     for kind, count in done.redacted.items():
         plain.say(f"  redacted: {count:,} {plain.one_line(kind)}")
     for chain in done.chains:
