@@ -52,7 +52,7 @@ _TICK: Final = re.compile(r"\[[ xX]\]\s+")
 
 
 _KINDS: Final = frozenset(PREFIXES) - {"user", "event"}  # of things that have pages of their kind
-_TAKEN: Final = ("title", "tags")  # what of the frontmatter is in fields of its own
+_TAKEN: Final = ("title", "tags", "modified", "updated")  # these are in fields of their own
 
 
 class Head(NamedTuple):

@@ -7,6 +7,7 @@ since the last import stays; a text that was changed on both sides is not chosen
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -28,21 +29,21 @@ T = TypeVar("T")
 
 
 def up_to_date(
-    reads: Reads, item: Item, make: ItemCommands, *, may_return: bool
+    reads: Reads, item: Item, make: ItemCommands, said: Collection[str]
 ) -> c.Command | str | None:
     """The command that brings something up to what it says elsewhere, or why it stays as it is.
 
-    None if nothing is to be done: it says that already, or it was forgotten or erased here. With
-    ``may_return`` something that an import ended comes back.
+    None if nothing is to be done: it says that already, or it was forgotten or erased here. What
+    is in ``said`` comes back if an import ended it.
     """
     if isinstance(item, EpisodeItem):
-        said = reads.episode(item.id)
-        is_other = said is not None and said.hidden is None and said.text != item.text
+        here = reads.episode(item.id)
+        is_other = here is not None and here.hidden is None and here.text != item.text
         return f"{item.id} says something else there; what was said stays" if is_other else None
     row = reads.version(item.id) if isinstance(item, RecordItem) else None
     if not isinstance(item, RecordItem) or row is None or not make.may_see(row):
         return None
-    is_back = may_return and _is_ended_by_import(reads, row)
+    is_back = item.id in said and _is_ended_by_import(reads, row)
     if row.status not in LIVE and not is_back:
         return None
     base = last_said(reads, item.id, make.name(item))

@@ -214,6 +214,8 @@ class Importing:
         self._spans = []
         self._said = compared.said
         self._replacing.update(compared.replaced)
+        self._seen.update(map(hash, compared.replaced.values()))  # before they have ended
+        self._seen.update(hash(end.id.partition("@")[0]) for end in compared.ends)
         made: list[tuple[Item, c.Command]] = []
         for found in self._wanted(items):
             item = found
@@ -389,19 +391,7 @@ class Importing:
     @asked_again
     def _changed(self, items: list[Item]) -> list[tuple[Item, c.Command]]:
         with self._handle.reading() as reads:
-            said = self._said
-            found = [
-                (
-                    item,
-                    up_to_date(
-                        reads,
-                        item,
-                        self._make,
-                        may_return=isinstance(item, RecordItem) and item.id in said,
-                    ),
-                )
-                for item in items
-            ]
+            found = [(item, up_to_date(reads, item, self._make, self._said)) for item in items]
         made: list[tuple[Item, c.Command]] = []
         for item, one in found:
             if isinstance(one, str):

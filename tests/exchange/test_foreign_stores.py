@@ -1,0 +1,103 @@
+"""Random stores of other programs, imported, changed there and imported again, field by field."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recollect import Memory
+from recollect.model.values import Imported
+from tests.exchange.foreign import (
+    Foreign,
+    Graph,
+    Memories,
+    Vault,
+    held,
+    linked,
+    records,
+)
+
+Make = Callable[[random.Random, int], Foreign]
+STORES: dict[str, Make] = {"basic-memory": Vault, "mcp-memory": Graph, "mem0": Memories}
+SEEDS = 10  # of each format
+
+
+def story(make: Make, seed: int, count: int, folder: Path) -> None:
+    """Imports a store three times: new, unchanged and changed; what is held is compared."""
+    store = make(random.Random(seed), count)
+    with Memory.open(folder / "store", embedder="none") as memory:
+        path = store.write(folder / "first")
+        planned = memory.import_(path, dry_run=True)
+        done = memory.import_(path)
+        assert shown(planned) == shown(done)
+        assert done.format == store.format
+        assert (done.refused, done.problems, done.changed, done.forgotten) == (0, (), 0, 0)
+        assert done.left_out == store.left_out()
+        compare(memory, store, folder)
+        digest = memory.digest()
+        again = memory.import_(path)
+        assert (again.kept, again.changed, again.forgotten, again.refused) == (0, 0, 0, 0)
+        assert (again.known, again.missing) == (done.kept, 0)
+        assert memory.digest() == digest
+        for number in range(3):
+            before = {str(one["id"]): one for one in all_records(memory, folder)}
+            was = store.expected(), store.links()
+            store.change()
+            path = store.write(folder / f"changed-{number}")
+            planned = memory.import_(path, dry_run=True)
+            done = memory.import_(path)
+            assert shown(planned) == shown(done)
+            assert (done.refused, done.problems, done.missing) == (0, (), 0)
+            compare(memory, store, folder)
+            added = (store.expected() - was[0]).total() + (store.links() - was[1]).total()
+            gone = (was[0] - store.expected()).total() + (was[1] - store.links()).total()
+            names = {one["id"] for one in all_records(memory, folder)} - before.keys()
+            nodes = sum(memory.get(str(id)).text == memory.get(str(id)).about for id in names)  # type: ignore[union-attr]
+            assert done.kept + done.changed == added + nodes
+            assert done.changed + done.forgotten == gone
+            digest = memory.digest()
+            memory.import_(path)
+            assert memory.digest() == digest
+
+
+def shown(done: Imported) -> dict[str, object]:
+    """What a report says; a dry run must say the same."""
+    return msgspec.to_builtins(msgspec.structs.replace(done, dry_run=True))  # type: ignore[no-any-return]
+
+
+def all_records(memory: Memory, folder: Path) -> list[dict[str, object]]:
+    return [line["record"] for line in held(memory, folder) if "record" in line]
+
+
+def compare(memory: Memory, store: Foreign, folder: Path) -> None:
+    found, wanted = records(memory, folder), store.expected()
+    assert found - wanted == {}
+    assert wanted - found == {}
+    assert linked(memory, folder) == store.links()
+
+
+@pytest.mark.parametrize("format", STORES)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_random_store_comes_in_and_follows(format: str, seed: int, tmp_path: Path) -> None:
+    story(STORES[format], seed, 8, tmp_path)
+
+
+@pytest.mark.parametrize("format", STORES)
+def test_a_store_of_200_comes_in_and_follows(format: str, tmp_path: Path) -> None:
+    story(STORES[format], 7, 200, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("format", STORES)
+def test_200_random_stores_come_in_and_follow(format: str, tmp_path: Path) -> None:
+    first = random.randrange(2**32)
+    for seed in range(first, first + 200):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        story(STORES[format], seed, random.Random(seed).randrange(1, 40), folder)
+        shutil.rmtree(folder)
