@@ -49,6 +49,7 @@ from recollect.memory.import_commands import ItemCommands
 from recollect.memory.import_entities import Compared, compare, missing, things
 from recollect.memory.import_files import FileSource, files_at
 from recollect.memory.import_own import is_same_setting
+from recollect.model import limits
 from recollect.model.events import Trust
 from recollect.model.rules import lowest
 from recollect.model.values.exchange import Checked, Imported, Refused
@@ -192,12 +193,20 @@ class Importing:
         elif isinstance(found, Chain):
             self._chains.append(msgspec.convert(msgspec.to_builtins(found), Checked))
         elif isinstance(found, Entity):
-            self._spans.append((len(self._some), found))
-            self._collect(found.record, *found.says, *found.links)
-        else:
+            thing = structs.replace(found, says=tuple(filter(self._fits, found.says)))
+            self._spans.append((len(self._some), thing))
+            self._collect(thing.record, *thing.says, *thing.links)
+        elif not isinstance(found, _TOLD) or self._fits(found):
             if self._some and type(found) is not type(self._some[-1]) and _needs_others(found):
                 self._flush()
             self._collect(found)
+
+    def _fits(self, item: RecordItem | EpisodeItem) -> bool:
+        """False for a text that no memory takes: searching it for secrets would take long."""
+        if len(item.text) <= limits.TEXT_MAX_BYTES:
+            return True
+        self._refuse(item.where, f"a text is longer than {limits.TEXT_MAX_BYTES:,} bytes")
+        return False
 
     def _collect(self, *items: Item) -> None:
         """Adds items that are stored in the same append."""
