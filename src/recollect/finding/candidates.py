@@ -121,7 +121,12 @@ def marked(cards: Cards, found: list[Card], wish: Wish) -> list[Card]:
         return [_as(card, wish.recalls(card) and wish.wants(rows[card.text_seq])) for card in found]
     if wish.unit != "any":
         found = [_as(card, wish.wants_unit(is_record=card.role is None)) for card in found]
-    return [card if wish.recalls(card) else _as(card, False) for card in found]
+    return [
+        _as(card, False)
+        if (card.transient or card.text == card.about) and not wish.recalls(card)
+        else card
+        for card in found
+    ]
 
 
 def _as(card: Card, is_wanted: bool) -> Card:

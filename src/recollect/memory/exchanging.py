@@ -46,7 +46,7 @@ class Exchanging(Calls):
         Raises:
             InvalidInput: The format is not known or not recognized, or the file cannot be read.
         """
-        from recollect.memory.importing import run_import  # loaded only by those who import
+        from recollect.memory.import_run import run_import  # loaded only by those who import
 
         return run_import(
             self._handle,

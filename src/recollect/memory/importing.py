@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -25,7 +24,6 @@ from recollect.errors import (
     RecollectError,
 )
 from recollect.exchange.cleaning import Cleaning
-from recollect.exchange.formats import HEAD_BYTES, Format, format_named, listed, recognized
 from recollect.exchange.items import (
     Chain,
     Entity,
@@ -47,63 +45,20 @@ from recollect.memory.healing import asked_again
 from recollect.memory.import_changes import up_to_date
 from recollect.memory.import_commands import ItemCommands
 from recollect.memory.import_entities import Compared, compare, missing, things
-from recollect.memory.import_files import FileSource, files_at
 from recollect.memory.import_own import is_same_setting
 from recollect.model import limits
 from recollect.model.events import Trust
 from recollect.model.rules import lowest
 from recollect.model.values.exchange import Checked, Imported, Refused
-from recollect.store.port import Outcome, Progress
+from recollect.store.port import Outcome
 
 _AT_ONCE: Final = 1_000  # items in one append
 _AT_ONCE_MAX_CHARS: Final = 4_000_000
 _LATE_MAX_COUNT: Final = 100_000  # links and successors that wait for what they name
 _PROBLEMS_MAX_COUNT: Final = 100
-_RECOGNIZED_BY: Final = 64  # files that are looked into
-_TEXTS: Final = (".json", ".jsonl", ".ndjson", ".md", ".wal", ".db")  # before images and sounds
 _REFUSALS: Final = (Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound)
 _TOLD: Final = (RecordItem, EpisodeItem)
 _WAITING: Final = "links to something that is not there yet"
-
-
-def run_import(
-    handle: Handle,
-    path: Path,
-    format: str | None,
-    *,
-    hold: bool,
-    dry_run: bool,
-    progress: Progress | None,
-) -> Imported:
-    """Imports a file, a folder or an archive."""
-    handle.require_now()
-    chosen = None if format is None else format_named(format)
-    read = 0
-    total = 0
-
-    def tick(count: int) -> None:
-        nonlocal read
-        read += count
-        if progress is not None:
-            progress(min(read, total), total)
-
-    left_out: Counter[str] = Counter()
-    files = files_at(path, tick, left_out)
-    total = sum(file.size for file in files)
-    chosen = chosen or _recognized(path, files)
-    importing = Importing(handle, chosen.name, hold=hold, dry_run=dry_run)
-    importing.left_out.update(left_out)
-    importing.take(chosen.read(files), is_whole=chosen.is_whole)
-    return importing.report(str(path))
-
-
-def _recognized(path: Path, files: list[FileSource]) -> Format:
-    first = sorted(files, key=lambda file: (not file.name.endswith(_TEXTS), file.name.count("/")))
-    heads = [(file.name, file.head(HEAD_BYTES)) for file in first[:_RECOGNIZED_BY]]
-    found = recognized(heads)
-    if found is None:
-        raise InvalidInput(f"the format of {path} was not recognized", hint=f"name it: {listed()}")
-    return found
 
 
 class Importing:
