@@ -57,6 +57,7 @@ class Graph:
 
     def change(self) -> None:
         rng = self.rng
+        known = {name for name, (_, said) in self.entities.items() if said}
         for name in rng.sample(list(self.entities), k=min(6, len(self.entities))):
             _, said = self.entities[name]
             how = rng.randrange(5)
@@ -71,7 +72,7 @@ class Graph:
                 rng.shuffle(said)
             else:
                 self.relate(name)
-        gone = [one for one in self.relations if self.entities[one[0]][1]]
+        gone = [one for one in self.relations if one[0] in known]
         if gone:  # of an entity that goes on saying something, so it is known to be the same
             self.relations.remove(rng.choice(gone))
         self.add()
