@@ -102,7 +102,7 @@ def test_memories_of_one_id_are_one_and_the_others_are_reported(
     for known in (0, 1):
         done = memory.import_(file)
         assert counts(done) == (1 - known, 0, 0, 1 + known, 0, 1)
-        assert "stands in it twice" in done.problems[0].why
+        assert "its id stands in it twice" in done.problems[0].why
         assert holding(memory) == {"Sings"}
 
 

@@ -126,8 +126,13 @@ def test_an_unverified_import_ends_nothing(memory: Memory, tmp_path: Path) -> No
     vault = note(tmp_path / "v", "a.md", "- [fact] Tea is green\n- [tip] Drink it hot\n")
     memory.import_(vault)
     done = memory.import_(note(vault, "a.md", "- [fact] Tea is black\n"), hold=True)
-    assert (done.forgotten, done.held) == (0, True)
+    assert (done.kept, done.forgotten, done.missing, done.held) == (1, 0, 2, True)
     assert holding(memory) == {"Tea is green", "Drink it hot"}
+    (held,) = memory.list(filter="status = 'held'", include=["held"])
+    assert held.text == "Tea is black"
+    memory.import_(vault)  # a person trusts it now
+    assert holding(memory) == set()
+    assert memory.get(held.id).status == "held"  # it still waits for its review
 
 
 def test_a_link_to_a_note_that_comes_later(memory: Memory, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ _ROLES: Final[Mapping[object, Role]] = {
     "assistant": "assistant",
     "tool": "tool",
 }
+_KIND: Final = re.compile(r"[a-z_]{1,40}")
 _SAID: Final = ("text", "multimodal_text")
 _NONE: Final = "a conversation without messages"
 
@@ -153,7 +154,8 @@ def _unsaid(message: Mapping[str, object]) -> str | None:
         return "messages that ChatGPT does not show"
     kind = content.get("content_type")
     if kind not in _SAID:
-        return f"messages of the type {name_of(kind) or 'unknown'}"
+        is_name = isinstance(kind, str) and _KIND.fullmatch(kind)
+        return f"messages of the type {kind if is_name else 'unknown'}"
     return None
 
 

@@ -95,16 +95,18 @@ class Names:
     def __init__(self, heads: Iterable[Head]) -> None:
         self._by_place: dict[str, str] = {}
         self._found: dict[str, str] = {}
-        known = sorted(heads, key=lambda head: (head.moment("created", "date") or "~", head.where))
-        for head in known:
-            title = head.title
+        known = sorted(
+            (head.moment("created", "date") or "~", head.where, head.title, head.place)
+            for head in heads
+        )
+        for _, where, title, place in known:
             is_other = title.casefold() in self._found
-            name = name_of(f"{head.place} ({title})") if is_other else title
-            self._by_place[head.where] = name or title
+            name = name_of(f"{place} ({title})") if is_other else title
+            self._by_place[where] = name or title
             self._found.setdefault(title.casefold(), name or title)
-        for head in known:
-            for other in (head.place, head.where, head.where.rpartition(".")[0]):
-                self._found.setdefault(other.casefold(), self._by_place[head.where])
+        for _, where, _, place in known:
+            for other in (place, where, where.rpartition(".")[0]):
+                self._found.setdefault(other.casefold(), self._by_place[where])
 
     def of(self, head: Head) -> str:
         """What a note is called."""

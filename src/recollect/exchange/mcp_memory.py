@@ -34,6 +34,7 @@ from recollect.model.validate import Json
 
 FORMAT: Final = "mcp-memory"
 IS_WHOLE: Final = True
+_KNOWN_MAX_COUNT: Final = 1_000_000  # lines that are held at once
 _FIELDS: Final = frozenset(
     ("type", "name", "entityType", "observations", "from", "to", "relationType")
 )
@@ -62,10 +63,14 @@ class _Graph:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._entities: Counter[str] = Counter()
         self._relations: dict[str, list[_Relation]] = {}
-        for source in sources:
-            for found in objects_of(source):
-                if not isinstance(found, Trouble):
-                    self._note(*found)
+        known = 0
+        for found in (one for source in sources for one in objects_of(source)):
+            if not isinstance(found, Trouble) and known < _KNOWN_MAX_COUNT:
+                self._note(*found)
+                known += 1
+        if known == _KNOWN_MAX_COUNT:  # nothing is known whole
+            self._entities.clear()
+            self._relations.clear()
 
     def _note(self, where: str, line: dict[str, object]) -> None:
         if line.get("type") == "entity" and (name := name_of(line.get("name"))) is not None:

@@ -51,12 +51,12 @@ def recognizes(name: str, head: bytes) -> bool:
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:
     """The memories and triples of an export."""
-    seen: dict[str, int] = {}  # ids, each with the hash of what it said first
+    seen: dict[int, int] = {}  # hashes of ids, each with that of what it said first
     for found in _all(sources):
         if isinstance(found, RecordItem):
             said = hash((found.text, found.user))
-            if seen.setdefault(found.id, said) != said:
-                yield Trouble(where=found.where, why=f"{found.id} stands in it twice")
+            if seen.setdefault(hash(found.id), said) != said:
+                yield Trouble(where=found.where, why="its id stands in it twice; the first counts")
                 continue
         yield found
 

@@ -10,7 +10,7 @@ one, nothing of it ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple, cast
 
@@ -59,13 +59,15 @@ def compare(found: Compared, reads: Reads, entity: Entity, make: ItemCommands) -
         return
     said = {item.id for item in entity.says}
     found.said.update(said)
-    before = [row for row in _brought(reads, here, node, actor) if row.id != node.id]
-    gone = [row for row in before if row.id not in said and row.status in LIVE]
+    if make.is_held:
+        return  # what waits for a review ends nothing
+    before = _ids_about(reads, here, node)
+    gone = _brought(reads, before - said - {node.id}, actor)
     new = [item for item in entity.says if not reads.has_version(item.id)]
     pairs = _pairs(gone, new)
     key = node.data.get(entity.key)
     is_same = key is not None and unpack_object(here.data).get(entity.key) == key
-    if not (is_same or any(row.id in said for row in before) or 2 * len(pairs) > len(gone)):
+    if not (is_same or not said.isdisjoint(before) or 2 * len(pairs) > len(gone)):
         return  # another thing may have this name
     for row in gone:
         why = _why_it_stays(reads, actor, row)
@@ -115,19 +117,20 @@ def _prefix(format: str) -> str:
     return format.partition("-")[0] + "-"
 
 
-def _brought(reads: Reads, here: VersionRow, node: RecordItem, actor: c.Actor) -> list[VersionRow]:
-    """The records about a thing that imports of this format brought, oldest words first."""
-    abouts = dict.fromkeys(about for about in (here.about, node.about) if about is not None)
+def _ids_about(reads: Reads, here: VersionRow, node: RecordItem) -> set[str]:
+    """The ids of the records about a thing that imports of this format may have brought."""
+    abouts = {about for about in (here.about, node.about) if about is not None}
+    ids = (id for about in abouts for id in records_about(reads, about, here.user))
     prefix = _prefix(node.id)
-    ids = (id for about in abouts for id in records_about(reads, about, actor.user))
-    some = (reads.version(id) for id in ids if id.startswith(prefix))
+    return {id for id in ids if id.startswith(prefix)}
+
+
+def _brought(reads: Reads, ids: Iterable[str], actor: c.Actor) -> list[VersionRow]:
+    """Those of these records that hold and that an import brought, oldest words first."""
+    rows = (row for id in ids if (row := reads.version(id)) is not None)
+    mine = (row for row in rows if row.user == actor.user and row.status in LIVE)
     return sorted(
-        (
-            row
-            for row in some
-            if row is not None and row.user == actor.user and reads.command(row.id) is not None
-        ),
-        key=lambda row: row.text_seq,
+        (row for row in mine if reads.command(row.id) is not None), key=lambda row: row.text_seq
     )
 
 

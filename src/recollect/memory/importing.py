@@ -56,6 +56,7 @@ _AT_ONCE: Final = 1_000  # items in one append
 _AT_ONCE_MAX_CHARS: Final = 4_000_000
 _LATE_MAX_COUNT: Final = 100_000  # links and successors that wait for what they name
 _PROBLEMS_MAX_COUNT: Final = 100
+_KINDS_MAX_COUNT: Final = 50  # of what is left out
 _REFUSALS: Final = (Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound)
 _TOLD: Final = (RecordItem, EpisodeItem)
 _WAITING: Final = "links to something that is not there yet"
@@ -144,7 +145,8 @@ class Importing:
         if isinstance(found, Trouble):
             self._refuse(found.where, found.why)
         elif isinstance(found, LeftOut):
-            self.left_out[found.what] += found.count
+            is_new = found.what not in self.left_out and len(self.left_out) >= _KINDS_MAX_COUNT
+            self.left_out["other things" if is_new else found.what] += found.count
         elif isinstance(found, Chain):
             self._chains.append(msgspec.convert(msgspec.to_builtins(found), Checked))
         elif isinstance(found, Entity):
@@ -184,7 +186,7 @@ class Importing:
         for found in self._wanted(items):
             item = found
             if isinstance(item, RecordItem):
-                self._users.add(item.user)
+                self._users.add(self._handle.actor.user or item.user)
                 self._seen.add(hash(item.id))
                 if item.id in compared.torn:
                     self._refuse(item.where, compared.torn[item.id])
