@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
+from recollect.exchange.items import RecordItem, named
+from recollect.memory.importing import Importing
 from recollect.model.values import Imported
 
 
@@ -210,3 +212,34 @@ def test_a_note_that_is_gone_is_counted_and_stays(memory: Memory, tmp_path: Path
     (vault / "b.md").unlink()
     assert counts(memory.import_(vault)) == (0, 0, 0, 2, 2, 0)
     assert holding(memory) == {"Tea is green", "Milk is white"}
+
+
+def test_what_an_earlier_release_imported_is_not_doubled(memory: Memory, tmp_path: Path) -> None:
+    """It gave a note its title and type as a text, and nothing but the title to know it by."""
+    about = {"about": "Dr Bo", "where": "bo.md"}
+    importing = Importing(memory._handle, "basic-memory")
+    importing.take(
+        [
+            RecordItem(
+                id=named("basic-memory", "note", "dr bo"),
+                text="Dr Bo (person)",
+                kind="entity",
+                **about,  # type: ignore[arg-type]
+            ),
+            *(
+                RecordItem(
+                    id=named("basic-memory", "said", "Dr Bo", f"[{kind}] {text}"),
+                    text=text,
+                    kind=kind,
+                    **about,  # type: ignore[arg-type]
+                )
+                for kind, text in (("sport", "She hikes"), ("deadline", "Due on 1 May"))
+            ),
+        ]
+    )
+    body = "- [sport] She hikes\n- [deadline] Due on 8 May\n"
+    vault = note(tmp_path / "v", "bo.md", body, title="Dr Bo", type="person")
+    assert counts(memory.import_(vault)) == (0, 3, 0, 0, 0, 0)
+    assert holding(memory) == {"She hikes", "Due on 8 May"}
+    assert {record.about for record in memory.list()} == {"person: Dr Bo"}
+    assert counts(memory.import_(vault)) == (0, 0, 0, 3, 0, 0)
