@@ -164,8 +164,8 @@ class _Draft:
 
     def show(self, row: VersionRow) -> None:
         """Adds a record."""
-        place = _Place(_said_at(row), row.created_at, row.text_seq, row.id)
-        self._entries.append((place, _entry(row)))
+        order = _Place(_said_at(row), row.created_at, row.text_seq, row.id)
+        self._entries.append((order, _entry(row)))
         self._added.append((row.created_at, row.id, row.tz_minutes))
         self._days.update(() if row.session is None else (day_page(row),))
         self._follow(row)
@@ -176,8 +176,8 @@ class _Draft:
         names = {row.id: place[row.id] for row in session.rows}
         links = {id: words.link(self._titles[name].text, name) for id, name in names.items()}
         entry = session_entry(session, links)
-        place = _Place(first.created_at, first.created_at, first.text_seq, first.id)
-        self._entries.append((place, entry))
+        order = _Place(first.created_at, first.created_at, first.text_seq, first.id)
+        self._entries.append((order, entry))
         self._added.append((first.created_at, first.id, first.tz_minutes))
         for row in (*session.rows, *session.earlier.values()):
             self._follow(row)
