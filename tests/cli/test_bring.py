@@ -61,3 +61,22 @@ def test_a_wrong_format_and_a_missing_file_are_told(store: Shell) -> None:
     missing = store.run("import", "mem0")
     assert missing.code == 2
     assert "mem0 is a format, and the file is missing" in missing.err
+
+
+def test_a_second_import_tells_what_ended_what_is_missing_and_what_was_left_out(
+    store: Shell,
+) -> None:
+    notes = store.folder / "notes"
+    notes.mkdir()
+    text = "---\npermalink: a\n---\n- [fact] Tea is green\n- [tip] Drink it hot, [[Bo]]\n"
+    (notes / "a.md").write_text(text, "utf-8")
+    (notes / "b.md").write_text("---\npermalink: b\n---\n", "utf-8")
+    (notes / "tea.png").write_bytes(b"\x89PNG")
+    first = store.run("import", "notes")
+    assert "not taken over: files that are not notes (1)" in first.out
+    assert "not taken over: links to something that is not there yet (1)" in first.out
+    (notes / "a.md").write_text(text.replace("- [fact] Tea is green\n", ""), "utf-8")
+    (notes / "b.md").unlink()
+    again = store.run("import", "notes")
+    assert "deleted there, and forgotten here: 1" in again.out
+    assert "imported before and not in it now, unchanged here: 1" in again.out

@@ -19,8 +19,12 @@ from recollect.exchange.cleaning import Cleaning
 from recollect.exchange.formats import FORMATS, format_named
 from recollect.exchange.items import (
     Chain,
+    Entity,
     EpisodeItem,
+    Found,
     GoneItem,
+    Item,
+    LeftOut,
     LinkItem,
     RecordItem,
     SettingItem,
@@ -386,7 +390,15 @@ class Given:
             yield self._data[start : start + self._step]
 
 
-FOUND = RecordItem | EpisodeItem | LinkItem | GoneItem | SettingItem | Trouble | Chain
+ITEM = RecordItem | EpisodeItem | LinkItem | GoneItem | SettingItem
+FOUND = ITEM | Entity | LeftOut | Trouble | Chain
+
+
+def items_of(one: Found) -> list[Item]:
+    """The items that something found stands for."""
+    if isinstance(one, Entity):
+        return [one.record, *one.says, *one.links]
+    return [one] if isinstance(one, ITEM) else []
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
@@ -430,7 +442,7 @@ def try_lines(folder: Path, count: int, seed: int) -> int:
         source = Given(inside, b"\n".join(damaged), chance.choice([1, 64, 4096]))
         some = list(format_named(name).read([source]))
         assert all(isinstance(one, FOUND) for one in some)
-        items = [one for one in some if not isinstance(one, Trouble | Chain)]
+        items = [item for one in some for item in items_of(one)]
         found += len(Cleaning().clean(items))
     return found
 

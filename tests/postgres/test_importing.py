@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import make_token
 from recollect.store.volatile.backend import MemoryBackend
+from tests.exchange.foreign import linked, records
+from tests.exchange.foreign_json import Graph
+from tests.exchange.foreign_notes import Vault
 from tests.exchange.test_formats import make
 from tests.suites.histories import Clockwork
 
@@ -43,6 +47,18 @@ def test_a_format_comes_in_as_it_does_elsewhere(name: str, memory: Memory, tmp_p
     ]
     assert digests[0] == digests[1]
     backend.close()
+
+
+@pytest.mark.parametrize("kind", [Vault, Graph])
+def test_what_is_said_no_longer_ends_as_it_does_elsewhere(
+    kind: type[Vault] | type[Graph], memory: Memory, tmp_path: Path
+) -> None:
+    store = kind(random.Random(11), 6)
+    memory.import_(store.write(tmp_path / "first"))
+    store.change()
+    assert memory.import_(store.write(tmp_path / "changed")).refused == 0
+    assert records(memory, tmp_path) == store.expected()
+    assert linked(memory, tmp_path) == store.links()
 
 
 @pytest.mark.parametrize("name", ["mem0", "recollect"])

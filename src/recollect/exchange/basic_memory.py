@@ -12,6 +12,7 @@ from recollect.exchange.items import Found, Source
 from recollect.exchange.markdown import read_as
 
 FORMAT: Final = "basic-memory"
+IS_WHOLE: Final = True
 
 
 def recognizes(name: str, head: bytes) -> bool:

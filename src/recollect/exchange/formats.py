@@ -43,6 +43,7 @@ class Format(NamedTuple):
     name: str
     recognizes: Recognizes  # the name of a file, and its first bytes
     read: Importer
+    is_whole: bool  # a file has all that is there, so that what it lacks is reported
 
 
 def format_named(name: str) -> Format:
@@ -52,7 +53,12 @@ def format_named(name: str) -> Format:
             f"{name!r} is not a format that can be imported", hint=f"use one of: {listed()}"
         )
     module = import_module(f"recollect.exchange.{FORMATS[name]}")
-    return Format(name, cast(Recognizes, module.recognizes), cast(Importer, module.read))
+    return Format(
+        name,
+        cast(Recognizes, module.recognizes),
+        cast(Importer, module.read),
+        getattr(module, "IS_WHOLE", False),
+    )
 
 
 def recognized(files: Sequence[tuple[str, bytes]]) -> Format | None:

@@ -139,6 +139,25 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Things that were read and are not imported, such as images."""
+
+    what: str  # for people, in the plural
+    count: int = 1
+
+
+class Entity(msgspec.Struct, frozen=True, kw_only=True):
+    """A thing of another program with all that is said of it there now.
+
+    What an earlier import brought of it, and is not in it any more, has ended there.
+    """
+
+    record: RecordItem  # its name
+    says: tuple[RecordItem, ...] = ()
+    links: tuple[LinkItem, ...] = ()  # from it
+    key: str = ""  # a field of the record's data that no two things share
+
+
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
     """How far a foreign chain of hashes holds."""
 
@@ -149,7 +168,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Item = RecordItem | EpisodeItem | LinkItem | GoneItem | SettingItem
-Found = Item | Trouble | Chain
+Found = Item | Entity | LeftOut | Trouble | Chain
 
 
 def named(format: str, *foreign: object) -> str:

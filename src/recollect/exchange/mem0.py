@@ -18,6 +18,7 @@ from typing import Final
 
 from recollect.exchange.items import (
     Found,
+    LeftOut,
     RecordItem,
     Source,
     Trouble,
@@ -32,6 +33,7 @@ from recollect.exchange.items import (
 from recollect.exchange.json_stream import BrokenJsonError, elements
 
 FORMAT: Final = "mem0"
+IS_WHOLE: Final = True
 _MEMORIES: Final = (None, "results", "memories", "data")
 _SIGNS: Final = re.compile(
     rb'"(?:memory|relations)"\s*:.*"(?:user_id|agent_id|run_id|created_at|relationship)"'
@@ -49,6 +51,17 @@ def recognizes(name: str, head: bytes) -> bool:
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:
     """The memories and triples of an export."""
+    seen: dict[int, int] = {}  # hashes of ids, each with that of what it said first
+    for found in _all(sources):
+        if isinstance(found, RecordItem):
+            said = hash((found.text, found.user))
+            if seen.setdefault(hash(found.id), said) != said:
+                yield Trouble(where=found.where, why="its id stands in it twice; the first counts")
+                continue
+        yield found
+
+
+def _all(sources: Sequence[Source]) -> Iterator[Found]:
     for source in sources:
         if source.name.endswith((".jsonl", ".ndjson")):
             for found in objects_of(source):
@@ -59,10 +72,14 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
             for key, element in elements(source.chunks()):
                 number += 1
                 where = f"{source.name}, element {number}"
-                if key in _MEMORIES and isinstance(element, Mapping):
-                    yield _memory(where, element)
+                if key == "next" and element is not None:
+                    yield LeftOut(what="further pages of the export, which are other files")
                 elif key == "relations" and isinstance(element, Mapping):
                     yield _triple(where, element)
+                elif key in _MEMORIES and isinstance(element, Mapping):
+                    yield _memory(where, element)
+                elif key in _MEMORIES or isinstance(element, Mapping):
+                    yield Trouble(where=where, why="neither a memory nor a relation")
         except BrokenJsonError as error:
             yield Trouble(where=source.name, why=str(error))
 

@@ -85,21 +85,43 @@ def mem0(whole: Whole) -> Iterator[bytes]:
 def mcp_memory(whole: Whole) -> Iterator[bytes]:
     """What holds now, as the file of MCP's memory server: what a record is about is an entity."""
     entities: dict[str, list[str]] = {}
+    kinds: dict[str, str] = {}
     about: dict[str, str] = {}
+    relations: dict[tuple[str, str, str], None] = {}
     for record in whole.records():
-        if record.status == "active":
-            name = record.about or record.kind
-            about[record.id] = name
-            entities.setdefault(name, []).append(record.text)
+        if record.status != "active":
+            continue
+        name = record.about or record.kind
+        about[record.id] = name
+        texts = entities.setdefault(name, [])
+        relation = _relation(record)
+        if relation is not None:
+            relations[relation] = None
+            entities.setdefault(relation[2], [])
+        elif record.text == record.about:
+            kinds[name] = str(record.data.get("type") or "")
+        else:
+            texts.append(record.text)
     for name, texts in sorted(entities.items()):
+        kind = kinds.get(name) or "entity"
         yield _line(
-            {"type": "entity", "name": name, "entityType": "entity", "observations": texts[::-1]}
+            {"type": "entity", "name": name, "entityType": kind, "observations": texts[::-1]}
         )
     for link in whole.links():
-        ends = about.get(link.source), about.get(link.target)
-        if None not in ends and ends[0] != ends[1]:
-            relation = {"from": ends[0], "to": ends[1], "relationType": link.kind}
-            yield _line({"type": "relation", **relation})
+        source, target = about.get(link.source), about.get(link.target)
+        if source is not None and target is not None and source != target:
+            relations[source, link.kind, target] = None
+    for source, kind, target in relations:
+        yield _line({"type": "relation", "from": source, "to": target, "relationType": kind})
+
+
+def _relation(record: Record) -> tuple[str, str, str] | None:
+    """What a record says that came from such a file as a relation."""
+    parts = [record.data.get(name) for name in ("from", "relation", "to")]
+    source, kind, target = (part if isinstance(part, str) else None for part in parts)
+    if record.kind != "relation" or source is None or kind is None or target is None:
+        return None
+    return source, kind, target
 
 
 def markitect(whole: Whole) -> Iterator[bytes]:

@@ -122,7 +122,10 @@ def marked(cards: Cards, found: list[Card], wish: Wish) -> list[Card]:
     if wish.unit != "any":
         found = [_as(card, wish.wants_unit(is_record=card.role is None)) for card in found]
     return [
-        _as(card, False) if card.transient and not wish.recalls(card) else card for card in found
+        _as(card, False)
+        if (card.transient or card.text == card.about) and not wish.recalls(card)
+        else card
+        for card in found
     ]
 
 

@@ -22,6 +22,7 @@ from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
 from recollect.recall.pack import Counter, hits_for
 from recollect.recall.rank import Ranked, TextRow, Wish, card_for, hidden_as, hits, shares_with
+from recollect.recall.visibility import is_name
 
 if TYPE_CHECKING:  # for annotations only
     from collections.abc import Sequence
@@ -114,6 +115,8 @@ def _kept_back(asked: Inquiry) -> WhyNot | None:
         return asked.says(hidden, _hidden(row, hidden, by), by=by)
     if isinstance(row, EpisodeRow) and not wish.recalls(row):
         return asked.says("transient", sentence("transient"))
+    if isinstance(row, VersionRow) and is_name(row) and "transient" not in wish.include:
+        return asked.says("transient", sentence("transient.name"))
     if not wish.wants(row):
         mine = "record" if isinstance(row, VersionRow) else "episode"
         if wish.unit not in ("any", mine):

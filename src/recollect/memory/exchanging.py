@@ -31,7 +31,8 @@ class Exchanging(Calls):
         """Import what another program knew: a file, a folder or a zip archive.
 
         Importing the same again adds nothing: each item is known by its id there. If it changed
-        there since, the record is revised. What was forgotten or erased here does not come back.
+        there since, it changes here; what is no longer said of a note or an entity ends here. What
+        a person changed, forgot or erased here stays as it is.
 
         Args:
             path: The file, folder or archive.
@@ -41,12 +42,13 @@ class Exchanging(Calls):
             progress: Called with the bytes read and the bytes in all.
 
         Returns:
-            What was kept, changed, known and refused. Records have at most an agent's trust.
+            What was kept, changed, ended, known, missing, left out and refused. Records have at
+            most an agent's trust.
 
         Raises:
             InvalidInput: The format is not known or not recognized, or the file cannot be read.
         """
-        from recollect.memory.importing import run_import  # loaded only by those who import
+        from recollect.memory.import_run import run_import  # loaded only by those who import
 
         return run_import(
             self._handle,

@@ -7,21 +7,72 @@ since the last import stays; a text that was changed on both sides is not chosen
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, TypeVar, cast
 
 import msgspec
 
-from recollect.exchange.items import RecordItem
+from recollect.exchange.items import EpisodeItem, Item, RecordItem
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, pack_names, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.vouching import may_alter
 from recollect.memory import acts
 from recollect.memory.acts import Acts
+from recollect.memory.import_commands import ENDED, ItemCommands, digest
 from recollect.model.events import Archival
 
+LIVE: Final = ("active", "held", "inbox")
 _HOLDS: Final = ("active", "inbox")
 _FIELDS: Final = ("text", "data", "about", "confidence")
 T = TypeVar("T")
+
+
+def up_to_date(
+    reads: Reads, item: Item, make: ItemCommands, said: Collection[str]
+) -> c.Command | str | None:
+    """The command that brings something up to what it says elsewhere, or why it stays as it is.
+
+    None if nothing is to be done: it says that already, or it was forgotten or erased here. What
+    is in ``said`` comes back if an import ended it.
+    """
+    if isinstance(item, EpisodeItem):
+        here = reads.episode(item.id)
+        is_other = here is not None and here.hidden is None and here.text != item.text
+        return f"{item.id} says something else there; what was said stays" if is_other else None
+    row = reads.version(item.id) if isinstance(item, RecordItem) else None
+    if not isinstance(item, RecordItem) or row is None or not make.may_see(row):
+        return None
+    is_back = item.id in said and _is_ended_by_import(reads, row)
+    if row.status not in LIVE and not is_back:
+        return None
+    base = last_said(reads, item.id, make.name(item))
+    if base is None:
+        if any(version.text == item.text for version in reads.versions(item.id)):
+            return None  # it has the text of there, or had it before it was changed here
+        return f"{item.id} has another text there; the one here stays"
+    if is_torn(base, row, item):
+        return f"{item.id} was changed both there and here"
+    acts = change_of(make.acts, base, row, item, is_held=make.is_held, reason=make.reason)
+    if is_back:
+        acts = (c.Restore(id=item.id), *acts)
+    actor = make.actor(item)
+    if acts and not may_alter(reads, actor, row):
+        return f"a person has changed {item.id} here"
+    # What is brought up to date depends on the record, so its position is in the name.
+    name = f"{make.name(item)}@{digest([row.seq, msgspec.to_builtins(item)])[:16]}"
+    return c.Command(id=name, actor=actor, acts=acts, named=True) if acts else None
+
+
+def _is_ended_by_import(reads: Reads, row: VersionRow) -> bool:
+    """True if a record ended because it was said there no longer."""
+    writer = reads.command_of(row.seq)
+    if writer is None or row.status in LIVE:
+        return False
+    if row.superseded_by is not None:
+        name = row.superseded_by
+        return reads.command(name) is not None and writer.id.partition("@")[0] == name
+    return writer.id.startswith(row.id + ENDED)
 
 
 def last_said(reads: Reads, id: str, name: str) -> VersionRow | None:

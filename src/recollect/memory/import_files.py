@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
@@ -23,6 +24,9 @@ _DEPTH_MAX_COUNT: Final = 32
 _MEMBER_MAX_BYTES: Final = 1 << 32
 _ARCHIVE_MAX_BYTES: Final = 1 << 34
 _LEFT_OUT: Final = frozenset({".git", ".obsidian", "node_modules", ".trash", "__MACOSX"})
+_LINKS: Final = "symbolic links"
+_ODD: Final = "files that are not regular, such as pipes"
+_DEEP: Final = "folders that are nested too deeply"
 _UNREADABLE: Final = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 
 Tick = Callable[[int], None]  # bytes that were read
@@ -60,11 +64,11 @@ class FileSource:
             raise _unreadable(self.name, error) from error
 
 
-def files_at(path: Path, tick: Tick) -> list[FileSource]:
-    """The files at a path, by name."""
+def files_at(path: Path, tick: Tick, left_out: Counter[str] | None = None) -> list[FileSource]:
+    """The files at a path, by name; what of a folder is not read is counted."""
     try:
         if path.is_dir():
-            return list(_in_folder(path, tick))
+            return list(_in_folder(path, tick, Counter() if left_out is None else left_out))
         with open(path, "rb", opener=opener) as file:
             is_archive = zipfile.is_zipfile(file)
         return list(_in_archive(path, tick)) if is_archive else [_file(path.name, path, tick)]
@@ -79,15 +83,18 @@ def _file(name: str, path: Path, tick: Tick) -> FileSource:
     return FileSource(name, os.stat(path).st_size, start, tick)
 
 
-def _in_folder(folder: Path, tick: Tick) -> Iterator[FileSource]:
+def _in_folder(folder: Path, tick: Tick, left_out: Counter[str]) -> Iterator[FileSource]:
     count = 0
     for path, folders, files in os.walk(folder, followlinks=False):
         inside = Path(path).relative_to(folder)
         is_deep = len(inside.parts) >= _DEPTH_MAX_COUNT
+        left_out[_DEEP] += len(folders) if is_deep else 0
+        left_out[_LINKS] += sum((Path(path) / name).is_symlink() for name in folders)
         folders[:] = [] if is_deep else sorted(name for name in folders if name not in _LEFT_OUT)
         for name in sorted(files):
             file = Path(path) / name
             if file.is_symlink() or not file.is_file():
+                left_out[_LINKS if file.is_symlink() else _ODD] += 1
                 continue
             count += 1
             if count > _FILES_MAX_COUNT:

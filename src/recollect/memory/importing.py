@@ -9,12 +9,11 @@ back; redacted text is never hashed; nothing is written with more than an agent'
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from hashlib import sha256
-from pathlib import Path
-from typing import Final, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from recollect.errors import (
     Conflict,
@@ -25,85 +24,42 @@ from recollect.errors import (
     RecollectError,
 )
 from recollect.exchange.cleaning import Cleaning
-from recollect.exchange.formats import HEAD_BYTES, Format, format_named, listed, recognized
 from recollect.exchange.items import (
     Chain,
+    Entity,
     EpisodeItem,
     Found,
     GoneItem,
     Item,
+    LeftOut,
     LinkItem,
     RecordItem,
     SettingItem,
-    State,
     Trouble,
 )
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.marks import same_command
-from recollect.lifecycle.vouching import may_alter
-from recollect.memory import acts
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
-from recollect.memory.import_changes import change_of, is_torn, last_said
-from recollect.memory.import_files import FileSource, files_at
-from recollect.memory.import_own import (
-    fields_of,
-    is_same_setting,
-    link_acts,
-    record_acts,
-    setting_acts,
-)
-from recollect.model.events import Archival, Trust
+from recollect.memory.import_changes import up_to_date
+from recollect.memory.import_commands import ItemCommands
+from recollect.memory.import_entities import Compared, compare, missing, things
+from recollect.memory.import_own import is_same_setting
+from recollect.model import limits
+from recollect.model.events import Trust
 from recollect.model.rules import lowest
 from recollect.model.values.exchange import Checked, Imported, Refused
-from recollect.store.port import Outcome, Progress
+from recollect.store.port import Outcome
 
 _AT_ONCE: Final = 1_000  # items in one append
 _AT_ONCE_MAX_CHARS: Final = 4_000_000
 _LATE_MAX_COUNT: Final = 100_000  # links and successors that wait for what they name
 _PROBLEMS_MAX_COUNT: Final = 100
-_RECOGNIZED_BY: Final = 64  # files that are looked into
+_KINDS_MAX_COUNT: Final = 50  # of what is left out
 _REFUSALS: Final = (Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound)
 _TOLD: Final = (RecordItem, EpisodeItem)
-_LIVE: Final = ("active", "held", "inbox")
-
-
-def run_import(
-    handle: Handle,
-    path: Path,
-    format: str | None,
-    *,
-    hold: bool,
-    dry_run: bool,
-    progress: Progress | None,
-) -> Imported:
-    """Imports a file, a folder or an archive."""
-    handle.require_now()
-    chosen = None if format is None else format_named(format)
-    read = 0
-    total = 0
-
-    def tick(count: int) -> None:
-        nonlocal read
-        read += count
-        if progress is not None:
-            progress(min(read, total), total)
-
-    files = files_at(path, tick)
-    total = sum(file.size for file in files)
-    chosen = chosen or _recognized(path, files)
-    importing = Importing(handle, chosen.name, hold=hold, dry_run=dry_run)
-    importing.take(chosen.read(files))
-    return importing.report(str(path))
-
-
-def _recognized(path: Path, files: list[FileSource]) -> Format:
-    heads = [(file.name, file.head(HEAD_BYTES)) for file in files[:_RECOGNIZED_BY]]
-    found = recognized(heads)
-    if found is None:
-        raise InvalidInput(f"the format of {path} was not recognized", hint=f"name it: {listed()}")
-    return found
+_WAITING: Final = "links to something that is not there yet"
 
 
 class Importing:
@@ -119,22 +75,48 @@ class Importing:
         is_held = hold or handle.space.widest is not None
         least: Trust = "unverified" if is_held else "agent"
         self._trust = lowest([handle.actor.trust, least])
+        self._make = ItemCommands(handle, format, self._trust)
         self._some: list[Item] = []
+        self._spans: list[tuple[int, Entity]] = []  # where each begins among these items
         self._chars = 0
+        self._users: set[str | None] = set()  # that items have
+        self._seen: set[int] = set()  # hashes of the ids of records
+        self._said: set[str] = set()  # ids of what is said of things, of this append
+        self._replacing: set[str] = set()  # ids of records that take the place of others
+        self.left_out: Counter[str] = Counter()
         self._late: list[tuple[Item, c.Command]] = []
         self._count: Counter[str] = Counter()
         self._cleaning = Cleaning()
         self._problems: list[Refused] = []
         self._chains: list[Checked] = []
 
-    def take(self, found: Iterable[Found]) -> None:
+    def take(self, found: Iterable[Found], *, is_whole: bool = False) -> None:
         """Stores everything that an importer finds."""
-        for one in found:
+        for one in self._readable(found):
             self._add(one)
         self._flush()
         late, self._late = self._late, []
         for start in range(0, len(late), _AT_ONCE):
             self._write(late[start : start + _AT_ONCE], is_last=True)
+        if is_whole and (self._count["known"] or self._count["changed"]):
+            self._count["missing"] = self._missing()
+
+    def _readable(self, found: Iterable[Found]) -> Iterator[Found]:
+        """What is found; if a file cannot be read on, what came before it counts."""
+        some = iter(found)
+        is_begun = False
+        while True:
+            try:
+                one = next(some, None)
+            except (InvalidInput, LimitExceeded) as error:
+                if not is_begun:
+                    raise
+                one = Trouble(where="the import ends early", why=error.message)
+                some = iter(())
+            if one is None:
+                return
+            is_begun = True
+            yield one
 
     def report(self, source: str) -> Imported:
         """What was done."""
@@ -147,12 +129,14 @@ class Importing:
             known=count["known"],
             refused=count["refused"],
             forgotten=count["forgotten"],
+            missing=count["missing"],
             records=count["RecordItem"],
             episodes=count["EpisodeItem"],
             links=count["LinkItem"],
             held=self._trust == "unverified",
             dry_run=self._dry_run,
             redacted=dict(sorted(self._cleaning.redacted.items())),
+            left_out={what: many for what, many in sorted(self.left_out.items()) if many},
             chains=tuple(self._chains),
             problems=tuple(self._problems),
         )
@@ -160,27 +144,97 @@ class Importing:
     def _add(self, found: Found) -> None:
         if isinstance(found, Trouble):
             self._refuse(found.where, found.why)
+        elif isinstance(found, LeftOut):
+            is_new = found.what not in self.left_out and len(self.left_out) >= _KINDS_MAX_COUNT
+            self.left_out["other things" if is_new else found.what] += found.count
         elif isinstance(found, Chain):
             self._chains.append(msgspec.convert(msgspec.to_builtins(found), Checked))
-        else:
+        elif isinstance(found, Entity):
+            thing = structs.replace(found, says=tuple(filter(self._fits, found.says)))
+            self._spans.append((len(self._some), thing))
+            self._collect(thing.record, *thing.says, *thing.links)
+        elif not isinstance(found, _TOLD) or self._fits(found):
             if self._some and type(found) is not type(self._some[-1]) and _needs_others(found):
                 self._flush()
-            self._some.append(found)
-            self._chars += len(found.text) if isinstance(found, _TOLD) else 0
-            if len(self._some) >= _AT_ONCE or self._chars >= _AT_ONCE_MAX_CHARS:
-                self._flush()
+            self._collect(found)
+
+    def _fits(self, item: RecordItem | EpisodeItem) -> bool:
+        """False for a text that no memory takes: searching it for secrets would take long."""
+        if len(item.text) <= limits.TEXT_MAX_BYTES:
+            return True
+        self._refuse(item.where, f"a text is longer than {limits.TEXT_MAX_BYTES:,} bytes")
+        return False
+
+    def _collect(self, *items: Item) -> None:
+        """Adds items that are stored in the same append."""
+        self._some += items
+        self._chars += sum(len(item.text) for item in items if isinstance(item, _TOLD))
+        if len(self._some) >= _AT_ONCE or self._chars >= _AT_ONCE_MAX_CHARS:
+            self._flush()
 
     def _flush(self) -> None:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
+        items = self._cleaning.clean(some)
+        compared = self._compared(items)
+        self._spans = []
+        self._said = compared.said
+        self._replacing.update(compared.replaced)
+        self._seen.update(map(hash, compared.replaced.values()))  # before they have ended
+        self._seen.update(hash(end.id.partition("@")[0]) for end in compared.ends)
         made: list[tuple[Item, c.Command]] = []
-        for found in self._wanted(self._cleaning.clean(some)):
+        for found in self._wanted(items):
+            item = found
+            if isinstance(item, RecordItem):
+                self._users.add(self._handle.actor.user or item.user)
+                self._seen.add(hash(item.id))
+                if item.id in compared.torn:
+                    self._refuse(item.where, compared.torn[item.id])
+                    continue
+                if item.id in compared.replaced:
+                    item = structs.replace(item, supersedes=compared.replaced[item.id])
             try:
-                made.append((found, self._command(found)))
+                command = self._make.command(item)
+                id = compared.again.get(command.id, command.id)
+                made.append((item, structs.replace(command, id=id)))
             except _REFUSALS as error:
-                self._refuse(found.where, error.message)
+                self._refuse(item.where, error.message)
         if made:
             self._write(made, is_last=False)
+        self._end(compared)
+
+    @asked_again
+    def _compared(self, items: list[Item]) -> Compared:
+        """What earlier imports brought of the things among these items, compared with them."""
+        found, spans = Compared.nothing(), self._spans
+        try:
+            with self._handle.reading() as reads:
+                for thing in things(items, spans):
+                    compare(found, reads, thing, self._make)
+        except NotFound:
+            pass  # no memory was created yet
+        return found
+
+    def _end(self, compared: Compared) -> None:
+        """Ends what is said there no longer."""
+        for where, why in compared.kept:
+            self._refuse(where, why)
+        if self._dry_run or not compared.ends:
+            self._count["forgotten"] += len(compared.ends)
+            return
+        done = self._submit_all(compared.ends)
+        for command, outcome in zip(compared.ends, done, strict=True):
+            if isinstance(outcome, Outcome):
+                self._count["forgotten"] += 1
+            elif isinstance(outcome, _REFUSALS):
+                self._refuse(command.id.partition("@")[0], outcome.message)
+            else:
+                raise outcome
+
+    @asked_again
+    def _missing(self) -> int:
+        with self._handle.reading() as reads:
+            return missing(reads, self._format, self._users, self._seen)
 
     def _wanted(self, items: list[Item]) -> list[Item]:
         """The items without settings that are here, and episodes that no import brought."""
@@ -210,99 +264,18 @@ class Importing:
             return None
         row = reads.episode(item.id)
         writer = None if row is None else reads.command_of(row.seq)
-        return None if writer is not None and writer.id == self._name(item) else True
+        return None if writer is not None and writer.id == self._make.name(item) else True
 
     def _refuse(self, where: str, why: str) -> None:
         self._count["refused"] += 1
         if len(self._problems) < _PROBLEMS_MAX_COUNT:
             self._problems.append(Refused(where=where, why=why))
 
-    # From an item to a command.
-
-    def _actor(self, item: Item) -> c.Actor:
-        mine = self._handle.actor
-        if mine.user is not None and item.user not in (None, mine.user):
-            raise Forbidden(f"it belongs to the user {item.user!r}, this handle to {mine.user!r}")
-        session = agent = None
-        if isinstance(item, _TOLD):
-            session, agent = item.session, item.agent
-        trust = self._trust
-        state = _state(item)
-        if isinstance(item, EpisodeItem) and state is not None:
-            trust = lowest([trust, state.trust])
-        return c.Actor(
-            trust=trust,
-            user=mine.user or item.user,
-            session=mine.session or session,
-            agent=mine.agent or agent or (self._format if state is None else None),
-            tz_minutes=mine.tz_minutes,
-        )
-
-    def _name(self, item: Item) -> str:
-        """What the command of an item is known by. A foreign id begins with its format."""
-        if isinstance(item, LinkItem):
-            key = _digest([item.source, item.target, item.kind, item.user])
-            return f"{self._format}-link-{key}"
-        if isinstance(item, SettingItem):
-            return f"{self._format}-setting-{_digest([item.is_frame, item.id])}"
-        own = None if item.state is None else f"{self._format}-{_digest(item.id)}"
-        return own or item.id
-
-    def _command(self, item: Item) -> c.Command:
-        name = f"{self._name(item)}@gone" if isinstance(item, GoneItem) else self._name(item)
-        return c.Command(id=name, actor=self._actor(item), acts=self._acts(item), named=True)
-
-    def _acts(self, item: Item) -> tuple[c.Act, ...]:
-        make = self._handle.acts
-        if isinstance(item, SettingItem):
-            return setting_acts(item, self._position())
-        if isinstance(item, GoneItem):
-            forget = make.forget(item.id, "keep", f"deleted in {self._format}")
-            if item.state is not None:
-                is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
-                forget = msgspec.structs.replace(forget, reason=None, visible=is_shadowed)
-            return (forget,)
-        if isinstance(item, LinkItem):
-            if item.state is not None:
-                return link_acts(item, item.state)
-            return (acts.link(item.source, item.target, item.kind, item.weight),)
-        if isinstance(item, EpisodeItem):
-            observed = make.observe(
-                item.text,
-                role=item.role,
-                session=None,
-                said_at=item.said_at,
-                metadata=item.metadata,
-                id=item.id,
-            )
-            return tuple(observed)
-        if item.state is not None:
-            return record_acts(make, item, item.state)
-        return self._remember(item)
-
-    def _position(self) -> int:
-        try:
-            return self._handle.space.head().seq
-        except NotFound:
-            return 0  # no memory was created yet
-
-    def _remember(self, item: RecordItem) -> tuple[c.Act, ...]:
-        fields = fields_of(item)
-        fields["source_type"] = item.source_type or "imported"
-        fields["supersedes"] = None if self._trust == "unverified" else item.supersedes
-        is_fresh = fields["supersedes"] is None
-        act = self._handle.acts.remember(item.text, fields, fresh=is_fresh)
-        if item.status == "inbox":
-            act = msgspec.structs.replace(act, status="inbox")
-        if item.status in ("active", "inbox") or self._trust == "unverified":
-            return (act,)
-        return act, c.Archive(id=item.id, why=cast(Archival, item.status))
-
     # What became of a command.
 
     def _write(self, some: list[tuple[Item, c.Command]], *, is_last: bool) -> None:
         if self._dry_run:
-            self._would_write(some)
+            self._would_write(some, is_last=is_last)
             return
         commands = [command for _, command in some]
         outcomes = self._submit_all(commands)
@@ -333,6 +306,8 @@ class Importing:
             return
         if _is_hidden(item):
             return  # its episode was counted
+        if isinstance(item, RecordItem) and item.id in self._replacing:
+            word = "changed"
         self._count["forgotten" if isinstance(item, GoneItem) else word] += 1
         if word == "kept":
             self._count[type(item).__name__] += 1
@@ -343,6 +318,7 @@ class Importing:
 
     def _refused(self, item: Item, error: RecollectError) -> None:
         if isinstance(error, NotFound) and _may_be_missing(item):
+            self.left_out[_WAITING] += isinstance(item, LinkItem)
             return
         if not isinstance(error, _REFUSALS):
             raise error
@@ -381,41 +357,27 @@ class Importing:
     @asked_again
     def _changed(self, items: list[Item]) -> list[tuple[Item, c.Command]]:
         with self._handle.reading() as reads:
-            found = [(item, self._change(reads, item)) for item in items]
-        return [(item, command) for item, command in found if command is not None]
+            found = [(item, up_to_date(reads, item, self._make, self._said)) for item in items]
+        made: list[tuple[Item, c.Command]] = []
+        for item, one in found:
+            if isinstance(one, str):
+                self._refuse(item.where, one)
+            elif one is not None:
+                made.append((item, one))
+        return made
 
-    def _change(self, reads: Reads, item: Item) -> c.Command | None:
-        """The command that brings a record up to what it says elsewhere; None if it stays."""
-        row = reads.version(item.id) if isinstance(item, RecordItem) else None
-        if not isinstance(item, RecordItem) or row is None or row.status not in _LIVE:
-            return None
-        actor = self._actor(item)
-        if not self._handle.may_see(row):
-            return None
-        base = last_said(reads, item.id, self._name(item))
-        if base is None:
-            if not any(version.text == item.text for version in reads.versions(item.id)):
-                self._refuse(item.where, f"{item.id} has another text there; the one here stays")
-            return None  # it has the text of there, or had it before it was changed here
-        if is_torn(base, row, item):
-            self._refuse(item.where, f"{item.id} was changed both there and here")
-            return None
-        is_held, reason = self._trust == "unverified", f"changed in {self._format}"
-        make = self._handle.acts
-        made = change_of(make, base, row, item, is_held=is_held, reason=reason)
-        if made and not may_alter(reads, actor, row):
-            self._refuse(item.where, f"a person has changed {item.id} here")
-            return None
-        # What is brought up to date depends on the record, so its position is in the name.
-        name = f"{self._name(item)}@{_digest([row.seq, msgspec.to_builtins(item)])[:16]}"
-        return c.Command(id=name, actor=actor, acts=made, named=True) if made else None
-
-    def _would_write(self, some: list[tuple[Item, c.Command]]) -> None:
+    def _would_write(self, some: list[tuple[Item, c.Command]], *, is_last: bool) -> None:
         unclear: list[Item] = []
-        for (item, command), marks in zip(some, self._marks(some), strict=True):
+        for (item, command), (marks, error) in zip(some, self._foreseen(some), strict=True):
             if isinstance(item, GoneItem):
                 continue
-            if marks is None:
+            if marks is None and isinstance(item, RecordItem) and item.id in self._replacing:
+                self._count["changed"] += 1
+            elif marks is None and error is not None and not is_last:
+                self._late.append((item, command))  # what it joins may come later
+            elif marks is None and error is not None:
+                self._refused(item, error)
+            elif marks is None:
                 self._count["kept"] += 1
                 self._count[type(item).__name__] += 1
             elif same_command(marks, command) and not isinstance(item, RecordItem):
@@ -429,13 +391,27 @@ class Importing:
         self._count["known"] += len(unclear) - changed - refused
 
     @asked_again
-    def _marks(self, some: list[tuple[Item, c.Command]]) -> list[str | None]:
+    def _foreseen(
+        self, some: list[tuple[Item, c.Command]]
+    ) -> list[tuple[str | None, NotFound | None]]:
+        """Of each command its marks, if it happened, and which record is missing for it."""
         try:
             with self._handle.reading() as reads:
                 rows = [reads.command(command.id) for _, command in some]
-                return [None if row is None else row.marks for row in rows]
-        except NotFound:
-            return [None] * len(some)  # no memory was created yet
+                marks = [None if row is None else row.marks for row in rows]
+                return [
+                    (one, self._missing_for(item, reads.has_version))
+                    for (item, _), one in zip(some, marks, strict=True)
+                ]
+        except NotFound:  # no memory was created yet
+            return [(None, self._missing_for(item, lambda id: False)) for item, _ in some]
+
+    def _missing_for(self, item: Item, is_here: Callable[[str], bool]) -> NotFound | None:
+        if isinstance(item, LinkItem):
+            for end in (item.source, item.target):
+                if hash(end) not in self._seen and not is_here(end):
+                    return NotFound(f"record {end!r} was not found")
+        return None
 
 
 def _outcome(reads: Reads, outcome: Outcome) -> Outcome | Conflict:
@@ -444,10 +420,6 @@ def _outcome(reads: Reads, outcome: Outcome) -> Outcome | Conflict:
     if any(row is not None and row.seq > outcome.last for row in rows):
         return Conflict("it was changed since")
     return outcome
-
-
-def _state(item: Item) -> State | None:
-    return None if isinstance(item, SettingItem) else item.state
 
 
 def _may_be_missing(item: Item) -> bool:
@@ -463,7 +435,3 @@ def _is_hidden(item: Item) -> bool:
 def _needs_others(item: Item) -> bool:
     """True if what came before must be written first: a rule has looked at all of it."""
     return isinstance(item, SettingItem) or _is_hidden(item)
-
-
-def _digest(value: object) -> str:
-    return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]

@@ -137,6 +137,15 @@ def _title(name: str, rows: Sequence[VersionRow], about: About | None) -> _Title
     return _Title(said or title_of(name), events)
 
 
+class _Place(NamedTuple):
+    """Where an entry stands on its page: what an import wrote at once stays in its order."""
+
+    said_at: str
+    created_at: str
+    text_seq: int
+    id: str
+
+
 class _Draft:
     """A page while it is made."""
 
@@ -146,7 +155,7 @@ class _Draft:
         self._flag = material.flags.get(name)
         self._titles = titles
         self._began = material.began
-        self._entries: list[tuple[str, str, Entry]] = []  # when it was said, and an id, first
+        self._entries: list[tuple[_Place, Entry]] = []
         self._added: list[tuple[str, str, int]] = []  # instant, id and offset
         self._changed: list[tuple[str, int, int]] = []  # instant, seq and offset
         self._related: set[str] = set()
@@ -155,7 +164,8 @@ class _Draft:
 
     def show(self, row: VersionRow) -> None:
         """Adds a record."""
-        self._entries.append((_said_at(row), row.id, _entry(row)))
+        order = _Place(_said_at(row), row.created_at, row.text_seq, row.id)
+        self._entries.append((order, _entry(row)))
         self._added.append((row.created_at, row.id, row.tz_minutes))
         self._days.update(() if row.session is None else (day_page(row),))
         self._follow(row)
@@ -166,7 +176,8 @@ class _Draft:
         names = {row.id: place[row.id] for row in session.rows}
         links = {id: words.link(self._titles[name].text, name) for id, name in names.items()}
         entry = session_entry(session, links)
-        self._entries.append((first.created_at, first.id, entry))
+        order = _Place(first.created_at, first.created_at, first.text_seq, first.id)
+        self._entries.append((order, entry))
         self._added.append((first.created_at, first.id, first.tz_minutes))
         for row in (*session.rows, *session.earlier.values()):
             self._follow(row)
@@ -184,7 +195,7 @@ class _Draft:
 
     def made(self) -> Made:
         """The page."""
-        about, entries = self._about, sorted(self._entries, key=lambda one: one[:2])
+        about, entries = self._about, sorted(self._entries, key=lambda one: one[0])
         began, first = self._began
         if about is not None and self._name not in _ALWAYS:
             began, first = about.at, about.seq
@@ -203,7 +214,7 @@ class _Draft:
             needs_compact=self._flag is not None or is_flagged(about),
             position=max(self._events, default=first),
             links=tuple((name, self._titles[name].text) for name in sorted(self._related)),
-            entries=tuple(entry for *_, entry in entries),
+            entries=tuple(entry for _, entry in entries),
             other=other_lines(_items(about, "other")),
             prose=_prose(about),
         )

@@ -51,6 +51,7 @@ SENTENCES: Final[dict[str, str]] = {
     "hidden.expired": "it is hidden: expired, or not true at the instant asked about ({end})",
     # Not in an answer: not wanted by this question.
     "transient": "it only asks, or orders something that is done once",
+    "transient.name": "it is only the name of what it is about",
     "filtered": "the filter leaves it out",
     "filtered.unit": "its unit is {mine}, not {wanted}",
     # Not in an answer: not found.

@@ -18,7 +18,7 @@ from recollect.index.rows import Card, EpisodeRow, VersionRow, unpack_names
 from recollect.index.values import episode_of, record_of, source_of
 from recollect.model.values import Hit, Include
 from recollect.recall.relevance import RANKING_SIGNALS, Features, shares_of, strength_of
-from recollect.recall.visibility import why_episode_hidden, why_hidden
+from recollect.recall.visibility import is_name, why_episode_hidden, why_hidden
 
 if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter
@@ -112,8 +112,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         return has_unit and (self.filter is None or self.filter.matches(row))
 
     def recalls(self, row: EpisodeRow | Card) -> bool:
-        """True unless an episode only asks or orders something, and that was not asked for."""
-        return not row.transient or "transient" in self.include
+        """True unless it says nothing to keep, and that was not asked for."""
+        return not (row.transient or is_name(row)) or "transient" in self.include
 
     def wants_unit(self, *, is_record: bool) -> bool:
         """True if the caller wants records, or wants episodes."""

@@ -49,6 +49,11 @@ def why_episode_hidden(row: EpisodeRow | Card) -> Include | None:
     return "held" if row.trust == "unverified" else None
 
 
+def is_name(row: EpisodeRow | VersionRow | Card) -> bool:
+    """True for a record that is only the name of what it is about: a title answers no question."""
+    return not isinstance(row, EpisodeRow) and row.about is not None and row.text == row.about
+
+
 def statuses(include: Collection[Include]) -> tuple[str, ...]:
     """The statuses that a listing with this ``include`` must read."""
     found = ["active", "inbox"]

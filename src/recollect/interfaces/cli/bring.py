@@ -122,6 +122,7 @@ def _draw(done: Imported) -> None:
     if not _found(done):
         plain.say(f"Nothing of the format {done.format} is in {plain.one_line(done.source)}")
         plain.say("  leave the format out to have it recognized, or name another one")
+        _draw_left_out(done)
         return
     verb = "Would import" if done.dry_run else "Imported"
     parts = [
@@ -137,6 +138,9 @@ def _draw(done: Imported) -> None:
         plain.say(f"  deleted there, and forgotten here: {done.forgotten:,}")
     if done.known:
         plain.say(f"  imported before: {done.known:,}")
+    if done.missing:
+        plain.say(f"  imported before and not in it now, unchanged here: {done.missing:,}")
+    _draw_left_out(done)
     for kind, count in done.redacted.items():
         plain.say(f"  redacted: {count:,} {plain.one_line(kind)}")
     for chain in done.chains:
@@ -154,3 +158,8 @@ def _draw(done: Imported) -> None:
         plain.say(f"    … and {done.refused - _SHOWN:,} more")
     if done.held and done.records and not done.dry_run:
         plain.next_step("recollect review")
+
+
+def _draw_left_out(done: Imported) -> None:
+    for what, count in done.left_out.items():
+        plain.say(f"  not taken over: {plain.one_line(what)} ({count:,})")

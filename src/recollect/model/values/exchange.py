@@ -29,7 +29,7 @@ class Imported(Value, frozen=True, kw_only=True):
     """What an import did, or would do.
 
     ``known`` was imported before and has not changed there since. ``problems`` names the first of
-    what was ``refused``.
+    what was ``refused``. ``left_out`` counts what the format has and a memory does not take.
     """
 
     format: str
@@ -39,12 +39,14 @@ class Imported(Value, frozen=True, kw_only=True):
     known: int = 0
     refused: int = 0
     forgotten: int = 0  # deleted there, and so forgotten here
+    missing: int = 0  # imported before and not in it now; unchanged here
     records: int = 0  # of those kept
     episodes: int = 0
     links: int = 0
     held: bool = False  # what was kept waits for a review
     dry_run: bool = False
     redacted: dict[str, int] = {}
+    left_out: dict[str, int] = {}
     chains: tuple[Checked, ...] = ()
     problems: tuple[Refused, ...] = ()
 
