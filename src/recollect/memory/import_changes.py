@@ -7,11 +7,12 @@ since the last import stays; a text that was changed on both sides is not chosen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeVar, cast
 
 import msgspec
 
-from recollect.exchange.items import RecordItem
+from recollect.exchange.items import Item, LinkItem, RecordItem, names_in
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, pack_names, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
@@ -22,6 +23,26 @@ from recollect.model.events import Archival
 _HOLDS: Final = ("active", "inbox")
 _FIELDS: Final = ("text", "data", "about", "confidence")
 T = TypeVar("T")
+
+
+def under_known_ids(reads: Reads, items: Sequence[Item]) -> list[Item]:
+    """The items; one that an earlier release brought has the id that it was given then."""
+    names = {name for item in items for name in names_in(item)}
+    older = {name for name in names if reads.has_version(name)}
+    return [_as_older(item, older) for item in items]
+
+
+def _as_older(item: Item, older: set[str]) -> Item:
+    if isinstance(item, RecordItem) and item.name in older:
+        return msgspec.structs.replace(item, id=item.name)
+    if isinstance(item, LinkItem) and item.names is not None:
+        source, target = item.names
+        return msgspec.structs.replace(
+            item,
+            source=source if source in older else item.source,
+            target=target if target in older else item.target,
+        )
+    return item
 
 
 def last_said(reads: Reads, id: str, name: str) -> VersionRow | None:
@@ -59,6 +80,8 @@ def change_of(
     make: Acts, base: VersionRow, row: VersionRow, item: RecordItem, *, is_held: bool, reason: str
 ) -> tuple[c.Act, ...]:
     """The acts that bring a record up to what it is there; none if it is that already."""
+    if item.status == "forgotten":
+        return (c.Forget(id=item.id),)
     found: list[c.Act] = []
     text = _kept(base.text, row.text, item.text)
     data, known = unpack_object(row.data), row.confidence

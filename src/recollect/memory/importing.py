@@ -37,6 +37,7 @@ from recollect.exchange.items import (
     SettingItem,
     State,
     Trouble,
+    names_in,
 )
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
@@ -45,7 +46,7 @@ from recollect.lifecycle.vouching import may_alter
 from recollect.memory import acts
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
-from recollect.memory.import_changes import change_of, is_torn, last_said
+from recollect.memory.import_changes import change_of, is_torn, last_said, under_known_ids
 from recollect.memory.import_files import FileSource, files_at
 from recollect.memory.import_own import (
     fields_of,
@@ -174,7 +175,7 @@ class Importing:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
         made: list[tuple[Item, c.Command]] = []
-        for found in self._wanted(self._cleaning.clean(some)):
+        for found in self._wanted(self._under_known_ids(self._cleaning.clean(some))):
             try:
                 made.append((found, self._command(found)))
             except _REFUSALS as error:
@@ -195,6 +196,16 @@ class Importing:
         return [item for item, is_same in zip(items, known, strict=True) if is_same is None]
 
     @asked_again
+    def _under_known_ids(self, items: list[Item]) -> list[Item]:
+        if not any(names_in(item) for item in items):
+            return items
+        try:
+            with self._handle.reading() as reads:
+                return under_known_ids(reads, items)
+        except NotFound:
+            return items  # no memory was created yet
+
+    @asked_again
     def _known(self, items: list[Item]) -> list[bool | None]:
         """Of each item whether it is here, the same (True) or another (False); else None."""
         try:
@@ -206,7 +217,7 @@ class Importing:
     def _is_known(self, reads: Reads, item: Item) -> bool | None:
         if isinstance(item, SettingItem):
             return is_same_setting(reads, item)
-        if not isinstance(item, GoneItem) or item.state is None:
+        if not isinstance(item, GoneItem):
             return None
         row = reads.episode(item.id)
         writer = None if row is None else reads.command_of(row.seq)
@@ -241,12 +252,14 @@ class Importing:
     def _name(self, item: Item) -> str:
         """What the command of an item is known by. A foreign id begins with its format."""
         if isinstance(item, LinkItem):
-            key = _digest([item.source, item.target, item.kind, item.user])
+            ends = item.names or (item.source, item.target)
+            key = _digest([*ends, item.kind, item.user])
             return f"{self._format}-link-{key}"
         if isinstance(item, SettingItem):
             return f"{self._format}-setting-{_digest([item.is_frame, item.id])}"
-        own = None if item.state is None else f"{self._format}-{_digest(item.id)}"
-        return own or item.id
+        if item.state is not None:
+            return f"{self._format}-{_digest(item.id)}"
+        return (item.name if isinstance(item, RecordItem) else None) or item.id
 
     def _command(self, item: Item) -> c.Command:
         name = f"{self._name(item)}@gone" if isinstance(item, GoneItem) else self._name(item)
@@ -257,11 +270,9 @@ class Importing:
         if isinstance(item, SettingItem):
             return setting_acts(item, self._position())
         if isinstance(item, GoneItem):
-            forget = make.forget(item.id, "keep", f"deleted in {self._format}")
-            if item.state is not None:
-                is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
-                forget = msgspec.structs.replace(forget, reason=None, visible=is_shadowed)
-            return (forget,)
+            is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
+            forget = make.forget(item.id, "keep", None)
+            return (msgspec.structs.replace(forget, visible=is_shadowed),)
         if isinstance(item, LinkItem):
             if item.state is not None:
                 return link_acts(item, item.state)
@@ -294,6 +305,8 @@ class Importing:
         act = self._handle.acts.remember(item.text, fields, fresh=is_fresh)
         if item.status == "inbox":
             act = msgspec.structs.replace(act, status="inbox")
+        if item.status == "forgotten":
+            return act, c.Forget(id=item.id)
         if item.status in ("active", "inbox") or self._trust == "unverified":
             return (act,)
         return act, c.Archive(id=item.id, why=cast(Archival, item.status))
@@ -333,7 +346,8 @@ class Importing:
             return
         if _is_hidden(item):
             return  # its episode was counted
-        self._count["forgotten" if isinstance(item, GoneItem) else word] += 1
+        is_gone = isinstance(item, RecordItem) and item.status == "forgotten" and word == "changed"
+        self._count["forgotten" if is_gone else word] += 1
         if word == "kept":
             self._count[type(item).__name__] += 1
 
@@ -387,12 +401,16 @@ class Importing:
     def _change(self, reads: Reads, item: Item) -> c.Command | None:
         """The command that brings a record up to what it says elsewhere; None if it stays."""
         row = reads.version(item.id) if isinstance(item, RecordItem) else None
-        if not isinstance(item, RecordItem) or row is None or row.status not in _LIVE:
+        if not isinstance(item, RecordItem) or row is None:
             return None
         actor = self._actor(item)
         if not self._handle.may_see(row):
+            if item.name is not None:
+                self._refuse(item.where, f"the id {item.id} is already used")
             return None
         base = last_said(reads, item.id, self._name(item))
+        if row.status not in _LIVE and (base is not None or item.name is None):
+            return None  # what ended here does not come back
         if base is None:
             if not any(version.text == item.text for version in reads.versions(item.id)):
                 self._refuse(item.where, f"{item.id} has another text there; the one here stays")
@@ -451,13 +469,13 @@ def _state(item: Item) -> State | None:
 
 
 def _may_be_missing(item: Item) -> bool:
-    """True for something deleted that was never imported, and a link to a note nobody wrote."""
+    """True for a hidden episode that was never imported, and a link to a note nobody wrote."""
     return isinstance(item, GoneItem) or (isinstance(item, LinkItem) and item.may_dangle)
 
 
 def _is_hidden(item: Item) -> bool:
     """True for an episode that another memory of ours had hidden."""
-    return isinstance(item, GoneItem) and item.state is not None
+    return isinstance(item, GoneItem)
 
 
 def _needs_others(item: Item) -> bool:
