@@ -19,7 +19,7 @@ from recollect.model.frames import Template
 from recollect.model.values import Hit
 from recollect.recall.frames import hit_of
 from recollect.recall.pack import pack
-from recollect.recall.rank import Wish
+from recollect.recall.rank import Wish, showing
 
 HITS_MAX_COUNT: Final = 25
 # Many prompts are instructions about code, of which memory knows nothing. So something is handed
@@ -132,7 +132,7 @@ def in_general(reads: Reads, viewer: Viewer) -> list[Hit]:
     """Reinforced records first, the most reinforced before the others; then the newest."""
     wish = _wish("record", viewer)
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
-    trusted = [row for row in rows if row.trust != "unverified"]
+    trusted = [row for row in showing(rows, wish) if row.trust != "unverified"]
     ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
     return [hit_of(row) for row in ordered[:HITS_MAX_COUNT]]
 

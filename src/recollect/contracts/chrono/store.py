@@ -43,12 +43,12 @@ from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model import validate
 from recollect.model.events import Trust
+from recollect.model.values.records import SURE_MIN
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.layout import SEALED, SEGMENT_SUFFIX, SNAPSHOT
 from recollect.store.seam import REAL, Seam
 
 FOLDER: Final = ".chronomemory"
-RAG_CONFIDENCE: Final = 0.6  # rule H18
 _TRIES: Final = 100  # how often another program may write in between
 
 
@@ -190,7 +190,7 @@ class ChronoStore:
         """
         least = validate.fraction(min_confidence, "min_confidence")
         if validate.flag(rag_filter, "rag_filter"):
-            least = max(least, RAG_CONFIDENCE)
+            least = max(least, SURE_MIN)  # rule H18
         return Shown(handle_of(self.memory)).all(kind, least, status)
 
     # Upkeep.

@@ -254,8 +254,9 @@ def _hit(
     say(*(bold(line) for line in lines))
     said = hit.episode.role + " said" if hit.episode else None
     key = hit.record.key if hit.record else None
+    doubt = hit.record.doubt if hit.record else None
     share = f"{hit.strength}, relevance {min(hit.relevance, 0.99):.2f}"
-    say("    " + details(hit.id, mount, said, key, share, hit.trust, day(hit.at), more))
+    say("    " + details(hit.id, mount, said, key, doubt, share, hit.trust, day(hit.at), more))
     for line in _heard(hit):
         say(dim(f"    {line}"))
     for source in hit.sources:
@@ -328,7 +329,8 @@ def _marks(value: Record | Episode) -> str:
     """The marks before the text in a listing."""
     if isinstance(value, Episode):
         return f"{value.role}: "
-    status = "" if value.status == "active" else f"[{standing(value)}] "
+    doubt = f"[{value.doubt}] " if value.doubt else ""
+    status = doubt if value.status == "active" else f"[{standing(value)}] {doubt}"
     return f"{status}{one_line(value.key)}: " if value.key else status
 
 
