@@ -4,8 +4,7 @@ Responsible for their fields and for refusing malformed ones. Leaves deltas to `
 storage to ``store`` and ``facts``. Invariant: a value that exists can be stored and is read back
 equal.
 
-They are dataclasses, so that pydantic, where it is installed, takes them as fields and as members
-of its discriminated unions; nothing here needs it.
+They are dataclasses, which pydantic understands where it is installed; nothing here needs it.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from recollect.contracts.episodic import scope
 from recollect.contracts.episodic.errors import ConsolidationRuleError
+from recollect.contracts.episodic.models import Model
 from recollect.errors import InvalidInput
 from recollect.model import validate
 from recollect.model.cron import parse_cron
@@ -25,7 +25,7 @@ KEY: Final = "episodic"  # of an episode's metadata and a fact's data: what they
 
 
 @dataclass(frozen=True, kw_only=True)
-class Episode:
+class Episode(Model):
     """What happened at a node of a graph, for one user, session and agent."""
 
     id: str
@@ -51,7 +51,7 @@ class Episode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConsolidationRule:
+class ConsolidationRule(Model):
     """Which episodes become facts, and how often a caller should run it."""
 
     id: str
@@ -84,7 +84,7 @@ def _check_cadence(cadence: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
+class Fact(Model):
     """A statement that was promoted, and the episodes it rests on (``lineage``)."""
 
     id: str
@@ -98,7 +98,7 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactPattern:
+class FactPattern(Model):
     """Which facts a query wants; None stands for any."""
 
     subject: str | None = None
@@ -109,7 +109,7 @@ class FactPattern:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreHealth:
+class StoreHealth(Model):
     """Whether a store can be used, and how much it holds."""
 
     ok: bool
@@ -119,7 +119,7 @@ class StoreHealth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MigrationPlan:
+class MigrationPlan(Model):
     """Operations to change a store's columns."""
 
     target_version: int
