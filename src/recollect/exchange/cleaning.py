@@ -80,6 +80,7 @@ class Cleaning:
             return msgspec.structs.replace(
                 item,
                 id=id,
+                name=next(iter(self._short_names(item)), None),
                 text=self._text(item.text),
                 metadata=self._data(item.metadata),
             )
@@ -107,7 +108,7 @@ class Cleaning:
         keeps = item.state is not None or (bool(names_in(item)) and is_id(text))
         return text if keeps and text == name else short(text)
 
-    def _short_names(self, item: RecordItem | LinkItem) -> tuple[str, ...]:
+    def _short_names(self, item: _Named) -> tuple[str, ...]:
         return tuple(short(self._text(name)) for name in names_in(item))
 
     def _state(self, state: State | None) -> State | None:

@@ -89,8 +89,9 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something that was said elsewhere, verbatim."""
 
-    id: str
+    id: str  # from ``named``, or from ``kept``
     text: str
+    name: str | None = None  # from ``named``, if the id is from ``kept``
     where: str = ""
     role: Role = "user"
     said_at: str | None = None
@@ -166,7 +167,8 @@ def names_in(item: Item) -> tuple[str, ...]:
     """The names of what has here the id that it has elsewhere."""
     if isinstance(item, LinkItem):
         return item.names or ()
-    return (item.name,) if isinstance(item, RecordItem) and item.name is not None else ()
+    name = item.name if isinstance(item, RecordItem | EpisodeItem) else None
+    return () if name is None else (name,)
 
 
 def kept(format: str, id: str) -> str:

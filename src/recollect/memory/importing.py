@@ -259,7 +259,7 @@ class Importing:
             return f"{self._format}-setting-{_digest([item.is_frame, item.id])}"
         if item.state is not None:
             return f"{self._format}-{_digest(item.id)}"
-        return (item.name if isinstance(item, RecordItem) else None) or item.id
+        return (item.name if isinstance(item, _TOLD) else None) or item.id
 
     def _command(self, item: Item) -> c.Command:
         name = f"{self._name(item)}@gone" if isinstance(item, GoneItem) else self._name(item)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from recollect.contracts.episodic.reads import Shown
-from recollect.contracts.episodic.values import KEY, ConsolidationRule
+from recollect.contracts.episodic.values import ConsolidationRule
 from recollect.contracts.episodic.where import condition_of
 from recollect.errors import Forbidden, NotFound
+from recollect.exchange.stargraph import KEY
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.memory.unread import is_time

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from recollect.contracts.episodic import scope
 from recollect.contracts.episodic.errors import ConsolidationRuleError
 from recollect.contracts.episodic.models import Model
 from recollect.errors import InvalidInput
+from recollect.exchange.stargraph import KEY
 from recollect.model import validate
 from recollect.model.cron import parse_cron
 from recollect.model.instants import instant
-
-KEY: Final = "episodic"  # of an episode's metadata and a fact's data: what they have no field for
 
 
 @dataclass(frozen=True, kw_only=True)
