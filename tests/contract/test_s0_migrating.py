@@ -130,6 +130,18 @@ def test_both_dialects_are_taken_over(tmp_path: Path, dialect: tuple[str, str], 
         assert store.memory.position == position, "it is taken over once"
 
 
+def test_a_log_is_known_by_its_beginning(tmp_path: Path) -> None:
+    """A long first record is no reason to take it for a ledger, nor are its keys in our data."""
+    original(tmp_path, log([event("LONG", label="é" * 9_000)]))
+    with ChronoStore(tmp_path) as store:
+        assert ids(store.query()) == ["LONG"]
+    (tmp_path / "ours").mkdir()
+    with ChronoStore(tmp_path / "ours") as store:
+        store.upsert(ChronoRecord(id="A", label="x", data={"record_id": 1, "prev_hash": ""}))
+    with ChronoStore(tmp_path / "ours") as store:
+        assert ids(store.query()) == ["A"]
+
+
 def test_a_compacted_log_is_taken_over_from_its_snapshot(tmp_path: Path) -> None:
     before = [event("OLD")["record"], event("DEL", status="tombstone")["record"]]
     original(tmp_path, log([event("__compact__", op="compact"), event("NEW")], first=7))

@@ -76,9 +76,14 @@ class LogState(NamedTuple):
 
 
 def recognizes(name: str, head: bytes) -> bool:
-    """True if a file is such a log."""
+    """True if a file is such a log. Its first record may be long, and stands before one of the keys.
+
+    A ledger of ours, which begins otherwise, may have both keys in somebody's data.
+    """
     first = head[:4000]
-    return name.endswith(".wal") and b'"prev_hash"' in first and b'"record_id"' in first
+    is_ours = not first.startswith(b"{") or first.startswith(b'{"v":')
+    has_key = b'"record_id"' in first or b'"prev_hash"' in first
+    return name.endswith(".wal") and has_key and not is_ours
 
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:

@@ -28,8 +28,15 @@ T = TypeVar("T")
 def under_known_ids(reads: Reads, items: Sequence[Item]) -> list[Item]:
     """The items; one that an earlier release brought has the id that it was given then."""
     names = {name for item in items for name in names_in(item)}
-    older = {name for name in names if reads.has_version(name)}
+    older = {name for name in names if _is_id_of_its_command(reads, name)}
     return [_as_older(item, older) for item in items]
+
+
+def _is_id_of_its_command(reads: Reads, name: str) -> bool:
+    """True if a command of this name made a record with this id, as all imports did once."""
+    versions = reads.versions(name) if reads.has_version(name) else []
+    writer = reads.command_of(versions[0].seq) if versions else None
+    return writer is not None and writer.id == name
 
 
 def _as_older(item: Item, older: set[str]) -> Item:
