@@ -76,7 +76,7 @@ class LogState(NamedTuple):
 
 
 def recognizes(name: str, head: bytes) -> bool:
-    """True if a file is such a log. Its first record may be long, and stands before one of the keys.
+    """True if a file is such a log. The first record, between the two keys, may be long.
 
     A ledger of ours, which begins otherwise, may have both keys in somebody's data.
     """
