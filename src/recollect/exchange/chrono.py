@@ -78,7 +78,7 @@ class LogState(NamedTuple):
 def recognizes(name: str, head: bytes) -> bool:
     """True if a file is such a log. The first record, between the two keys, may be long.
 
-    A ledger of ours, which begins otherwise, may have both keys in somebody's data.
+    A ledger of ours, which begins otherwise, may have both keys in the data of a record.
     """
     first = head[:4000]
     is_ours = not first.startswith(b"{") or first.startswith(b'{"v":')
