@@ -20,6 +20,7 @@ def test_a_refuted_record_is_shown_only_if_asked_for(store: Shell) -> None:  # S
     listed = store.run(*chosen, "list").out
     assert "[refuted] The cache halves latency." in listed
     assert "[hypothesis] Latency is the disk." in listed
+    assert "[refuted] The cache halves latency." in store.run(*chosen, "recent").out
     packed = store.run(*chosen, "context", "what about the latency?").out
     assert "HYP-1" not in packed
     assert "Latency is the disk. [HYP-2] (hypothesis)" in packed

@@ -295,8 +295,10 @@ def matching(part: Part, pattern: Pattern) -> Term:
             return None if value is None else True
         return pattern.matches(value) if isinstance(value, str) else None
 
-    is_read = part.field is not None and part.column != _TIME and pattern.longest
-    return Term(judge, Contains(part.field, pattern.longest) if is_read else None)  # type: ignore[arg-type]
+    field = part.field if part.column in ("id", "content") else None
+    if field is None or not pattern.longest:
+        return Term(judge)
+    return Term(judge, Contains(field, pattern.longest))
 
 
 def of_scope(names: Mapping[str, str]) -> Term:

@@ -316,7 +316,7 @@ def listing(values: Sequence[Record | Episode], limit: int) -> None:
     columns = terminal_columns()
     width = max((len(value.id) for value in values), default=0)
     for value in values:
-        text = f"{_marks(value)}{one_line(value.text)}"
+        text = f"{marks(value)}{one_line(value.text)}"
         room = columns - width - 2
         if 0 < room < len(text):
             text = text[: room - 1] + "…"
@@ -325,7 +325,7 @@ def listing(values: Sequence[Record | Episode], limit: int) -> None:
         say(dim(f"{limit} shown; use --after {values[-1].id} to continue"))
 
 
-def _marks(value: Record | Episode) -> str:
+def marks(value: Record | Episode) -> str:
     """The marks before the text in a listing."""
     if isinstance(value, Episode):
         return f"{value.role}: "
