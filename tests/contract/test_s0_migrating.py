@@ -403,6 +403,33 @@ def test_a_log_is_imported_as_it_is_taken_over(tmp_path: Path) -> None:
         assert everything(store) == imported
 
 
+def test_an_import_into_the_folder_of_an_original_takes_it_over_first(tmp_path: Path) -> None:
+    """Else its log would be cut off as a write that a crash had torn."""
+    raw = log(EVENTS)
+    folder = specsmith(original(tmp_path, raw))
+    for verb in (["list"], ["remember", "x"]):
+        command = [sys.executable, "-m", "recollect", "--store", str(home(tmp_path)), *verb]
+        env = {**environment(), "HOME": str(tmp_path)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+        assert done.returncode != 0
+        assert "events.wal belongs to another program" in done.stderr
+        assert "import FOLDER" in done.stderr
+    assert (home(tmp_path) / "events.wal").read_bytes() == raw
+    said = recollect(home(tmp_path), "import", str(folder))
+    assert (said["records"], said["links"]) == (3, 1)
+    again = recollect(home(tmp_path), "import", str(home(tmp_path)))
+    assert (again["kept"], again["changed"], again["known"]) == (0, 0, 4)
+    assert [one["why"] for one in again["problems"]] == [
+        "this is a ledger of Recollect; copy what was written in it with `recollect push`"
+    ]
+    with ChronoStore(tmp_path) as store:
+        assert len(store.query(status=None)) == 7
+        assert store.chain_valid()
+    assert (home(tmp_path) / "events.wal.original").read_bytes() == raw
+    other = recollect(tmp_path / "other", "import", str(home(tmp_path)))
+    assert (other["kept"], len(other["problems"])) == (4, 1)
+
+
 def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
     # S0-33: a file cannot change, revive or forget what it did not bring
     (tmp_path / "old").mkdir()

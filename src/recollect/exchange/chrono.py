@@ -37,6 +37,9 @@ from recollect.model.validate import Json
 
 FORMAT: Final = "chrono"
 _SNAPSHOT: Final = "snapshot.json"
+_TAKEN_OVER: Final = ".wal.original"  # what a memory has made of a log's name
+_LOGS: Final = (".wal", _TAKEN_OVER)
+_OURS: Final = b'{"v":'
 _COMPACTED: Final = "__compact__"
 _BACKUP: Final = "backup/"
 _DIALECTS: Final = {"spaced": (", ", ": "), "compact": (",", ":")}
@@ -81,26 +84,32 @@ def recognizes(name: str, head: bytes) -> bool:
     A ledger of ours, which begins otherwise, may have both keys in the data of a record.
     """
     first = head[:4000]
-    is_ours = not first.startswith(b"{") or first.startswith(b'{"v":')
+    is_ours = not first.startswith(b"{") or first.startswith(_OURS)
     has_key = b'"record_id"' in first or b'"prev_hash"' in first
-    return name.endswith(".wal") and has_key and not is_ours
+    return name.endswith(_LOGS) and has_key and not is_ours
 
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:
     """The records that a log leads to, and how far its chain holds."""
     chosen = [one for one in sources if _BACKUP not in one.name]
-    snapshots = {_folder(one): one for one in chosen if one.name.endswith(_SNAPSHOT)}
-    logs = (one for one in chosen if one.name.endswith(".wal"))
-    yield from once(
-        found for source in logs for found in _log(source, snapshots.get(_folder(source)))
-    )
+    by_name = {one.name: one for one in chosen}
+    logs = (one for one in chosen if one.name.endswith(_LOGS))
+    yield from once(found for source in logs for found in _log(source, _beside(source, by_name)))
 
 
-def _folder(source: Source) -> str:
-    return source.name.rpartition("/")[0]
+def _beside(log: Source, by_name: Mapping[str, Source]) -> Source | None:
+    """The snapshot of a log; one that was taken over has it under the log's name."""
+    if log.name.endswith(_TAKEN_OVER):
+        return by_name.get(f"{log.name}-snapshot")
+    folder, slash, _ = log.name.rpartition("/")
+    return by_name.get(f"{folder}{slash}{_SNAPSHOT}")
 
 
 def _log(source: Source, snapshot: Source | None) -> Iterator[Found]:
+    if next(iter(source.chunks()), b"").startswith(_OURS):
+        why = "this is a ledger of Recollect; copy what was written in it with `recollect push`"
+        yield Trouble(where=source.name, why=why)
+        return
     state = state_of(source, snapshot)
     yield state.chain
     yield from state.troubles
