@@ -14,10 +14,12 @@ import pytest
 
 from recollect import Memory
 from recollect.contracts.chrono import BridgeStatus, ChronoRecord, ChronoStore, EsdbBridge
-from recollect.contracts.chrono.originals import read_original, records_in
-from recollect.contracts.chrono.taking_over import add_missing, move_aside
+from recollect.contracts.chrono.originals import read_original
+from recollect.contracts.chrono.taking_over import move_aside, take
 from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
+from recollect.exchange.chrono import items_of
 from recollect.model.limits import LIST_MAX_RECORDS
+from recollect.model.values import INCLUDES
 from recollect.store.seam import REAL, Seam
 from recollect.testing.chrono_suite import ids
 from tests.contract.test_s0_files import CANARY, has_canary, home
@@ -128,6 +130,18 @@ def test_both_dialects_are_taken_over(tmp_path: Path, dialect: tuple[str, str], 
         assert store.memory.position == position, "it is taken over once"
 
 
+def test_a_log_is_known_by_its_beginning(tmp_path: Path) -> None:
+    """A long first record is no reason to take it for a ledger, nor are its keys in our data."""
+    original(tmp_path, log([event("LONG", label="é" * 9_000)]))
+    with ChronoStore(tmp_path) as store:
+        assert ids(store.query()) == ["LONG"]
+    (tmp_path / "ours").mkdir()
+    with ChronoStore(tmp_path / "ours") as store:
+        store.upsert(ChronoRecord(id="A", label="x", data={"record_id": 1, "prev_hash": ""}))
+    with ChronoStore(tmp_path / "ours") as store:
+        assert ids(store.query()) == ["A"]
+
+
 def test_a_compacted_log_is_taken_over_from_its_snapshot(tmp_path: Path) -> None:
     before = [event("OLD")["record"], event("DEL", status="tombstone")["record"]]
     original(tmp_path, log([event("__compact__", op="compact"), event("NEW")], first=7))
@@ -176,8 +190,8 @@ def test_a_taking_over_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     move_aside(REAL, home(tmp_path))
     aside = home(tmp_path) / "events.wal.original"
     with Memory.open(home(tmp_path), embedder="none") as memory:
-        some = list(records_in(read_original(aside, aside).state))[:2]
-        assert len(add_missing(memory.scoped(origin="agent"), some)) == 2
+        some = list(items_of(read_original(aside, aside).state))[:2]
+        assert take(memory.scoped(origin="agent"), "chrono", some).records == 2
     with ChronoStore(tmp_path) as store:
         assert len(store.query(status=None)) == 4
         assert len(store.memory.history("H-1")) == 1
@@ -333,44 +347,201 @@ def test_a_file_may_lack_and_a_folder_may_not(tmp_path: Path) -> None:  # S0-32
             store.migrate_from_json(folder)
 
 
-def kept(record: ChronoRecord) -> tuple[object, ...]:
-    return record.kind, record.label, record.confidence, record.is_hypothesis, record.data
+def recollect(folder: Path, *words: str) -> Any:
+    """What a command says, for the memory in a folder."""
+    command = [sys.executable, "-m", "recollect", "--store", str(folder), "--json", *words]
+    env = {**environment(), "HOME": str(folder.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def everything(store: ChronoStore) -> dict[str, tuple[object, ...]]:
+    """Each record, with what it says and when it was said."""
+    found = {one.id: one for one in store.query(status=None)}
+    kept = {id: store.memory.get(id, include=INCLUDES) for id in found}
+    return {id: (one, kept[id].said_at, kept[id].trust) for id, one in found.items()}
 
 
 def test_the_command_line_imports_the_same(tmp_path: Path) -> None:
-    # S0-33: `recollect import`, into the same memory
+    # S0-33: `recollect import`, into the same memory, before or after `migrate_from_json`
     folder = specsmith(tmp_path)
     (tmp_path / "other").mkdir()
     with ChronoStore(tmp_path / "other") as store:
         counts = store.migrate_from_json(folder)
-        wanted = {one.id: one for one in store.query(status=None)}
-    command = [sys.executable, "-m", "recollect", "--store", str(home(tmp_path))]
-    done = subprocess.run(
-        [*command, "--json", "import", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**environment(), "HOME": str(tmp_path)},
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+        wanted = everything(store)
+    assert [one[0].status for one in wanted.values()] == ["active", "deprecated", "active"]  # type: ignore[attr-defined]
+    said = recollect(home(tmp_path), "import", str(folder))
     assert (said["format"], said["records"], said["links"]) == ("specsmith", 3, 1)
     assert said["records"] == counts["requirements"] + counts["testcases"]
     assert (said["refused"], said["known"], said["changed"]) == (counts["skipped"], 0, 0)
     assert [one["why"] for one in said["problems"]] == ["no id", "not an object"]
     with ChronoStore(tmp_path) as store:
-        made = store.query(status=None)
-        assert ids(made) == ["specsmith-REQ-1", "specsmith-REQ-2", "specsmith-TEST-1"]
-        found = {one.id.removeprefix("specsmith-"): one for one in made}
-        assert {id: kept(one) for id, one in found.items()} == {
-            id: kept(one) for id, one in wanted.items()
-        }
-        assert [one.status for one in wanted.values()] == ["active", "deprecated", "active"]
-        assert [one.status for one in made] == ["active", "archived", "active"]
-        assert found["REQ-2"].data == REQUIREMENTS[1], "its own word for the status is there"
-        assert [one.label for one in store.query(kind="requirement")] == ["Survives a crash"]
-        assert [one.label for one in store.query(kind="testcase")] == ["kill -9"]
+        assert everything(store) == wanted
+        position = store.memory.position
+        assert store.migrate_from_json(folder)["skipped"] == 5
+        assert store.memory.position == position
+    again = recollect(home(tmp_path / "other"), "import", str(folder))
+    assert (again["kept"], again["changed"], again["known"]) == (0, 0, 4)
+    with ChronoStore(tmp_path / "other") as store:
+        assert everything(store) == wanted
     assert [one.label for one in EsdbBridge(tmp_path).requirements()] == ["Survives a crash"]
+
+
+def test_a_log_is_imported_as_it_is_taken_over(tmp_path: Path) -> None:
+    # S0-33: ids, statuses and dates, tombstones among them; into any memory, and twice
+    (tmp_path / "old").mkdir()
+    old = original(tmp_path / "old", log([*EVENTS, event("D-1", status="draft", label=" ")]))
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        for kept, known in ((5, 0), (0, 5)):
+            done = memory.scoped(origin="agent").import_(home(old))
+            assert (done.kept, done.known, done.changed, done.refused) == (kept, known, 0, 0)
+        imported = everything(ChronoStore.over(memory))
+        hits = [hit.id for hit in memory.recall("statement").hits]
+        assert hits == ["H-1"], "what was deleted or archived there is not recalled here"
+    with ChronoStore(old) as store:
+        assert everything(store) == imported
+
+
+def test_an_import_into_the_folder_of_an_original_takes_it_over_first(tmp_path: Path) -> None:
+    """Else its log would be cut off as a write that a crash had torn."""
+    raw = log(EVENTS)
+    folder = specsmith(original(tmp_path, raw))
+    for verb in (["list"], ["remember", "x"]):
+        command = [sys.executable, "-m", "recollect", "--store", str(home(tmp_path)), *verb]
+        env = {**environment(), "HOME": str(tmp_path)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+        assert done.returncode != 0
+        assert "events.wal belongs to another program" in done.stderr
+        assert "import FOLDER" in done.stderr
+    assert (home(tmp_path) / "events.wal").read_bytes() == raw
+    said = recollect(home(tmp_path), "import", str(folder))
+    assert (said["records"], said["links"]) == (3, 1)
+    again = recollect(home(tmp_path), "import", str(home(tmp_path)))
+    assert (again["kept"], again["changed"], again["known"]) == (0, 0, 4)
+    assert [one["why"] for one in again["problems"]] == [
+        "this is a ledger of Recollect; copy what was written in it with `recollect push`"
+    ]
+    with ChronoStore(tmp_path) as store:
+        assert len(store.query(status=None)) == 7
+        assert store.chain_valid()
+    assert (home(tmp_path) / "events.wal.original").read_bytes() == raw
+    other = recollect(tmp_path / "other", "import", str(home(tmp_path)))
+    assert (other["kept"], len(other["problems"])) == (4, 1)
+
+
+def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
+    # S0-33: a file cannot change, revive or forget what it did not bring
+    (tmp_path / "old").mkdir()
+    same = [event("MINE", op="delete"), event("GONE", label="lies"), event("SAME"), event("TOLD")]
+    old = original(tmp_path / "old", log(same))
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        agent = memory.scoped(origin="agent")
+        agent.remember("My own.", id="MINE")
+        agent.remember("My own, and forgotten.", id="GONE")
+        agent.forget("GONE")
+        agent.remember("statement SAME", id="SAME")
+        agent.observe("Said by someone.", id="TOLD")
+        position = memory.position
+        for _ in range(2):
+            done = agent.import_(home(old))
+            assert (done.kept, done.changed, done.forgotten, done.known) == (0, 0, 0, 1)
+            assert [one.why for one in done.problems] == [
+                "'TOLD' is the id of an episode",
+                "MINE has another text there; the one here stays",
+                "GONE has another text there; the one here stays",
+            ]
+        assert memory.position == position
+        alice = memory.scoped(user="alice", origin="agent")
+        refused = [one.why for one in alice.import_(home(old)).problems]
+        assert "the id SAME is already used" in refused
+
+
+def test_what_changed_there_follows_and_what_ended_here_does_not_come_back(tmp_path: Path) -> None:
+    # S0-33: decision 45 holds for what keeps its id
+    (tmp_path / "old").mkdir()
+    old = original(tmp_path / "old", log([event("A"), event("B"), event("C"), event("P")]))
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        agent = memory.scoped(origin="agent")
+        assert agent.import_(home(old)).kept == 4
+        agent.forget("B")
+        memory.erase("C")
+        memory.revise("P", "A person's words.")
+        later = [event("A", label="changed"), event("B", label="back"), event("C"), event("P")]
+        (home(old) / "events.wal").write_bytes(log([*later, event("P", op="delete")]))
+        done = agent.import_(home(old))
+        assert (done.kept, done.changed, done.known) == (0, 1, 2)
+        assert [one.why for one in done.problems] == ["a person has changed P here"]
+        assert (memory.get("A").text, memory.get("P").text) == ("changed", "A person's words.")
+        (home(old) / "events.wal").write_bytes(log([*later, event("A", op="delete")]))
+        agent.import_(home(old))
+        store = ChronoStore.over(memory)
+        assert {one.id: one.status for one in store.query(status=None)} == {
+            "A": "tombstone", "B": "tombstone", "P": "active",
+        }  # fmt: skip
+
+
+def test_a_held_import_trusts_nothing(tmp_path: Path) -> None:  # decision 45
+    (tmp_path / "old").mkdir()
+    old = original(tmp_path / "old", log(EVENTS))
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        done = memory.import_(home(old), hold=True)
+        assert (done.held, done.kept) == (True, 4)
+        assert {one.trust for one in memory.list(include=INCLUDES)} == {"unverified"}
+        assert memory.recall("statement").hits == ()
+
+
+def test_ids_of_an_earlier_release_stay(tmp_path: Path) -> None:
+    # An upgrade: the records were called specsmith-REQ-1 then, and a new test case verifies one.
+    folder = specsmith(tmp_path)
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        agent = memory.scoped(origin="agent")
+        for id, text in (("REQ-1", "Survives a crash"), ("REQ-2", "Old"), ("TEST-1", "kill -9")):
+            name = f"specsmith-{id}"
+            agent.remember(text, id=name, idempotency_key=name)
+        more = {"id": "TEST-2", "title": "power off", "requirement_id": "REQ-1"}
+        changed = {"id": "REQ-2", "title": "Old export"}
+        (folder / "testcases.json").write_text(json.dumps([*TESTCASES, more]))
+        (folder / "requirements.json").write_text(json.dumps([REQUIREMENTS[0], changed]))
+        for _ in range(2):
+            agent.import_(folder)
+            assert {one.id for one in memory.list()} == {
+                "specsmith-REQ-1", "specsmith-REQ-2", "specsmith-TEST-1", "TEST-2",
+            }  # fmt: skip
+        assert memory.get("specsmith-REQ-2").text == "Old export"
+        assert {one.source for one in memory.why("specsmith-REQ-1").links} == {
+            "specsmith-TEST-1", "TEST-2",
+        }  # fmt: skip
+
+
+def test_a_secret_is_in_no_record_whichever_way_it_comes(tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    (tmp_path / "old").mkdir()
+    old = original(tmp_path / "old", log([event("S", label=f"token {token}", kind=token)]))
+    with Memory.open(tmp_path / "memory", embedder="none") as memory:
+        memory.scoped(origin="agent").import_(home(old))
+        imported = everything(ChronoStore.over(memory))
+    assert token not in str(imported)
+    assert token not in str(EsdbBridge(old).status())
+    with ChronoStore(old) as store:
+        assert everything(store) == imported
+        assert token.encode() not in (home(old) / "events.wal").read_bytes()
+
+
+def test_two_items_with_one_id_are_one_record(tmp_path: Path) -> None:
+    folder = specsmith(tmp_path)
+    twice = [REQUIREMENTS[0], {"id": "REQ-1", "title": "another"}]
+    (folder / "requirements.json").write_text(json.dumps(twice))
+    with ChronoStore(tmp_path) as store:
+        for kept in (1, 0):
+            counts = store.migrate_from_json(folder)
+            assert (counts["requirements"], counts["skipped"]) == (kept, 2 - kept + 1 - kept)
+            said = recollect(home(tmp_path), "import", str(folder))
+            why = "there is another record with the id REQ-1"
+            assert [one["why"] for one in said["problems"]] == [why]
+        found = store.get("REQ-1")
+        assert found is not None
+        assert found.label == "Survives a crash"
 
 
 # The bridge.

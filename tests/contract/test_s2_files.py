@@ -246,6 +246,7 @@ LEFT_OUT = (
 for name in LEFT_OUT:
     sys.modules[name] = None
 from recollect.contracts.episodic import FactPattern, SQLiteFactStore, SQLiteMemoryStore
+from recollect.errors import Unsupported
 from recollect.testing.episodic_suite import episode, ids, put, rule
 
 async def main(path):
@@ -255,7 +256,12 @@ async def main(path):
     print(ids(await store.recent("alice", limit=1)))
     for delta in await store.consolidate(rule()):
         await facts.apply_delta(delta)
-    print([fact.payload["content"] for fact in await facts.query(FactPattern())])
+    (fact,) = await facts.query(FactPattern())
+    print([fact.payload["content"]])
+    try:
+        fact.model_dump()
+    except Unsupported as error:
+        print(error.hint)
     await facts.close(); await store.close()
 
 asyncio.run(main(sys.argv[1]))
@@ -274,7 +280,15 @@ def test_no_driver_and_no_extra_is_needed(tmp_path: Path) -> None:  # S2-162
     names = [re.split(r"[<>=\[]", one)[0].lower() for one in project["dependencies"]]
     assert names
     assert "aiosqlite" not in names
-    assert printed(WITHOUT_EXTRAS, str(tmp_path / "m")) == ["['e1']", "['content of e1']"]
+    wanted = ["['e1']", "['content of e1']", "pip install pydantic"]
+    assert printed(WITHOUT_EXTRAS, str(tmp_path / "m")) == wanted
+
+
+def test_pydantic_is_loaded_by_who_uses_it() -> None:  # S2-155
+    program = (
+        "import sys, recollect, recollect.contracts.episodic; print('pydantic' in sys.modules)"
+    )
+    assert printed(program) == ["False"]
 
 
 def test_a_program_may_end_without_closing(tmp_path: Path) -> None:

@@ -18,14 +18,18 @@ from recollect.contracts.episodic import (
     ConsolidationRuleError,
     DeleteDelta,
     Episode,
+    Fact,
+    FactPattern,
     MemoryDelta,
     MemoryScopeError,
     MigrationNotSupported,
+    MigrationPlan,
     NoopDelta,
     StoreHealth,
     UpdateDelta,
 )
 from recollect.contracts.episodic.deltas import check
+from recollect.contracts.episodic.models import Model
 from recollect.errors import RecollectError
 from recollect.model.limits import DATA_MAX_DEPTH
 
@@ -254,13 +258,20 @@ def test_a_delta_that_was_changed_is_checked_again() -> None:  # S2-160 S2-170
         check(delta)
 
 
+ADAPTER: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(MemoryDelta)
+
+
 def test_the_union_is_told_apart_by_its_kind() -> None:  # S2-155
-    assert set(get_args(MemoryDelta)) == {AddDelta, UpdateDelta, DeleteDelta, NoopDelta}
-    # The seed's own definition, with pydantic where a program has it.
-    union = Annotated[
-        AddDelta | UpdateDelta | DeleteDelta | NoopDelta, pydantic.Field(discriminator="kind")
-    ]
-    adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(union)
+    union, *_ = get_args(MemoryDelta)
+    assert set(get_args(union)) == {AddDelta, UpdateDelta, DeleteDelta, NoopDelta}
+    # The seed's own definition is the same.
+    theirs: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(
+        Annotated[
+            AddDelta | UpdateDelta | DeleteDelta | NoopDelta, pydantic.Field(discriminator="kind")
+        ]
+    )
+    assert theirs.json_schema() == ADAPTER.json_schema()
+    adapter = ADAPTER
     for variant, kind, fields in NEEDS:
         made = variant(**fields)
         assert adapter.validate_python({"kind": kind, **fields}) == made
@@ -269,8 +280,32 @@ def test_the_union_is_told_apart_by_its_kind() -> None:  # S2-155
         with pytest.raises(pydantic.ValidationError):
             adapter.validate_python({"kind": kind, **fields, "rule_id": ""})
     for unknown in ("merge", None):
-        with pytest.raises(pydantic.ValidationError):
+        with pytest.raises(pydantic.ValidationError, match="1 validation error") as caught:
             adapter.validate_python({"kind": unknown, **PROVENANCE})
+        (told,) = caught.value.errors()
+        assert "'kind'" in told["msg"]
+
+
+def test_a_value_is_dumped_and_validated_as_a_model_is() -> None:  # S2-155
+    values: list[Model] = [
+        *(variant(**fields) for variant, _, fields in NEEDS),
+        Episode(
+            id="e", content="c", timestamp=NOW, source_node="n", agent="a", user="u", session="s"
+        ),
+        ConsolidationRule(id="r", cadence={"every": 3}, when_filter="", then_emits=["x"]),
+        Fact(id="f", user="u", agent="", payload={}, lineage=[{}], confidence=0.5, pinned_at=NOW),
+        FactPattern(subject="s"),
+        StoreHealth(ok=True, fragment_count=1, warnings=["w"]),
+        MigrationPlan(target_version=2, operations=[{"op": "add_column"}]),
+    ]
+    for value in values:
+        dumped = value.model_dump()
+        assert dumped == dataclasses.asdict(value)  # type: ignore[call-overload]
+        assert type(value).model_validate(dumped) == value
+        assert type(value).model_validate(value.model_dump(mode="json")) == value
+        assert type(value).model_validate_json(value.model_dump_json()) == value
+        with pytest.raises((pydantic.ValidationError, RecollectError)):
+            type(value).model_validate({**dumped, next(iter(dumped)): [object()]})
 
 
 # Errors and the whole.

@@ -14,7 +14,7 @@ from recollect.index.filter.seed_names import translated
     [
         ("content contains 'tea'", "text contains 'tea'"),
         ("timestamp > '2026-01-01'", "said_at > '2026-01-01'"),
-        ("source_node = 'planner'", "metadata.source_node = 'planner'"),
+        ("source_node = 'planner'", "metadata.episodic.source_node = 'planner'"),
         ("metadata.content = 'content'", "metadata.content = 'content'"),
         ("id = 'it''s content'", "id = 'it''s content'"),
         (

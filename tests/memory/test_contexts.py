@@ -127,3 +127,17 @@ def test_what_is_not_valid_yet_is_not_guaranteed(memory: Memory) -> None:
     memory.remember("Not yet", tags=["rules"], valid_from="2090-01-01")
     memory.remember("No more", tags=["rules"], valid_to="2026-01-01")
     assert [hit.text for hit in memory.context("x", frame="rules").hits] == ["In force"]
+
+
+def test_a_receipt_of_an_earlier_release_is_replayed_without_doubts(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("The garden may be open.", id="maybe", is_hypothesis=True)
+    now = memory.context("garden")
+    assert now.receipt is not None
+    assert memory.replay(now.receipt).text == now.text
+    assert "[maybe] (hypothesis)" in now.text
+    monkeypatch.setattr("recollect.memory.receipts.RANKING_VERSION", 10)
+    then = memory.context("the garden")
+    assert then.receipt is not None
+    assert memory.replay(then.receipt).text == now.text.replace(" (hypothesis)", "")

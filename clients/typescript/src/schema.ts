@@ -2309,7 +2309,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2415,7 +2415,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2433,7 +2433,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2454,7 +2454,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             readonly query: string;
-            readonly reason: ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
+            readonly reason: ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
             readonly detail: string;
             /** @default null */
             readonly place: number | null;
@@ -3610,7 +3610,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -3716,7 +3716,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3869,7 +3869,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -4169,7 +4169,7 @@ export interface operations {
                 readonly hops?: number;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
                 readonly limit?: number;
             };
             readonly header?: {
@@ -4218,7 +4218,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -6852,7 +6852,7 @@ export interface operations {
             readonly query?: {
                 readonly at?: string;
                 readonly kinds?: readonly string[];
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
                 readonly limit?: number;
                 readonly after?: string;
             };
@@ -6905,7 +6905,7 @@ export interface operations {
                 readonly b: string;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */

@@ -22,6 +22,8 @@ from recollect.exchange.items import (
     RecordItem,
     SettingItem,
     State,
+    is_id,
+    names_in,
     short,
 )
 from recollect.exchange.redaction import redact, with_secrets
@@ -33,6 +35,8 @@ _NAMES: Final = ("kind", "user", "session", "agent")
 _SURELY_NONE: Final = re.compile(
     r"[a-z]{0,16}|[a-z0-9-]{1,16}-(?:\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 )
+
+_Named = RecordItem | EpisodeItem | LinkItem | GoneItem
 
 
 class Cleaning:
@@ -56,34 +60,39 @@ class Cleaning:
 
     def _clean(self, item: Item) -> Item:
         if not self._plain and type(item) is RecordItem and item.supersedes is None:
-            id = self._id(item.id, item.state)  # most items hold no secret
-            return item if id == item.id else msgspec.structs.replace(item, id=id)
+            id = self._id(item.id, item)  # most items hold no secret
+            name = None if item.name is None else short(item.name)
+            is_same = (id, name) == (item.id, item.name)
+            text = id if item.text == item.id else item.text
+            return item if is_same else msgspec.structs.replace(item, id=id, name=name, text=text)
         if isinstance(item, SettingItem):
             return msgspec.structs.replace(item, data=self._data(item.data))
         item = msgspec.structs.replace(item, **self._names(item))
         if isinstance(item, LinkItem):
-            ends = {
-                name: self._id(getattr(item, name), item.state) for name in ("source", "target")
-            }
-            return msgspec.structs.replace(item, **ends, state=self._state(item.state))
-        id = self._id(item.id, item.state)
+            ends = {name: self._id(getattr(item, name), item) for name in ("source", "target")}
+            names = self._short_names(item)
+            state = self._state(item.state)
+            return msgspec.structs.replace(item, **ends, names=names or None, state=state)
+        id = self._id(item.id, item)
         if isinstance(item, GoneItem):
             return msgspec.structs.replace(item, id=id)
         if isinstance(item, EpisodeItem):
             return msgspec.structs.replace(
                 item,
                 id=id,
+                name=next(iter(self._short_names(item)), None),
                 text=self._text(item.text),
                 metadata=self._data(item.metadata),
             )
         return msgspec.structs.replace(
             item,
             id=id,
-            text=self._text(item.text),
+            name=next(iter(self._short_names(item)), None),
+            text=id if item.text == item.id else self._text(item.text),
             about=None if item.about is None else self._text(item.about),
             tags=tuple(map(self._text, item.tags)),
             evidence=tuple(map(self._text, item.evidence)),
-            supersedes=None if item.supersedes is None else self._id(item.supersedes, item.state),
+            supersedes=None if item.supersedes is None else self._id(item.supersedes, item),
             data=self._data(item.data),
             state=self._state(item.state),
         )
@@ -93,10 +102,14 @@ class Cleaning:
         found = ((part, getattr(item, part, None)) for part in _NAMES)
         return {part: self._plain[name] for part, name in found if name in self._plain}
 
-    def _id(self, name: str, state: State | None) -> str:
-        """An id; one of another memory of ours can be one here as it is."""
+    def _id(self, name: str, item: _Named) -> str:
+        """An id; one that is kept, and one of another memory of ours, can be one here as it is."""
         text = self._text(name)
-        return text if state is not None and text == name else short(text)
+        keeps = item.state is not None or (bool(names_in(item)) and is_id(text))
+        return text if keeps and text == name else short(text)
+
+    def _short_names(self, item: _Named) -> tuple[str, ...]:
+        return tuple(short(self._text(name)) for name in names_in(item))
 
     def _state(self, state: State | None) -> State | None:
         if state is None or (state.key is None and state.name is None):
@@ -122,9 +135,9 @@ def _texts(item: Item) -> Iterator[str]:
     if item.state is not None:
         yield from (item.state.key or "", item.state.name or "")
     if isinstance(item, LinkItem):
-        yield from (item.source, item.target)
+        yield from (item.source, item.target, *names_in(item))
         return
-    yield item.id
+    yield from (item.id, *names_in(item))
     if isinstance(item, GoneItem):
         return
     yield item.text

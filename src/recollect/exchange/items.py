@@ -18,7 +18,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.exchange.injected import storable
-from recollect.model import limits
+from recollect.model import limits, validate
 from recollect.model.events import Archival, Role, SourceType, Status, Tier, Trust
 from recollect.model.instants import from_microseconds, instant
 from recollect.model.reasons import Reason
@@ -63,8 +63,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A statement of another program."""
 
-    id: str  # from ``named``
+    id: str  # from ``named``, or from ``kept``
     text: str
+    name: str | None = None  # from ``named``, if the id is from ``kept``
     where: str = ""  # for people: the file and the line
     kind: str | None = None
     about: str | None = None
@@ -78,7 +79,7 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     source_type: SourceType | None = None
     is_hypothesis: bool | None = None
     supersedes: str | None = None  # from ``named``
-    status: Standing = "active"
+    status: Standing | Literal["forgotten"] = "active"
     user: str | None = None
     session: str | None = None
     agent: str | None = None
@@ -88,8 +89,9 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something that was said elsewhere, verbatim."""
 
-    id: str
+    id: str  # from ``named``, or from ``kept``
     text: str
+    name: str | None = None  # from ``named``, if the id is from ``kept``
     where: str = ""
     role: Role = "user"
     said_at: str | None = None
@@ -103,9 +105,10 @@ class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A relation between two records, which may be found later than the relation."""
 
-    source: str  # from ``named``
+    source: str  # from ``named``, or from ``kept``
     target: str
     kind: str
+    names: tuple[str, str] | None = None  # of both ends, if they are from ``kept``
     may_dangle: bool = False  # the target may be something that nobody wrote yet
     where: str = ""
     weight: float = 1.0
@@ -114,12 +117,12 @@ class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Something that was deleted there: it is forgotten here, if it was imported before."""
+    """An episode of another memory of ours that was hidden there."""
 
     id: str
+    state: State
     where: str = ""
     user: str | None = None
-    state: State | None = None  # of an episode that was hidden there
 
 
 class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -179,12 +182,45 @@ def named(format: str, *foreign: object) -> str:
     return storable(f"{format}-{'/'.join(str(part) for part in foreign)}")
 
 
+def names_in(item: Item) -> tuple[str, ...]:
+    """The names of what has here the id that it has elsewhere."""
+    if isinstance(item, LinkItem):
+        return item.names or ()
+    name = item.name if isinstance(item, RecordItem | EpisodeItem) else None
+    return () if name is None else (name,)
+
+
+def kept(format: str, id: str) -> str:
+    """The id that something has elsewhere, if a memory can have it; else its name."""
+    return id if is_id(id) else named(format, id)
+
+
+def is_id(text: str) -> bool:
+    """True if a memory can have a text as an id, exactly as it stands."""
+    try:
+        return validate.identifier(text) == text
+    except InvalidInput:
+        return False
+
+
 def short(name: str) -> str:
     """A name as an id: as it is, if it can be one, else with a digest."""
     if len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name):
         return name
     format = name.partition("-")[0]
     return f"{format}-{sha256(name.encode()).hexdigest()[:_DIGEST_CHARS]}"
+
+
+def once(found: Iterable[Found]) -> Iterator[Found]:
+    """The same, with each record once: another one that has its id there is reported."""
+    seen: set[str] = set()
+    for one in found:
+        if isinstance(one, RecordItem):
+            if one.id in seen:
+                yield Trouble(where=one.where, why=f"there is another record with the id {one.id}")
+                continue
+            seen.add(one.id)
+        yield one
 
 
 def text_of(value: object) -> str:

@@ -1,7 +1,7 @@
 """Requirements and test cases of specsmith: ``.specsmith/*.json``, each a list.
 
-Responsible for both lists. Leaves storing to ``memory.importing``. Invariant: what has no id is
-left out, as there.
+Responsible for both lists. Leaves what a record is here to ``exchange.chrono`` and storing to
+``memory.importing``. Invariants: a record keeps its id; what has no id is left out, as there.
 """
 
 from __future__ import annotations
@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from recollect.exchange.chrono import ACTIVE, belief
 from recollect.exchange.items import (
     Found,
     LinkItem,
-    RecordItem,
     Source,
     Trouble,
-    data_of,
-    fraction_of,
+    kept,
     name_of,
     named,
-    text_of,
+    once,
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
-from recollect.exchange.statuses import standing
 
 FORMAT: Final = "specsmith"
 _KINDS: Final = {"requirements.json": "requirement", "testcases.json": "testcase"}
 _VERIFIES: Final = "verifies"
+_DEPRECATED: Final = "deprecat"
 
 
 def recognizes(name: str, head: bytes) -> bool:
@@ -36,38 +35,45 @@ def recognizes(name: str, head: bytes) -> bool:
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:
     """The requirements, the test cases and which of them belong together."""
-    for source in sources:
-        kind = _KINDS.get(source.name.rpartition("/")[2])
-        if kind is None:
-            continue
+    yield from once(found for source in sources for found in _file(source))
+
+
+def _file(source: Source) -> Iterator[Found]:
+    file = source.name.rpartition("/")[2]
+    if file in _KINDS:
         number = 0
         try:
             for _, element in elements(source.chunks()):
                 number += 1
-                yield from _items(f"{source.name}, element {number}", kind, element)
+                yield from _items(f"{source.name}, element {number}", file, element)
         except BrokenJsonError as error:
             yield Trouble(where=source.name, why=str(error))
 
 
-def _items(where: str, kind: str, given: object) -> Iterator[Found]:
+def _items(where: str, file: str, given: object) -> Iterator[Found]:
     if not isinstance(given, Mapping):
         yield Trouble(where=where, why="not an object")
         return
-    id, title = name_of(given.get("id")), text_of(given.get("title"))
-    if id is None or not title:
-        yield Trouble(where=where, why="no id" if id is None else "no title")
+    id, status = name_of(given.get("id")), given.get("status")
+    if id is None:
+        yield Trouble(where=where, why="no id")
         return
-    yield RecordItem(
-        id=named(FORMAT, id),
-        text=title,
-        where=where,
-        kind=kind,
-        about=id,
-        confidence=fraction_of(given.get("confidence")),
-        data=data_of(given),
-        status=standing(given.get("status")),
-    )
+    is_old = isinstance(status, str) and _DEPRECATED in status.lower()
+    said = {
+        "kind": _KINDS[file],
+        "status": "deprecated" if is_old else ACTIVE,
+        "label": given.get("title"),
+        "confidence": given.get("confidence"),
+        "evidence": [f"migrated from {file}"],
+        "data": given,
+    }
+    yield belief(FORMAT, id, said, where)
     wanted = name_of(given.get("requirement_id"))
     if wanted is not None and wanted != id:
-        ends = named(FORMAT, id), named(FORMAT, wanted)
-        yield LinkItem(source=ends[0], target=ends[1], kind=_VERIFIES, where=where)
+        yield LinkItem(
+            source=kept(FORMAT, id),
+            target=kept(FORMAT, wanted),
+            kind=_VERIFIES,
+            names=(named(FORMAT, id), named(FORMAT, wanted)),
+            where=where,
+        )

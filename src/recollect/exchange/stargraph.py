@@ -1,6 +1,7 @@
 """The episodes of stargraph's SQLite store.
 
-Responsible for the rows of its one table. Leaves storing to ``memory.importing``. Invariants: the
+Responsible for the rows of its one table, as ``contracts.episodic`` stores them. Leaves storing to
+``memory.importing``. Invariants: an episode keeps its id and its scope, or is reported; the
 database is read from a copy in memory, for a limited time; nothing that it computes is read, such
 as a view, and no more than the file can hold; a row that cannot be read is reported.
 
@@ -16,21 +17,25 @@ from contextlib import closing
 from importlib.resources import files
 from typing import Final
 
+from recollect.exchange.injected import storable
 from recollect.exchange.items import (
     EpisodeItem,
     Found,
     Source,
     Trouble,
     data_of,
+    kept,
     moment_of,
     name_of,
     named,
     object_of,
-    text_of,
     whole,
 )
+from recollect.model.validate import Json
 
 FORMAT: Final = "stargraph"
+KEY: Final = "episodic"  # of an episode's metadata: what it has no field for
+_SCOPE: Final = ("user", "session", "agent")
 _HEADER: Final = b"SQLite format 3\x00"
 _NO_LOG: Final = b"\x01\x01"  # in a header: no log beside the file, which a copy has not
 _MAX_BYTES: Final = 134_217_728
@@ -87,21 +92,26 @@ def _statement(name: str) -> str:
 def _item(name: str, row: tuple[object, ...]) -> Found:
     id, scope, content, said_at, metadata = row
     where = f"{name}, {name_of(id)}"
-    given = object_of(_bytes(content))
-    text = text_of(given.get("content")) if given else ""
-    if given is None or not text:
+    given = object_of(_bytes(content)) or {}
+    text = given.get("content")
+    if not isinstance(text, str) or not text.strip():
         return Trouble(where=where, why="an episode without content")
-    kept = data_of(object_of(_bytes(metadata))) | data_of({"source_node": given.get("source_node")})
+    user, session, agent = names = [name_of(given.get(part)) for part in _SCOPE]
+    if names != [given.get(part) or None for part in _SCOPE]:  # it would be of another scope
+        return Trouble(where=where, why="its user, session or agent is not a name as it stands")
+    node = given.get("source_node")
+    own: dict[str, Json] = {"source_node": storable(node)} if isinstance(node, str) else {}
     return EpisodeItem(
-        id=named(FORMAT, scope, id),
-        text=text,
+        id=kept(FORMAT, id) if isinstance(id, str) else named(FORMAT, scope, id),
+        name=named(FORMAT, scope, id),
+        text=storable(text),
         where=where,
-        role="assistant" if given.get("agent") else "user",
+        role="assistant",  # what a node of a graph tells
         said_at=moment_of(said_at),
-        session=name_of(given.get("session")),
-        metadata=kept,
-        user=name_of(given.get("user")),
-        agent=name_of(given.get("agent")),
+        metadata=data_of(object_of(_bytes(metadata)), KEY) | ({KEY: own} if own else {}),
+        user=user,
+        session=session,
+        agent=agent,
     )
 
 

@@ -19,7 +19,7 @@ from recollect.model.frames import Template
 from recollect.model.values import Hit
 from recollect.recall.frames import hit_of
 from recollect.recall.pack import pack
-from recollect.recall.rank import Wish
+from recollect.recall.rank import Wish, showing
 
 if TYPE_CHECKING:
     from recollect.compose import Embedders
@@ -158,7 +158,7 @@ def in_general(reads: Reads, viewer: Viewer) -> list[Hit]:
     """Reinforced records first, the most reinforced before the others; then the newest."""
     wish = _wish("record", viewer)
     rows = search.listing(reads, wish, search.first_page(NOW), _NEWEST_MAX_COUNT)
-    trusted = [row for row in rows if row.trust != "unverified"]
+    trusted = [row for row in showing(rows, wish) if row.trust != "unverified"]
     ordered = sorted(trusted, key=lambda row: -row.reinforcement_count)  # stable: newest first
     return [hit_of(row) for row in ordered[:HITS_MAX_COUNT]]
 

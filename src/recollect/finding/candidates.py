@@ -98,7 +98,7 @@ def understood(reading: Callable[[], Reads], query: str) -> ParsedQuery:
 
 def wished(question: Question, wish: Wish) -> Wish:
     """What a caller wants, with earlier questions if this one is about them."""
-    return wish.with_transient() if question.asked.is_about_asking else wish
+    return wish.including("transient") if question.asked.is_about_asking else wish
 
 
 def expect(questions: Sequence[Question]) -> None:

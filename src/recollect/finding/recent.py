@@ -48,6 +48,7 @@ def recent(reads: Reads, wish: Wish, span: Span, limit: int) -> list[TextRow]:
 
     A record that has none counts by its last change. ``wish.filter`` may limit the scope.
     """
+    wish = wish.including("refuted")
     found: list[TextRow] = []
     if wish.unit != "episode":
         found += _records(reads, wish, span, limit)
@@ -58,6 +59,7 @@ def recent(reads: Reads, wish: Wish, span: Span, limit: int) -> list[TextRow]:
 
 def overview(reads: Reads, wish: Wish, span: Span, limit: int) -> Overview:
     """The most used records, the newest of the others, and the newest episodes."""
+    wish = wish.including("refuted")
     records = _records(reads, wish, span, max(limit, _LOOKED_AT))
     reinforced = [row for row in records if row.reinforcement_count]
     used = sorted(reinforced, key=lambda row: -row.reinforcement_count)[:limit]  # stable

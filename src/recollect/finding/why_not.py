@@ -146,6 +146,8 @@ def _hidden(row: TextRow, hidden: Include, by: Sequence[str]) -> str:
         return sentence("hidden.held.unverified" if row.trust == "unverified" else "hidden.held")
     if isinstance(row, EpisodeRow):
         return sentence("hidden", word=hidden)
+    if hidden == "refuted":
+        return sentence("hidden.refuted")
     if hidden == "expired":
         return sentence("hidden.expired", end=row.expires or row.valid_to or row.valid_from)
     return sentence("hidden.note" if row.note else "hidden", word=hidden, note=row.note)

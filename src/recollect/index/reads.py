@@ -7,7 +7,7 @@ bound to a position; the present is a position after every event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from recollect.index.rows import (
@@ -226,10 +226,16 @@ class Reads(SettingReads):
 
     def evidence_for(self, episode: EpisodeRow) -> list[VersionRow]:
         """Every version that rests on an episode."""
-        db = self._tables.settle_ties(episode.id)
-        rows = db.rows("evidence_of_episode", {"episode": episode.id})
-        ties = ((cast(int, named), version_row(version)) for named, *version in rows)
-        return [row for named, row in ties if supports(episode, row, named)]
+        return [row for named, row in self._ties(episode.id) if supports(episode, row, named)]
+
+    def naming(self, name: str) -> list[VersionRow]:
+        """Every version whose evidence has a name, whatever that is of."""
+        return [row for _, row in self._ties(name)]
+
+    def _ties(self, name: str) -> Iterator[tuple[int, VersionRow]]:
+        db = self._tables.settle_ties(name)
+        rows = db.rows("evidence_of_episode", {"episode": name})
+        return ((cast(int, named), version_row(version)) for named, *version in rows)
 
     def has_rested(self, record: str, episode: EpisodeRow) -> bool:
         """True if a version of a record rests on an episode, or did."""

@@ -161,6 +161,7 @@ class Card(NamedTuple):
     tags: str = "[]"
     created_at: str = ""
     supersedes: str | None = None
+    confidence: float = 1.0
     is_wanted: bool = True  # the caller wants its unit, its filter passes, and it says something
 
 

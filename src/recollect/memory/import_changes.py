@@ -7,12 +7,12 @@ since the last import stays; a text that was changed on both sides is not chosen
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final, TypeVar, cast
 
 import msgspec
 
-from recollect.exchange.items import EpisodeItem, Item, RecordItem
+from recollect.exchange.items import EpisodeItem, Item, LinkItem, RecordItem, names_in
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, pack_names, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
@@ -28,6 +28,33 @@ _FIELDS: Final = ("text", "data", "about", "confidence")
 T = TypeVar("T")
 
 
+def under_known_ids(reads: Reads, items: Sequence[Item]) -> list[Item]:
+    """The items; one that an earlier release brought has the id that it was given then."""
+    names = {name for item in items for name in names_in(item)}
+    older = {name for name in names if _is_id_of_its_command(reads, name)}
+    return [_as_older(item, older) for item in items]
+
+
+def _is_id_of_its_command(reads: Reads, name: str) -> bool:
+    """True if a command of this name made a record with this id, as all imports did once."""
+    versions = reads.versions(name) if reads.has_version(name) else []
+    writer = reads.command_of(versions[0].seq) if versions else None
+    return writer is not None and writer.id == name
+
+
+def _as_older(item: Item, older: set[str]) -> Item:
+    if isinstance(item, RecordItem) and item.name in older:
+        return msgspec.structs.replace(item, id=item.name)
+    if isinstance(item, LinkItem) and item.names is not None:
+        source, target = item.names
+        return msgspec.structs.replace(
+            item,
+            source=source if source in older else item.source,
+            target=target if target in older else item.target,
+        )
+    return item
+
+
 def up_to_date(
     reads: Reads, item: Item, make: ItemCommands, said: Collection[str]
 ) -> c.Command | str | None:
@@ -41,12 +68,14 @@ def up_to_date(
         is_other = here is not None and here.hidden is None and here.text != item.text
         return f"{item.id} says something else there; what was said stays" if is_other else None
     row = reads.version(item.id) if isinstance(item, RecordItem) else None
-    if not isinstance(item, RecordItem) or row is None or not make.may_see(row):
+    if not isinstance(item, RecordItem) or row is None:
         return None
-    is_back = item.id in said and _is_ended_by_import(reads, row)
-    if row.status not in LIVE and not is_back:
-        return None
+    if not make.may_see(row):
+        return None if item.name is None else f"the id {item.id} is already used"
     base = last_said(reads, item.id, make.name(item))
+    is_back = item.id in said and _is_ended_by_import(reads, row)
+    if row.status not in LIVE and not is_back and (base is not None or item.name is None):
+        return None  # what ended here does not come back
     if base is None:
         if any(version.text == item.text for version in reads.versions(item.id)):
             return None  # it has the text of there, or had it before it was changed here
@@ -110,6 +139,8 @@ def change_of(
     make: Acts, base: VersionRow, row: VersionRow, item: RecordItem, *, is_held: bool, reason: str
 ) -> tuple[c.Act, ...]:
     """The acts that bring a record up to what it is there; none if it is that already."""
+    if item.status == "forgotten":
+        return (c.Forget(id=item.id),)
     found: list[c.Act] = []
     text = _kept(base.text, row.text, item.text)
     data, known = unpack_object(row.data), row.confidence

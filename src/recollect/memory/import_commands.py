@@ -67,12 +67,14 @@ class ItemCommands:
     def name(self, item: Item) -> str:
         """What the command of an item is known by. A foreign id begins with its format."""
         if isinstance(item, LinkItem):
-            key = digest([item.source, item.target, item.kind, item.user])
+            ends = item.names or (item.source, item.target)
+            key = digest([*ends, item.kind, item.user])
             return f"{self._format}-link-{key}"
         if isinstance(item, SettingItem):
             return f"{self._format}-setting-{digest([item.is_frame, item.id])}"
-        own = None if item.state is None else f"{self._format}-{digest(item.id)}"
-        return own or item.id
+        if item.state is not None:
+            return f"{self._format}-{digest(item.id)}"
+        return (item.name if isinstance(item, RecordItem | EpisodeItem) else None) or item.id
 
     def command(self, item: Item) -> c.Command:
         """The command that stores it."""
@@ -97,11 +99,9 @@ class ItemCommands:
         if isinstance(item, SettingItem):
             return setting_acts(item, self._position())
         if isinstance(item, GoneItem):
-            forget = make.forget(item.id, "keep", f"deleted in {self._format}")
-            if item.state is not None:
-                is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
-                forget = msgspec.structs.replace(forget, reason=None, visible=is_shadowed)
-            return (forget,)
+            is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
+            forget = make.forget(item.id, "keep", None)
+            return (msgspec.structs.replace(forget, visible=is_shadowed),)
         if isinstance(item, LinkItem):
             if item.state is not None:
                 return link_acts(item, item.state)
@@ -136,6 +136,8 @@ class ItemCommands:
             act = msgspec.structs.replace(act, untagged=True, data=item.data)
         if item.status == "inbox":
             act = msgspec.structs.replace(act, status="inbox")
+        if item.status == "forgotten":
+            return act, c.Forget(id=item.id)
         if item.status in ("active", "inbox") or self._trust == "unverified":
             return (act,)
         return act, c.Archive(id=item.id, why=cast(Archival, item.status))

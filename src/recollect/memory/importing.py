@@ -36,13 +36,14 @@ from recollect.exchange.items import (
     RecordItem,
     SettingItem,
     Trouble,
+    names_in,
 )
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.marks import same_command
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
-from recollect.memory.import_changes import up_to_date
+from recollect.memory.import_changes import under_known_ids, up_to_date
 from recollect.memory.import_commands import ItemCommands
 from recollect.memory.import_entities import Compared, compare, missing, things
 from recollect.memory.import_own import is_same_setting
@@ -175,7 +176,7 @@ class Importing:
     def _flush(self) -> None:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
-        items = self._cleaning.clean(some)
+        items = self._under_known_ids(self._cleaning.clean(some))
         compared = self._compared(items)
         self._spans = []
         self._said = compared.said
@@ -249,6 +250,16 @@ class Importing:
         return [item for item, is_same in zip(items, known, strict=True) if is_same is None]
 
     @asked_again
+    def _under_known_ids(self, items: list[Item]) -> list[Item]:
+        if not any(names_in(item) for item in items):
+            return items
+        try:
+            with self._handle.reading() as reads:
+                return under_known_ids(reads, items)
+        except NotFound:
+            return items  # no memory was created yet
+
+    @asked_again
     def _known(self, items: list[Item]) -> list[bool | None]:
         """Of each item whether it is here, the same (True) or another (False); else None."""
         try:
@@ -260,7 +271,7 @@ class Importing:
     def _is_known(self, reads: Reads, item: Item) -> bool | None:
         if isinstance(item, SettingItem):
             return is_same_setting(reads, item)
-        if not isinstance(item, GoneItem) or item.state is None:
+        if not isinstance(item, GoneItem):
             return None
         row = reads.episode(item.id)
         writer = None if row is None else reads.command_of(row.seq)
@@ -308,7 +319,8 @@ class Importing:
             return  # its episode was counted
         if isinstance(item, RecordItem) and item.id in self._replacing:
             word = "changed"
-        self._count["forgotten" if isinstance(item, GoneItem) else word] += 1
+        is_gone = isinstance(item, RecordItem) and item.status == "forgotten" and word == "changed"
+        self._count["forgotten" if is_gone else word] += 1
         if word == "kept":
             self._count[type(item).__name__] += 1
 
@@ -423,13 +435,13 @@ def _outcome(reads: Reads, outcome: Outcome) -> Outcome | Conflict:
 
 
 def _may_be_missing(item: Item) -> bool:
-    """True for something deleted that was never imported, and a link to a note nobody wrote."""
+    """True for a hidden episode that was never imported, and a link to a note nobody wrote."""
     return isinstance(item, GoneItem) or (isinstance(item, LinkItem) and item.may_dangle)
 
 
 def _is_hidden(item: Item) -> bool:
     """True for an episode that another memory of ours had hidden."""
-    return isinstance(item, GoneItem) and item.state is not None
+    return isinstance(item, GoneItem)
 
 
 def _needs_others(item: Item) -> bool:

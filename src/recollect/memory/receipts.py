@@ -49,6 +49,7 @@ from recollect.recall.rank import TextRow
 _CHANCE_BYTES: Final = 8
 _Line = tuple[Hit, list[str], list[Record | None]]  # with what contradicts and replaced it
 _SAID_RANKING: Final = 10  # from here on an earlier value ended when the next one was said
+_DOUBT_RANKING: Final = 11  # from here on lines say what is a hypothesis or hardly believed
 
 
 @heals
@@ -245,18 +246,23 @@ def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
         changed = [record_of(other) if isinstance(other, VersionRow) else None for other in now]
         hits.append(structs.replace(hit, changed=tuple(each for each in changed if each)))
         lines.append((hits[-1], against, changed))
-    text = _text(lines, template)
+    with_doubt = row.ranking >= _DOUBT_RANKING
+    text = _text(lines, template, with_doubt)
+    is_bare = was_bare(text, row.counter, row.budget)
     return Replay(
         receipt=receipt_of(reads, row),
-        text=_text(lines, BARE) if was_bare(text, row.counter, row.budget) else text,
+        text=_text(lines, BARE, with_doubt) if is_bare else text,
         erased=tuple(dict.fromkeys(erased)),
         notes=notes_on(hits),
     )
 
 
-def _text(lines: Sequence[_Line | None], template: Template) -> str:
+def _text(lines: Sequence[_Line | None], template: Template, with_doubt: bool) -> str:
     """The text of these lines; None stands for one that was erased."""
-    made = [erased_line() if one is None else line_of(one[0], template, *one[1:]) for one in lines]
+    made = [
+        erased_line() if one is None else line_of(one[0], template, *one[1:], with_doubt=with_doubt)
+        for one in lines
+    ]
     return text_of(made, template)
 
 

@@ -34,10 +34,7 @@ def filter_of(text: str) -> Filter:
 def is_due(handle: Handle, rule: Rule) -> bool:
     """True if the cadence of a rule has come."""
     if rule.cron is not None:
-        shift = timedelta(minutes=handle.seam.tz_minutes())
-        last = to_datetime(max(rule.passed_at or "", rule.at)) + shift
-        then = parse_cron(rule.cron).next_after(last)
-        return then is not None and then <= to_datetime(handle.now()) + shift
+        return is_time(handle, rule.cron, max(rule.passed_at or "", rule.at))
     if rule.every is None:
         return False
     where = None if rule.filter is None else filter_of(rule.filter)
@@ -48,6 +45,13 @@ def is_due(handle: Handle, rule: Rule) -> bool:
             found, after = unread(reads, where, after, end, left)
             left -= len(found)
     return left <= 0
+
+
+def is_time(handle: Handle, cron: str, last: str) -> bool:
+    """True if a time that cron fields name has come since an instant, on this machine's clock."""
+    shift = timedelta(minutes=handle.seam.tz_minutes())
+    then = parse_cron(cron).next_after(to_datetime(last) + shift)
+    return then is not None and then <= to_datetime(handle.now()) + shift
 
 
 def unread(

@@ -48,6 +48,7 @@ SENTENCES: Final[dict[str, str]] = {
     "forgotten ({by})",
     "hidden.held": "it is hidden: held, because it would replace something more trusted",
     "hidden.held.unverified": "it is hidden: held, because it comes from an unverified origin",
+    "hidden.refuted": "it was refuted: its confidence is 0",
     "hidden.expired": "it is hidden: expired, or not true at the instant asked about ({end})",
     # Not in an answer: not wanted by this question.
     "transient": "it only asks, or orders something that is done once",

@@ -219,8 +219,10 @@ def line_of(
     template: Template,
     against: Sequence[str] = (),
     changed: Sequence[Record | None] | None = None,
+    *,
+    with_doubt: bool = True,
 ) -> str:
-    """One hit as a line of a prompt, with the ids of what contradicts or replaced it.
+    """One hit as a line of a prompt, with its doubt and the ids of what contradicts or replaced it.
 
     ``changed`` is what holds in place of what it states, with None for what was erased; by default
     what the hit says.
@@ -230,6 +232,8 @@ def line_of(
     # The template has no mark, so a mark found here is content. This comes before invisible
     # characters are made visible, because visible ones would separate the "<" from the name.
     line = shown(without_marks(line))
+    if with_doubt and hit.record is not None and hit.record.doubt is not None:
+        line = f"{line} ({hit.record.doubt})"
     if hit.until is not None:
         now = ERASED if hit.current is None else hit.current.id
         return f"{line} (an earlier value, until {hit.until[:10]}; now [{now}])"

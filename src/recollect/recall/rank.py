@@ -17,6 +17,7 @@ from recollect.index.cards import card_of
 from recollect.index.rows import Card, EpisodeRow, VersionRow, unpack_names
 from recollect.index.values import episode_of, record_of, source_of
 from recollect.model.values import Hit, Include
+from recollect.model.values.records import REFUTED
 from recollect.recall.relevance import RANKING_SIGNALS, Features, shares_of, strength_of
 from recollect.recall.visibility import is_name, why_episode_hidden, why_hidden
 
@@ -98,9 +99,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     valid_at: str
     min_relevance: float | None  # None: leave out only what is noise
 
-    def with_transient(self) -> Wish:
-        """The same, with what only asks or orders something: for a history, or if asked for."""
-        return msgspec.structs.replace(self, include=self.include | {"transient"})
+    def including(self, word: Include) -> Wish:
+        """The same, also with what is hidden for this reason."""
+        return msgspec.structs.replace(self, include=self.include | {word})
 
     def may_see(self, row: TextRow | Card) -> bool:
         """True if the caller may see a row."""
@@ -138,9 +139,10 @@ def showing(rows: Iterable[AnyRow], wish: Wish) -> list[AnyRow]:
 
 
 def hidden_as(row: TextRow | Card, wish: Wish) -> Include | None:
-    """The word for why a default recall leaves a row out."""
+    """The word for why a default recall leaves a row out. A list shows what was refuted."""
     if isinstance(row, VersionRow) or (isinstance(row, Card) and row.role is None):
-        return why_hidden(row, wish.position, wish.now, wish.valid_at)
+        hidden = why_hidden(row, wish.position, wish.now, wish.valid_at)
+        return "refuted" if hidden is None and row.confidence <= REFUTED else hidden
     return why_episode_hidden(row)
 
 

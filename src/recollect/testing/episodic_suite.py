@@ -365,6 +365,10 @@ class EpisodicSuite:
             ("json_extract(metadata, '$.mood') <> 'calm'", "b"),
             ("json_extract(metadata, '$.mood') IS NULL AND NOT id = 'c'", "d"),
             ("json_extract(metadata, '$.n') >= 2 OR id IN ('d', 'x')", "bd"),
+            ("content LIKE '%OF _' AND metadata LIKE '%\"CALM\"%'", "a"),
+            ("substr(id, 1, 1) = lower('B') OR length(content) < 3", "b"),
+            ("timestamp >= datetime('2026-03-01 14:00:00', '+1 hour')", "cd"),
+            ("timestamp < datetime('now', '-1 day') AND 1=1", "abcd"),
         ],
     )
     def test_a_filter_chooses_the_episodes(

@@ -10,6 +10,7 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.testing.changing_suite import ChangingSuite
+from recollect.testing.doubt_suite import DoubtSuite
 from recollect.testing.earlier_suite import EarlierSuite
 from recollect.testing.erase_suite import EraseSuite
 from recollect.testing.links_suite import LinksSuite
@@ -37,6 +38,7 @@ class MemorySuite(
     LinksSuite,
     EarlierSuite,
     TransientSuite,
+    DoubtSuite,
     ReplacedSuite,
     QuotesSuite,
     UpkeepSuite,

@@ -18,11 +18,11 @@ from recollect.contracts.chrono.originals import (
     is_original,
     items_in,
     read_original,
-    records_in,
 )
-from recollect.contracts.chrono.records import ACTIVE, ChronoRecord
+from recollect.contracts.chrono.records import ChronoRecord, records_in
 from recollect.contracts.chrono.store import FOLDER, ChronoStore
 from recollect.errors import RecollectError
+from recollect.exchange.chrono import ACTIVE, items_of
 from recollect.model.validate import Json
 from recollect.store.layout import LEDGER, SNAPSHOT, is_empty
 
@@ -61,32 +61,31 @@ class EsdbBridge:
         """
         if self._is_original():
             found = read_original(self._folder / LEDGER, self._folder / SNAPSHOT)
-            count = sum(record.status == ACTIVE for record, _ in records_in(found.state))
+            count = sum(record.status == ACTIVE for record in records_in(items_of(found.state)))
             return BridgeStatus(True, WAL, count, found.state.seq, 0, found.is_sound)
         if self._has_log():
             return self._of_store()
         files = [items_in(self._json, which) for which in (REQUIREMENTS, TESTCASES)]
-        is_there = any((self._json / name).is_file() for name, _ in (REQUIREMENTS, TESTCASES))
+        is_there = any((self._json / name).is_file() for name in (REQUIREMENTS, TESTCASES))
         return BridgeStatus(is_there, JSON, sum(one.objects for one in files))
 
     def requirements(self) -> list[ChronoRecord]:
         """The active requirements."""
-        return self._records(REQUIREMENTS)
+        return self._records(REQUIREMENTS, "requirement")
 
     def testcases(self) -> list[ChronoRecord]:
         """The active test cases."""
-        return self._records(TESTCASES)
+        return self._records(TESTCASES, "testcase")
 
-    def _records(self, which: tuple[str, str]) -> list[ChronoRecord]:
-        kind = which[1]
+    def _records(self, file: str, kind: str) -> list[ChronoRecord]:
         if self._is_original():
             found = read_original(self._folder / LEDGER, self._folder / SNAPSHOT)
-            every = [record for record, _ in records_in(found.state)]
+            every = records_in(items_of(found.state))
         elif self._has_log():
             with ChronoStore(self.project) as store:
                 return store.query(kind=kind)
         else:
-            every = items_in(self._json, which).records
+            every = records_in(items_in(self._json, file).found)
         return [one for one in every if (one.kind, one.status) == (kind, ACTIVE)]
 
     def _of_store(self) -> BridgeStatus:

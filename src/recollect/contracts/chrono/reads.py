@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from recollect.contracts.chrono.records import ACTIVE, ChronoRecord, record_from, record_id
+from recollect.contracts.chrono.records import ChronoRecord, record_from, record_id
 from recollect.errors import InvalidInput
+from recollect.exchange.chrono import ACTIVE
 from recollect.finding.search import listing
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow

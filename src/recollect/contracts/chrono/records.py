@@ -7,12 +7,22 @@ under the key ``chrono`` of the data; what is as it was becomes no act.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, cast
 
 from recollect.errors import Conflict, InvalidInput
-from recollect.exchange.statuses import standing
+from recollect.exchange.chrono import (
+    ACTIVE,
+    DEFAULT_CONFIDENCE,
+    KEY,
+    STORED_BESIDE,
+    TOMBSTONE,
+    leaving,
+    stored_as,
+)
+from recollect.exchange.cleaning import Cleaning
+from recollect.exchange.items import Found, RecordItem
 from recollect.index.rows import VersionRow
 from recollect.index.values import record_of
 from recollect.lifecycle import commands as c
@@ -20,19 +30,10 @@ from recollect.memory.fields import RecordFields
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.handle import Handle
 from recollect.model import validate
-from recollect.model.events import SourceType
 from recollect.model.validate import Json
 from recollect.model.values import Record
 
-KEY: Final = "chrono"
-ACTIVE: Final = "active"
-TOMBSTONE: Final = "tombstone"
-DEFAULT_CONFIDENCE: Final = 0.7
-_SOURCE_TYPES: Final = get_args(SourceType)
-_OTHER_SOURCE: Final[SourceType] = "told"
 _LIVE: Final = ("active", "inbox", "held")
-_OF_THE_MEMORY: Final = ("held", "expired", "inbox")  # statuses that no record can ask for
-_STORED_BESIDE: Final = ("epistemic_boundary", "model_assumptions", "recursion_depth")
 
 
 @dataclass
@@ -79,25 +80,42 @@ def record_id(id: object) -> str:
 def record_from(handle: Handle, row: VersionRow) -> ChronoRecord:
     """A row of the memory as a record of its own, which shares nothing with it."""
     record = record_of(row)
+    return _shown(record, _word(handle, row, _beside(record)))
+
+
+def records_in(found: Iterable[Found]) -> list[ChronoRecord]:
+    """What an importer found, as the records that it becomes in a memory."""
+    items = Cleaning().clean([one for one in found if isinstance(one, RecordItem)])
+    return [_shown(one, _word_in(one)) for one in cast("list[RecordItem]", items)]
+
+
+def _word_in(item: RecordItem) -> str:
+    said = _beside(item).get("status")
+    if item.status == "forgotten":
+        return TOMBSTONE
+    return said if isinstance(said, str) else ACTIVE
+
+
+def _shown(record: Record | RecordItem, status: str) -> ChronoRecord:
     beside = _beside(record)
     label = beside.get("label")
     source_type = beside.get("source_type")
     return ChronoRecord(
         id=record.id,
-        kind=record.kind,
-        status=_word(handle, row, beside),
+        kind=record.kind or "fact",
+        status=status,
         label=label if isinstance(label, str) and record.text == record.id else record.text,
-        confidence=record.confidence,
-        source_type=source_type if isinstance(source_type, str) else record.source_type,
+        confidence=DEFAULT_CONFIDENCE if record.confidence is None else record.confidence,
+        source_type=source_type if isinstance(source_type, str) else str(record.source_type),
         evidence=list(record.evidence),
-        is_hypothesis=record.is_hypothesis,
+        is_hypothesis=bool(record.is_hypothesis),
         data={key: value for key, value in record.data.items() if key != KEY},
         about=record.about,
-        **cast("dict[str, Any]", {name: beside[name] for name in _STORED_BESIDE if name in beside}),
+        **cast("dict[str, Any]", {name: beside[name] for name in STORED_BESIDE if name in beside}),
     )
 
 
-def _beside(record: Record) -> Mapping[str, Json]:
+def _beside(record: Record | RecordItem) -> Mapping[str, Json]:
     """The fields that the memory does not have; anything may have written them."""
     found = record.data.get(KEY)
     if not isinstance(found, dict):
@@ -114,7 +132,7 @@ def _word(handle: Handle, row: VersionRow, beside: Mapping[str, Json]) -> str:
         return TOMBSTONE
     if hidden in ("superseded", "expired", "held"):
         return hidden
-    if not isinstance(said, str) or (standing(said) == ACTIVE) != (hidden is None):
+    if not isinstance(said, str) or (leaving(said) is None) != (hidden is None):
         return "archived" if hidden else row.status  # it has changed since the word was said
     return said
 
@@ -124,38 +142,23 @@ def _word(handle: Handle, row: VersionRow, beside: Mapping[str, Json]) -> str:
 
 def fields_of(record: ChronoRecord) -> dict[str, Any]:
     """What is stored of a record, each field checked, by the names of the acts."""
-    text, beside = _text_and_beside(record)
+    said = {name: validate.name(getattr(record, name), name) for name in ("status", "source_type")}
+    said |= {name: getattr(record, name) for name in STORED_BESIDE}
+    label = validate.plain(record.label, "label")
+    text, source_type, beside = stored_as(record.id, {**said, "label": label})
     if KEY in record.data:
         raise InvalidInput(f"the key {KEY!r} of data is used by this API", hint="use another key")
-    known = record.source_type in _SOURCE_TYPES
     about = None if record.about is None else validate.name(record.about, "about")
     return {
         "text": validate.text(text, "label"),
         "kind": validate.name(record.kind, "kind"),
         "confidence": validate.fraction(record.confidence, "confidence"),
-        "source_type": record.source_type if known else _OTHER_SOURCE,
+        "source_type": source_type,
         "is_hypothesis": validate.flag(record.is_hypothesis, "is_hypothesis"),
         "about": about,
         "data": validate.data({**record.data, **({KEY: beside} if beside else {})}),
         "evidence": checked_evidence(record.evidence)["evidence"],
     }
-
-
-def _text_and_beside(record: ChronoRecord) -> tuple[str, dict[str, Json]]:
-    """The text of the record in the memory, and the fields that the memory does not have."""
-    label = validate.plain(record.label, "label")
-    status = validate.name(record.status, "status")
-    source_type = validate.name(record.source_type, "source_type")
-    beside: dict[str, Json] = {
-        name: value for name in _STORED_BESIDE if (value := getattr(record, name))
-    }
-    if not label.strip():  # a memory has no blank texts
-        beside["label"] = label
-    if status not in (ACTIVE, TOMBSTONE, *_OF_THE_MEMORY):
-        beside["status"] = status
-    if source_type not in _SOURCE_TYPES:
-        beside["source_type"] = source_type
-    return label if label.strip() else record.id, beside
 
 
 def acts_for(handle: Handle, row: VersionRow | None, record: ChronoRecord) -> list[c.Act]:
@@ -193,10 +196,8 @@ def _leaving(record: ChronoRecord) -> list[c.Act]:
     """What takes a record out of default reads, if its status says so."""
     if record.status == TOMBSTONE:
         return [c.Forget(id=record.id)]
-    why = standing(record.status)
-    if why == ACTIVE:
-        return []
-    return [c.Archive(id=record.id, why="decayed" if why == "inbox" else why)]
+    why = leaving(record.status)
+    return [] if why is None else [c.Archive(id=record.id, why=why)]
 
 
 def _require_changeable(handle: Handle, known: ChronoRecord, record: ChronoRecord) -> None:

@@ -22,7 +22,7 @@ from recollect.contracts.chrono.originals import (
     require_folder,
 )
 from recollect.contracts.chrono.reads import Shown
-from recollect.contracts.chrono.records import ACTIVE, ChronoRecord, acts_for, record_id
+from recollect.contracts.chrono.records import ChronoRecord, acts_for, record_id
 from recollect.contracts.chrono.snapshot import Snapshot, render, require_known
 from recollect.errors import (
     Changed,
@@ -34,18 +34,21 @@ from recollect.errors import (
     RecollectError,
     Unsupported,
 )
+from recollect.exchange import specsmith
+from recollect.exchange.chrono import ACTIVE
+from recollect.exchange.items import RecordItem, Trouble
 from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Act, Forget
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model import validate
 from recollect.model.events import Trust
+from recollect.model.values.records import SURE_MIN
 from recollect.store.disk import make_folder, replace_file
 from recollect.store.layout import SEALED, SEGMENT_SUFFIX, SNAPSHOT
 from recollect.store.seam import REAL, Seam
 
 FOLDER: Final = ".chronomemory"
-RAG_CONFIDENCE: Final = 0.6  # rule H18
 _TRIES: Final = 100  # how often another program may write in between
 
 
@@ -187,7 +190,7 @@ class ChronoStore:
         """
         least = validate.fraction(min_confidence, "min_confidence")
         if validate.flag(rag_filter, "rag_filter"):
-            least = max(least, RAG_CONFIDENCE)
+            least = max(least, SURE_MIN)  # rule H18
         return Shown(handle_of(self.memory)).all(kind, least, status)
 
     # Upkeep.
@@ -267,15 +270,16 @@ class ChronoStore:
     def migrate_from_json(self, folder: str | os.PathLike[str]) -> dict[str, int]:
         """Take over ``requirements.json`` and ``testcases.json`` of a folder.
 
-        What has no id, or an id that the store has already, is skipped.
+        What has no id, or an id that the store has already, is skipped. ``recollect import`` does
+        the same, so both can be run, in any order.
         """
         place = require_folder(Path(folder).expanduser())
         counts = {"requirements": 0, "testcases": 0, "skipped": 0}
-        for name, which in (("requirements", REQUIREMENTS), ("testcases", TESTCASES)):
-            items = items_in(place, which)
-            added = taking_over.add_missing(self.memory, ((one, None) for one in items.records))
-            counts[name] = len(added)
-            counts["skipped"] += items.others + len(items.records) - len(added)
+        for name, file in (("requirements", REQUIREMENTS), ("testcases", TESTCASES)):
+            found = items_in(place, file).found
+            counts[name] = taking_over.take(self.memory, specsmith.FORMAT, found).records
+            elements = sum(isinstance(one, RecordItem | Trouble) for one in found)
+            counts["skipped"] += elements - counts[name]
         return counts
 
     def __enter__(self) -> Self:

@@ -1,33 +1,30 @@
 """Taking over what the original left: its log and its JSON.
 
-Responsible for moving an original log aside and for storing its records. Leaves reading it to
-``originals``. Invariants: a damaged log is not touched; a log is moved before the first record is
-stored and never changed, and a taking over that was interrupted goes on at the next opening;
-a record that the memory has already stays as it is.
+Responsible for moving an original log aside. Leaves reading it to ``originals``, and storing its
+records to ``memory.importing``. Invariants: a damaged log is not touched; a log is moved before the
+first record is stored and never changed, and a taking over that was interrupted goes on at the next
+opening; a record that the memory has already stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from recollect.contracts.chrono.originals import Original, is_original, read_original, records_in
-from recollect.contracts.chrono.reads import Shown
-from recollect.contracts.chrono.records import ChronoRecord, acts_for, fields_of, new
-from recollect.errors import Conflict, IntegrityError, NotFound
-from recollect.lifecycle.commands import Act, Archive, Forget
+from recollect.contracts.chrono.originals import Original, is_original, read_original
+from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
+from recollect.exchange.chrono import FORMAT, items_of
+from recollect.exchange.items import Found
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
-from recollect.model.limits import FORGET_AT_ONCE_MAX_COUNT
+from recollect.memory.importing import Importing
+from recollect.model.values import Imported
 from recollect.store.disk import alone, sync_folder
 from recollect.store.layout import BACKUP, LEDGER, ORIGINAL, ORIGINAL_SNAPSHOT, SNAPSHOT
 from recollect.store.seam import Seam
 
 NOTE: Final = ("chrono", "original")  # the document that says what was taken over
-_AT_ONCE: Final = 500
-
-Dated = tuple[ChronoRecord, str | None]
 
 
 def move_aside(seam: Seam, folder: Path) -> None:
@@ -89,38 +86,26 @@ def take_over(memory: Memory, folder: Path) -> None:
         pass
     found = read_original(folder / ORIGINAL, folder / ORIGINAL_SNAPSHOT)
     chain = found.state.chain
-    count = len(add_missing(memory, records_in(found.state)))
+    done = take(memory, FORMAT, items_of(found.state))
+    if done.problems:
+        raise InvalidInput(
+            f"{folder / ORIGINAL} holds what a memory cannot: {done.problems[0].why}",
+            hint="the rest was taken over; move the file elsewhere to open the store without it",
+        )
     memory.documents.set(
         *NOTE,
         {
             "lines": chain.lines,
             "dialect": chain.dialect,
             "seq": found.state.seq,
-            "records": count,
+            "records": done.records + done.known,
             "torn": found.is_torn,
         },
     )
 
 
-def add_missing(memory: Memory, records: Iterable[Dated]) -> list[str]:
-    """Stores the records whose ids are free, many in one command; returns their ids."""
-    shown, handle = Shown(handle_of(memory)), handle_of(memory)
-    added: list[str] = []
-    waiting: list[Act] = []
-    for record, said_at in records:
-        if shown.row(record.id) is not None:
-            continue
-        first = new(handle, record.id, fields_of(record), said_at)
-        made = [first, *acts_for(handle, None, record)[1:]]
-        if len(waiting) >= _AT_ONCE or _leave([*waiting, *made]) > FORGET_AT_ONCE_MAX_COUNT:
-            memory.submit(*waiting)
-            waiting = []
-        waiting += made
-        added.append(record.id)
-    memory.submit(*waiting)
-    return added
-
-
-def _leave(acts: Sequence[Act]) -> int:
-    """How many records these acts take out of default reads."""
-    return sum(isinstance(act, Forget | Archive) for act in acts)
+def take(memory: Memory, format: str, found: Iterable[Found]) -> Imported:
+    """Stores what was found as an import does, so that both know what the other has stored."""
+    importing = Importing(handle_of(memory), format)
+    importing.take(found)
+    return importing.report(format)

@@ -21,7 +21,7 @@ from recollect.contracts.episodic.errors import ConsolidationRuleError
 from recollect.contracts.episodic.reads import Shown
 from recollect.contracts.episodic.table import episode_of
 from recollect.contracts.episodic.values import ConsolidationRule, Episode
-from recollect.contracts.episodic.where import filter_of
+from recollect.contracts.episodic.where import condition_of
 from recollect.lifecycle.consolidating import Heard, Intended, Unfit, intended
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
@@ -45,10 +45,12 @@ def consolidated(
     memory: Memory, rule: ConsolidationRule
 ) -> tuple[list[MemoryDelta], tuple[Skipped, ...]]:
     """The deltas of a rule over all episodes that match, oldest first, and what was left out."""
-    where = filter_of(rule.when_filter)
     handle = handle_of(memory)
-    rows = Shown(handle).oldest_first(None if where is None else str(where))
-    return deltas_of([episode_of(row) for row in rows], rule, to_datetime(handle.now()))
+    now = handle.now()
+    where = condition_of(rule.when_filter, now)
+    rows = Shown(handle).oldest_first(None if where is None else where.narrowed)
+    episodes = [episode_of(row) for row in rows if where is None or where.matches(row)]
+    return deltas_of(episodes, rule, to_datetime(now))
 
 
 def deltas_of(

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from recollect.contracts.episodic.errors import ConsolidationRuleError
+from recollect.contracts.episodic.models import Model, ToldApartBy
 from recollect.contracts.episodic.values import instant_of
 from recollect.errors import InvalidInput
 from recollect.model import validate
@@ -19,7 +20,7 @@ from recollect.model.limits import EVIDENCE_MAX_COUNT
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Delta:
+class _Delta(Model):
     """The provenance that every delta has."""
 
     kind: str
@@ -64,7 +65,7 @@ class NoopDelta(_Delta):
     kind: Literal["noop"] = "noop"
 
 
-MemoryDelta = AddDelta | UpdateDelta | DeleteDelta | NoopDelta
+MemoryDelta = Annotated[AddDelta | UpdateDelta | DeleteDelta | NoopDelta, ToldApartBy("kind")]
 _KINDS = {"add": AddDelta, "update": UpdateDelta, "delete": DeleteDelta, "noop": NoopDelta}
 
 

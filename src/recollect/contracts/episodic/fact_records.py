@@ -15,10 +15,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from recollect.contracts.episodic.deltas import AddDelta, UpdateDelta, text_of
-from recollect.contracts.episodic.values import KEY, Fact, FactPattern, instant_of
+from recollect.contracts.episodic.values import Fact, FactPattern, instant_of
+from recollect.exchange.stargraph import KEY
 from recollect.index.filter import And, Column, Compare, Filter, Missing, Node, Not, Path
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow, unpack_object
+from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle.commands import Revise
 from recollect.memory.acts import Acts
 from recollect.memory.fields import RecordFields
@@ -27,6 +28,7 @@ from recollect.model.instants import to_datetime
 from recollect.model.validate import Json
 from recollect.model.values import Record
 
+_ELSEWHERE: Final = "elsewhere"  # its episodes are in another memory
 _LINEAGE: Final = Path("data", (KEY, "lineage"))
 
 
@@ -51,8 +53,11 @@ class New(NamedTuple):
         return msgspec.structs.replace(act, confidence=self.fields["confidence"])
 
 
-def new_fact(delta: AddDelta | UpdateDelta) -> New:
-    """The fact of a delta; its id is made from what it says and rests on."""
+def new_fact(delta: AddDelta | UpdateDelta, *, is_elsewhere: bool = False) -> New:
+    """The fact of a delta; its id is made from what it says and rests on.
+
+    ``is_elsewhere``: its episodes are in another memory.
+    """
     payload = dict(delta.fact_payload)
     text = text_of(payload)
     content = payload.pop("content", None)
@@ -65,6 +70,8 @@ def new_fact(delta: AddDelta | UpdateDelta) -> New:
     own: dict[str, Json] = {"payload": payload, "lineage": [lineage]}
     if content is not None:
         own["has_content"] = True  # it is the record's text
+    if is_elsewhere:
+        own[_ELSEWHERE] = True
     said = msgspec.json.encode([text, sorted(sources)])
     subject = payload.get("subject")
     channels = payload.get("channels")
@@ -93,14 +100,17 @@ def is_fact(reads: Reads, row: VersionRow) -> bool:
 
 
 def _confirmed(reads: Reads, id: str, data: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """What a record's lineage says about episodes that are here and that it rests on."""
+    """What a record's lineage says about episodes that it rests on, here or in another memory."""
     own = data.get(KEY)
     told = own.get("lineage") if isinstance(own, dict) else None
+    elsewhere = _named_elsewhere(reads, id, own) if isinstance(own, dict) else frozenset()
     found: list[dict[str, Json]] = []
     for one in told if isinstance(told, list) else ():
         named = one.get("source_episode_ids") if isinstance(one, dict) else None
         if isinstance(one, dict) and isinstance(named, list):
-            sources: list[Json] = [name for name in named if _rests_on(reads, id, name)]
+            sources: list[Json] = [
+                name for name in named if name in elsewhere or _rests_on(reads, id, name)
+            ]
             found += [{**one, "source_episode_ids": sources}] if sources else []
     return found
 
@@ -108,6 +118,20 @@ def _confirmed(reads: Reads, id: str, data: Mapping[str, Json]) -> list[dict[str
 def _rests_on(reads: Reads, id: str, name: Json) -> bool:
     episode = reads.episode(name) if isinstance(name, str) else None
     return episode is not None and reads.has_rested(id, episode)
+
+
+def _named_elsewhere(reads: Reads, id: str, own: Mapping[str, Json]) -> frozenset[Json]:
+    """What a record names as episodes of another memory.
+
+    Only in a memory that had no episode of its own when the record was written: there
+    ``apply_delta`` takes any name, so data that claims the same reaches no more.
+    """
+    if own.get(_ELSEWHERE) is not True:
+        return frozenset()
+    versions = reads.versions(id)
+    if not versions or reads.episodes(versions[0].seq, 1):
+        return frozenset()
+    return frozenset(name for row in versions for name in unpack_names(row.evidence))
 
 
 def fact_of(reads: Reads, record: Record) -> Fact | None:

@@ -2,16 +2,19 @@
 
 Responsible for applying deltas. Leaves what a fact looks like to ``fact_records`` and whether a
 change is allowed to the memory. Invariants: a fact rests on episodes of the same memory and user,
-and has at most their trust; a delta that is applied twice has the effect of one; deltas that are
-applied at the same time have the effect of one after the other.
+and has at most their trust; in a memory without episodes it names those of another one, and has at
+most an agent's trust. A delta that is applied twice has the effect of one; deltas that are applied
+at the same time have the effect of one after the other.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
+from recollect.contracts.episodic import scope
 from recollect.contracts.episodic.deltas import (
     DeleteDelta,
     MemoryDelta,
@@ -26,6 +29,7 @@ from recollect.contracts.episodic.values import Fact, FactPattern, StoreHealth
 from recollect.errors import Changed, Conflict, RecollectError
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
+from recollect.index.statements import STILL
 from recollect.lifecycle.commands import Act
 from recollect.memory import Memory
 from recollect.memory.acts import Acts
@@ -40,7 +44,7 @@ _ATTEMPTS: Final = 100  # each one lost means that another write was made
 
 
 class SQLiteFactStore(OpenedStore):
-    """Facts in a folder, beside the episodes they rest on: ``path`` is that of their store."""
+    """Facts in a folder: that of the episodes they rest on, or one without episodes."""
 
     async def health(self) -> StoreHealth:
         """How many facts hold; not ok if the memory is damaged."""
@@ -57,6 +61,9 @@ class SQLiteFactStore(OpenedStore):
     async def apply_delta(self, delta: MemoryDelta) -> None:
         """Apply a delta in one command, with the least trust of the episodes it rests on.
 
+        In a memory without episodes they are references to another memory, which lend no trust and
+        lower none: the fact has the trust of this store, an agent's at most.
+
         A change that they may not make waits for a person (``recollect review``). Names in
         ``replaces`` that nothing here has are passed over.
         """
@@ -66,10 +73,11 @@ class SQLiteFactStore(OpenedStore):
 
 
 class Grounds(NamedTuple):
-    """The episodes that a delta rests on, and the handle that they allow."""
+    """The episodes that a delta rests on, none if they are elsewhere, and the handle they allow."""
 
     episodes: list[EpisodeRow]
     memory: Memory
+    is_of_any_user: bool = False  # a deletion that names nobody
 
 
 class Step(NamedTuple):
@@ -91,7 +99,12 @@ def _apply(memory: Memory, delta: MemoryDelta) -> None:
 
 def _apply_once(memory: Memory, delta: MemoryDelta) -> None:
     grounds = _grounds(memory, delta)
-    made = None if isinstance(delta, DeleteDelta | NoopDelta) else new_fact(delta)
+    is_elsewhere = not grounds.episodes
+    made = (
+        None
+        if isinstance(delta, DeleteDelta | NoopDelta)
+        else new_fact(delta, is_elsewhere=is_elsewhere)
+    )
     step = _step(grounds, delta, made)
     try:
         grounds.memory.submit(*step.acts, expect=step.expect)
@@ -107,15 +120,18 @@ def _apply_once(memory: Memory, delta: MemoryDelta) -> None:
 def _grounds(memory: Memory, delta: MemoryDelta) -> Grounds:
     with handle_of(memory).reading() as reads:
         found = [reads.episode(id) for id in delta.source_episode_ids]
+        has_none = not reads.episodes(STILL, 1)
+    payload = {} if isinstance(delta, DeleteDelta | NoopDelta) else delta.fact_payload
+    if has_none:
+        return _elsewhere(memory, payload)
     episodes = [one for one in found if one is not None and one.hidden != "forgotten"]
     if len(episodes) < len(found):
         raise ConsolidationRuleError(
             "a delta names an episode that is not in this memory",
-            hint="apply it to the store that made it",
+            hint="apply it to the store that made it, or to one without episodes",
         )
     users = {one.user for one in episodes}
     agents = {one.agent for one in episodes}
-    payload = {} if isinstance(delta, DeleteDelta | NoopDelta) else delta.fact_payload
     if len(users) > 1 or payload.get("user", "") not in ("", *users):
         raise MemoryScopeError("a fact and all episodes that it rests on must be of one user")
     allowed = memory.scoped(
@@ -124,6 +140,16 @@ def _grounds(memory: Memory, delta: MemoryDelta) -> Grounds:
         origin=lowest([memory.trust, *(one.trust for one in episodes)]),
     )
     return Grounds(episodes, allowed)
+
+
+def _elsewhere(memory: Memory, payload: Mapping[str, object]) -> Grounds:
+    """The grounds of a delta from another memory: whom it is of is what its payload says."""
+    names = {part: payload.get(part) or None for part in ("user", "agent")}
+    for part, given in names.items():
+        if given is not None:
+            scope.name(cast(str, given), part)
+    allowed = memory.scoped(**names, origin=lowest([memory.trust, "agent"]))  # type: ignore[arg-type]
+    return Grounds([], allowed, is_of_any_user=not payload)
 
 
 @asked_again
@@ -160,11 +186,19 @@ def _is_applied(reads: Reads, grounds: Grounds, made: New) -> bool:
     """True if a version of a fact says the same and rests on the same episodes."""
     if reads.has_version(made.id):
         return True
-    ids = {one.id for one in grounds.episodes}
+    ids = {str(name) for name in made.fields["evidence"]}
     return any(
         row.text == made.text and ids <= set(unpack_names(row.evidence)) and is_fact(reads, row)
-        for row in reads.evidence_for(grounds.episodes[0])
+        for row in _naming(reads, grounds, next(iter(ids)))
     )
+
+
+def _naming(reads: Reads, grounds: Grounds, name: str) -> list[VersionRow]:
+    """Every version that rests on an episode of this name, here or elsewhere."""
+    episode = reads.episode(name)
+    if episode is not None:
+        return reads.evidence_for(episode)
+    return [] if grounds.episodes else reads.naming(name)
 
 
 def _replaced(reads: Reads, grounds: Grounds, names: list[str]) -> list[VersionRow]:
@@ -172,18 +206,19 @@ def _replaced(reads: Reads, grounds: Grounds, names: list[str]) -> list[VersionR
     user = grounds.memory.scope.user
     found: dict[str, VersionRow] = {}
     for name in names:
-        episode = reads.episode(name)
-        ids = [name]
-        if episode is not None:
-            ids = [row.id for row in reads.evidence_for(episode)]
-        for id in ids:
+        naming = {row.id for row in _naming(reads, grounds, name)}
+        for id in naming or {name}:
             row = reads.version(id)
-            if row is None or row.user != user or row.status not in _LIVE:
+            if row is None or row.status not in _LIVE:
                 continue
-            if episode is not None and name not in unpack_names(row.evidence):
+            if row.user != user and not grounds.is_of_any_user:
+                continue
+            if naming and name not in unpack_names(row.evidence):
                 continue
             if is_fact(reads, row):
                 found[row.id] = row
+    if len({row.user for row in found.values()}) > 1:
+        raise MemoryScopeError("a delta replaces facts of one user")
     return list(found.values())
 
 

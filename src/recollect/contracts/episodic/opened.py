@@ -69,7 +69,7 @@ class OpenedStore:
         if folder is not None and os.path.exists(folder) and not os.path.isdir(folder):
             raise ConfigError(
                 f"{self._path} is a file; a store is a folder",
-                hint="name another path; an existing database is not imported",
+                hint="name another path, then `recollect --store PATH import FILE` brings it in",
             )
         return settings
 

@@ -7,13 +7,17 @@ the memory, stored once, in the ledger; each name of a scope is compared on its 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from recollect.contracts.episodic import scope
+from recollect.contracts.episodic.cadence import due_at, note
 from recollect.contracts.episodic.consolidation import Skipped, consolidated
 from recollect.contracts.episodic.deltas import MemoryDelta
 from recollect.contracts.episodic.errors import MemoryScopeError
 from recollect.contracts.episodic.opened import OpenedStore
+from recollect.contracts.episodic.protocol import FactStore
 from recollect.contracts.episodic.reads import Shown
 from recollect.contracts.episodic.table import TableRow, episode_of, stored_metadata, table_row
 from recollect.contracts.episodic.values import (
@@ -32,7 +36,7 @@ _ROLE: Final = "assistant"  # what a node of a graph tells; trusted as an agent'
 class SQLiteMemoryStore(OpenedStore):
     """Episodes in a folder; ``path`` is created by ``bootstrap``, with its parents."""
 
-    #: What the last ``consolidate`` left out, and why.
+    #: What the last ``consolidate`` or ``run_due`` left out, and why.
     skipped: tuple[Skipped, ...] = ()
 
     async def health(self) -> StoreHealth:
@@ -74,6 +78,31 @@ class SQLiteMemoryStore(OpenedStore):
         """
         deltas, self.skipped = await self.run(lambda memory: consolidated(memory, rule))
         return deltas
+
+    async def run_due(
+        self, rules: Iterable[ConsolidationRule], facts: FactStore
+    ) -> list[MemoryDelta]:
+        """Run the rules whose cadence has come, and apply what they find; returns the deltas.
+
+        ``{"every": n}`` has come when so many episodes that match are new since the last pass,
+        ``{"cron": "…"}`` at these times of this machine's clock, and when the rule never ran. How
+        far each rule has come is kept in the memory. Call it as often as you like: from a loop, a
+        timer, or after a session. Nothing runs by itself.
+        """
+        found: list[MemoryDelta] = []
+        skipped: list[Skipped] = []
+        for rule in rules:
+            now = await self.run(partial(due_at, rule=rule))
+            if now is None:
+                continue
+            deltas = await self.consolidate(rule)
+            for delta in deltas:
+                await facts.apply_delta(delta)
+            await self.run(partial(note, rule=rule, now=now))
+            found += deltas
+            skipped += self.skipped
+        self.skipped = tuple(skipped)
+        return found
 
     async def rows(self) -> list[TableRow]:
         """Every episode as a row of the table ``episodes``, oldest first."""

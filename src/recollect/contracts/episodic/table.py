@@ -12,7 +12,8 @@ from typing import TypedDict
 import msgspec
 
 from recollect.contracts.episodic.scope import scope_key
-from recollect.contracts.episodic.values import KEY, Episode
+from recollect.contracts.episodic.values import Episode
+from recollect.exchange.stargraph import KEY
 from recollect.index.rows import EpisodeRow, unpack_object
 from recollect.model.instants import to_datetime
 from recollect.model.validate import Json

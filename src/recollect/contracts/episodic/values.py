@@ -4,28 +4,27 @@ Responsible for their fields and for refusing malformed ones. Leaves deltas to `
 storage to ``store`` and ``facts``. Invariant: a value that exists can be stored and is read back
 equal.
 
-They are dataclasses, so that pydantic, where it is installed, takes them as fields and as members
-of its discriminated unions; nothing here needs it.
+They are dataclasses, which pydantic understands where it is installed; nothing here needs it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from recollect.contracts.episodic import scope
 from recollect.contracts.episodic.errors import ConsolidationRuleError
+from recollect.contracts.episodic.models import Model
 from recollect.errors import InvalidInput
+from recollect.exchange.stargraph import KEY
 from recollect.model import validate
 from recollect.model.cron import parse_cron
 from recollect.model.instants import instant
 
-KEY: Final = "episodic"  # of an episode's metadata and a fact's data: what they have no field for
-
 
 @dataclass(frozen=True, kw_only=True)
-class Episode:
+class Episode(Model):
     """What happened at a node of a graph, for one user, session and agent."""
 
     id: str
@@ -51,7 +50,7 @@ class Episode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConsolidationRule:
+class ConsolidationRule(Model):
     """Which episodes become facts, and how often a caller should run it."""
 
     id: str
@@ -84,7 +83,7 @@ def _check_cadence(cadence: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
+class Fact(Model):
     """A statement that was promoted, and the episodes it rests on (``lineage``)."""
 
     id: str
@@ -98,7 +97,7 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactPattern:
+class FactPattern(Model):
     """Which facts a query wants; None stands for any."""
 
     subject: str | None = None
@@ -109,7 +108,7 @@ class FactPattern:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreHealth:
+class StoreHealth(Model):
     """Whether a store can be used, and how much it holds."""
 
     ok: bool
@@ -119,7 +118,7 @@ class StoreHealth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MigrationPlan:
+class MigrationPlan(Model):
     """Operations to change a store's columns."""
 
     target_version: int

@@ -3,7 +3,7 @@
 Responsible for writing them with the fields of episodes. Leaves the grammar to
 ``index.filter.parse``. Invariant: a text without such names stays as it is.
 
-    content  text        timestamp  said_at        source_node  metadata.source_node
+    content  text        timestamp  said_at        source_node  metadata.episodic.source_node
     scope_key = '/user/a/session/s/agent/g/'       user = 'a' and session = 's' and agent = 'g'
     scope_key starts with '/user/a/'               user = 'a'
 """
@@ -19,7 +19,7 @@ from recollect.index.filter.fields import quoted
 _NAMES: Final = {
     "content": "text",
     "timestamp": "said_at",
-    "source_node": "metadata.source_node",
+    "source_node": "metadata.episodic.source_node",  # where the store of S2 has it
 }
 # A text, which is left as it is; a name after a dot, too; a comparison of the scope; a name.
 _PART: Final = re.compile(

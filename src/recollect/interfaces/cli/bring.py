@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Final
 
-from recollect.config import MEMORY
+from recollect.config import MEMORY, load
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
@@ -20,6 +20,8 @@ from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.values import Exported, Imported
+from recollect.store.files.foreign import is_foreign_log
+from recollect.store.layout import LEDGER
 
 _SHOWN: Final = 10
 First = Annotated[
@@ -67,6 +69,16 @@ def export(
         call.answer(done, _draw_export, opened)
 
 
+def _take_over(call: Call) -> None:
+    """Takes over the log of chronomemory that lies where the memory is to be."""
+    folder = None if call.store is None else load(call.store).folder
+    if folder is not None and is_foreign_log(folder / LEDGER):
+        from recollect.contracts.chrono.store import FOLDER, ChronoStore  # for those who have one
+
+        if folder.name == FOLDER:
+            ChronoStore(folder.parent).open().close()
+
+
 def _draw_export(done: Exported) -> None:
     parts = [
         counted(done.records, "record"),
@@ -98,6 +110,8 @@ def import_(
         )
     with ExitStack() as stack:
         there: Memory | None = None
+        if not dry_run:
+            _take_over(call)
         try:
             there = stack.enter_context(call.memory(create=not dry_run, mount=mount))
         except NotFound:

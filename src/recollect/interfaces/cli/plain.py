@@ -254,8 +254,9 @@ def _hit(
     say(*(bold(line) for line in lines))
     said = hit.episode.role + " said" if hit.episode else None
     key = hit.record.key if hit.record else None
+    doubt = hit.record.doubt if hit.record else None
     share = f"{hit.strength}, relevance {min(hit.relevance, 0.99):.2f}"
-    say("    " + details(hit.id, mount, said, key, share, hit.trust, day(hit.at), more))
+    say("    " + details(hit.id, mount, said, key, doubt, share, hit.trust, day(hit.at), more))
     for line in _heard(hit):
         say(dim(f"    {line}"))
     for source in hit.sources:
@@ -315,7 +316,7 @@ def listing(values: Sequence[Record | Episode], limit: int) -> None:
     columns = terminal_columns()
     width = max((len(value.id) for value in values), default=0)
     for value in values:
-        text = f"{_marks(value)}{one_line(value.text)}"
+        text = f"{marks(value)}{one_line(value.text)}"
         room = columns - width - 2
         if 0 < room < len(text):
             text = text[: room - 1] + "…"
@@ -324,11 +325,12 @@ def listing(values: Sequence[Record | Episode], limit: int) -> None:
         say(dim(f"{limit} shown; use --after {values[-1].id} to continue"))
 
 
-def _marks(value: Record | Episode) -> str:
+def marks(value: Record | Episode) -> str:
     """The marks before the text in a listing."""
     if isinstance(value, Episode):
         return f"{value.role}: "
-    status = "" if value.status == "active" else f"[{standing(value)}] "
+    doubt = f"[{value.doubt}] " if value.doubt else ""
+    status = doubt if value.status == "active" else f"[{standing(value)}] {doubt}"
     return f"{status}{one_line(value.key)}: " if value.key else status
 
 

@@ -111,12 +111,9 @@ def _lines(found: Sequence[Of[Record | Episode]], indent: int = 0) -> list[str]:
 
 
 def _line(mount: Mount | None, value: Record | Episode, columns: int) -> str:
-    if isinstance(value, Episode):
-        said = f"{value.role}: "
-    else:
-        said = f"{plain.one_line(value.key)}: " if value.key else ""
     day = plain.day(_instant(value)[0])
-    text, end = f"{said}{plain.one_line(value.text)}", f"  {f'{mount} ' if mount else ''}{value.id}"
+    text = f"{plain.marks(value)}{plain.one_line(value.text)}"
+    end = f"  {f'{mount} ' if mount else ''}{value.id}"
     room = max(columns - len(day) - 2 - len(end), _LINE_MIN_COLUMNS)
     if columns and len(text) > room:
         text = text[: room - 1] + "…"

@@ -72,6 +72,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str | UnsetType = UNSET
     role: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
+    doubt: str | UnsetType = UNSET  # of a record: "refuted", "hypothesis", its low confidence
     sources: tuple[Quote, ...] | UnsetType = UNSET
     relevance: float | UnsetType = UNSET  # the probability that this hit is right
     strength: Strength | UnsetType = UNSET  # the word for it
@@ -93,6 +94,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         line = f"- {self.date}, {self.mount}, {self.trust}{said}: {quoted(words or '')} [{self.id}]"
         if self.status and self.status not in ("active", "visible"):
             line += f" ({self.status})"
+        if self.doubt:
+            line += f" ({self.doubt})"
         if self.strength:
             line += f" ({self.strength})"
         if self.said:
@@ -409,7 +412,8 @@ def found(mount: Mount, thing: Record | Episode, sources: Sequence[Source] = ())
     if isinstance(thing, Episode):
         return structs.replace(plain, role=thing.role)
     why = thing.reason if thing.status == "archived" else None
-    return structs.replace(plain, key=shown(thing.key or "") or UNSET, status=why or thing.status)
+    key, doubt = shown(thing.key or "") or UNSET, thing.doubt or UNSET
+    return structs.replace(plain, key=key, doubt=doubt, status=why or thing.status)
 
 
 def quoted(text: str) -> str:

@@ -6,7 +6,7 @@ Leaves answers to queries to ``model.values.recall``. Invariant: a value is an i
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -28,7 +28,9 @@ Op = Literal[
     "vouched",
     "reviewed",
 ]
-Include = Literal["superseded", "forgotten", "shadowed", "held", "expired", "archived", "transient"]
+Include = Literal[
+    "superseded", "forgotten", "shadowed", "held", "expired", "archived", "refuted", "transient"
+]
 INCLUDES: tuple[Include, ...] = (
     "superseded",
     "forgotten",
@@ -36,8 +38,11 @@ INCLUDES: tuple[Include, ...] = (
     "held",
     "expired",
     "archived",
+    "refuted",
     "transient",
 )
+REFUTED: Final = 0.0  # the confidence of what was found not to hold
+SURE_MIN: Final = 0.6  # what is believed less than this is marked
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +95,17 @@ class Record(Value, frozen=True, kw_only=True):
     seq: int
     said_at: str | None = None  # if it was not said when it was written
     pending: str | None = None  # in the answer to a change that waits for a person: its proposal
+
+    @property
+    def doubt(self) -> str | None:
+        """Why it is less than a plain statement: ``refuted``, ``hypothesis``, its confidence."""
+        if self.confidence <= REFUTED:
+            return "refuted"
+        doubts = [
+            *(["hypothesis"] if self.is_hypothesis else []),
+            *([f"confidence {self.confidence:.2f}"] if self.confidence < SURE_MIN else []),
+        ]
+        return ", ".join(doubts) or None
 
     def __str__(self) -> str:
         return self.text

@@ -1,8 +1,9 @@
-"""An ``index.db`` that another program made.
+"""An ``index.db`` or an ``events.wal`` that another program made.
 
-Responsible for telling it from an index, for refusing a folder that has nothing else, and for
-moving it out of the way of an index. Leaves damaged indexes to ``store.files.build``. Invariant: a
-database of another program is never deleted, and no byte of it is changed.
+Responsible for telling them from an index and a ledger, for refusing a folder that has nothing
+else, and for moving a database out of the way of an index. Leaves damaged indexes to
+``store.files.build``, and taking a log over to ``contracts.chrono``. Invariant: a file of another
+program is never deleted, and no byte of it is changed.
 """
 
 from __future__ import annotations
@@ -24,11 +25,24 @@ from recollect.store.sqlite import look_into
 # Tables of every release's index. Other programs have some of these names, but hardly several.
 _OURS: Final = frozenset({"position", "versions", "evidence", "hidden", "recallable", "rest"})
 _ENOUGH_COUNT: Final = 3
+_OWN_START: Final = b'{"v":'
+_OWN_LENGTH: Final = len(_OWN_START)
+_HEAD_BYTES: Final = 4_000
+_LOG_KEYS: Final = (b'"record_id"', b'"prev_hash"')  # the first record, between them, may be long
 _SQLITE_FILES: Final = ("", "-wal", "-shm", "-journal")
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raises an error if a folder has no ledger, but an ``index.db`` that no memory made."""
+    """Raises an error if a folder has no ledger, but an ``index.db`` that no memory made.
+
+    Or if its ``events.wal`` is the log of chronomemory, which would be taken for a torn write.
+    """
+    if is_foreign_log(folder / LEDGER):
+        raise ConfigError(
+            f"{LEDGER} belongs to another program: {folder / LEDGER}",
+            hint="if it is a log of chronomemory, `recollect --store FOLDER import FOLDER` or "
+            "`ChronoStore(project)` takes it over; else name another folder for the memory",
+        )
     index = folder / INDEX
     if _size(folder / LEDGER) or not _size(index) or segments.all_segments(folder):
         return
@@ -39,6 +53,19 @@ def refuse_foreign(folder: Path) -> None:
             hint="name another folder for the memory. If this is the damaged index of a memory, "
             f"put its {LEDGER} back, or move {INDEX} away to begin without it",
         )
+
+
+def is_foreign_log(ledger: Path) -> bool:
+    """True for a log of chronomemory: JSON that no ledger begins with, and its keys."""
+    try:
+        with ledger.open("rb") as file:
+            head = file.read(_OWN_LENGTH)
+            if head == _OWN_START or not head.startswith(b"{"):
+                return False
+            head += file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return any(key in head for key in _LOG_KEYS)
 
 
 def is_foreign(index: Path) -> bool:
