@@ -22,6 +22,7 @@ _FILES_MAX_COUNT: Final = 100_000
 _DEPTH_MAX_COUNT: Final = 32
 _MEMBER_MAX_BYTES: Final = 1 << 32
 _ARCHIVE_MAX_BYTES: Final = 1 << 34
+_LOG: Final = "-wal"
 _LEFT_OUT: Final = frozenset({".git", ".obsidian", "node_modules", ".trash", "__MACOSX"})
 _UNREADABLE: Final = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 
@@ -67,7 +68,12 @@ def files_at(path: Path, tick: Tick) -> list[FileSource]:
             return list(_in_folder(path, tick))
         with open(path, "rb", opener=opener) as file:
             is_archive = zipfile.is_zipfile(file)
-        return list(_in_archive(path, tick)) if is_archive else [_file(path.name, path, tick)]
+        if is_archive:
+            return list(_in_archive(path, tick))
+        # The log of an SQLite file holds what is not in the file yet.
+        log = path.with_name(path.name + _LOG)
+        some = [path, log] if log.is_file() and not log.is_symlink() else [path]
+        return [_file(one.name, one, tick) for one in some]
     except _UNREADABLE as error:
         raise _unreadable(str(path), error) from error
 
