@@ -20,6 +20,7 @@ from recollect.exchange.items import (
     Item,
     LinkItem,
     RecordItem,
+    SessionItem,
     SettingItem,
     State,
     short,
@@ -66,6 +67,9 @@ class Cleaning:
                 name: self._id(getattr(item, name), item.state) for name in ("source", "target")
             }
             return msgspec.structs.replace(item, **ends, state=self._state(item.state))
+        if isinstance(item, SessionItem):
+            words = {name: self._text(getattr(item, name)) for name in ("id", "task_type")}
+            return msgspec.structs.replace(item, **words)
         id = self._id(item.id, item.state)
         if isinstance(item, GoneItem):
             return msgspec.structs.replace(item, id=id)
@@ -125,6 +129,9 @@ def _texts(item: Item) -> Iterator[str]:
         yield from (item.source, item.target)
         return
     yield item.id
+    if isinstance(item, SessionItem):
+        yield item.task_type
+        return
     if isinstance(item, GoneItem):
         return
     yield item.text

@@ -113,6 +113,18 @@ class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     state: State | None = None
 
 
+class SessionItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A session that was opened there, or one that ended."""
+
+    id: str  # its name, which is not made from a foreign id
+    task_type: str
+    start_active_hours: float | None = None
+    closes: bool = False
+    where: str = ""
+    user: str | None = None
+    state: State | None = None
+
+
 class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Something that was deleted there: it is forgotten here, if it was imported before."""
 
@@ -148,7 +160,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     broken_at: int | None = None  # the number of the line
 
 
-Item = RecordItem | EpisodeItem | LinkItem | GoneItem | SettingItem
+Item = RecordItem | EpisodeItem | LinkItem | SessionItem | GoneItem | SettingItem
 Found = Item | Trouble | Chain
 
 

@@ -18,9 +18,10 @@ from recollect.lifecycle import commands as c
 from recollect.memory import acts
 from recollect.memory.acts import Acts
 from recollect.model.events import Archival
+from recollect.model.limits import BROUGHT_REINFORCEMENTS_MAX_COUNT
 
 _HOLDS: Final = ("active", "inbox")
-_FIELDS: Final = ("text", "data", "about", "confidence")
+_FIELDS: Final = ("text", "data", "about", "confidence", "kind", "status")
 T = TypeVar("T")
 
 
@@ -65,11 +66,16 @@ def change_of(
     wanted = _kept(unpack_object(base.data), data, item.data)
     about = _kept(base.about, row.about, item.about)
     sure = known if item.confidence is None else _kept(base.confidence, known, item.confidence)
-    if (row.text, data, row.about, known) != (text, wanted, about, sure):
+    kind = row.kind if item.kind is None else _kept(base.kind, row.kind, item.kind)
+    if row.status == base.status == "inbox" and item.status == "active" and not is_held:
+        found.append(c.Restore(id=item.id))
+    if (row.text, data, row.about, known, row.kind) != (text, wanted, about, sure, kind):
         revise = make.revise(
             item.id, text, reason=reason, evidence=(), data=wanted, expires=msgspec.UNSET
         )
-        found.append(msgspec.structs.replace(revise, about=about, confidence=sure))
+        found.append(msgspec.structs.replace(revise, about=about, confidence=sure, kind=kind))
+    if row.status == "active" and not is_held:
+        found += [c.Reinforce(id=item.id)] * _used_since(row, item)
     was, tags, there = set(unpack_names(base.tags)), set(unpack_names(row.tags)), set(item.tags)
     add, gone = there - was - tags, (was - there) & tags
     if add or gone:
@@ -77,6 +83,12 @@ def change_of(
     if item.status not in _HOLDS and not is_held:
         found.append(c.Archive(id=item.id, why=cast(Archival, item.status)))
     return tuple(found)
+
+
+def _used_since(row: VersionRow, item: RecordItem) -> int:
+    """How much more often it was used there than is counted here."""
+    counted = 0 if item.state is None else item.state.reinforced
+    return min(max(counted - row.reinforcement_count, 0), BROUGHT_REINFORCEMENTS_MAX_COUNT)
 
 
 def _kept(base: T, here: T, there: T) -> T:

@@ -34,6 +34,7 @@ from recollect.exchange.items import (
     Item,
     LinkItem,
     RecordItem,
+    SessionItem,
     SettingItem,
     State,
     Trouble,
@@ -52,6 +53,7 @@ from recollect.memory.import_own import (
     is_same_setting,
     link_acts,
     record_acts,
+    session_acts,
     setting_acts,
 )
 from recollect.model.events import Archival, Trust
@@ -245,6 +247,8 @@ class Importing:
             return f"{self._format}-link-{key}"
         if isinstance(item, SettingItem):
             return f"{self._format}-setting-{_digest([item.is_frame, item.id])}"
+        if isinstance(item, SessionItem):
+            return f"{self._format}-session-{_digest([item.closes, item.id, item.user])}"
         own = None if item.state is None else f"{self._format}-{_digest(item.id)}"
         return own or item.id
 
@@ -256,6 +260,8 @@ class Importing:
         make = self._handle.acts
         if isinstance(item, SettingItem):
             return setting_acts(item, self._position())
+        if isinstance(item, SessionItem):
+            return session_acts(item)
         if isinstance(item, GoneItem):
             forget = make.forget(item.id, "keep", f"deleted in {self._format}")
             if item.state is not None:
