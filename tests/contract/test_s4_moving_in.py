@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from recollect import ConfigError, Memory
+from recollect import ConfigError, Memory, Record
 from recollect.contracts.blocks.db import create_engine
 from recollect.contracts.blocks.db.models import metadata
 from recollect.model.frames import BUILT_IN
@@ -90,6 +90,7 @@ def test_a_database_of_84_blocks_moves_in_field_by_field(tmp_path: Path) -> None
     with Memory.open(tmp_path / "elfmem.db-memory") as memory:
         assert memory.recall("block 83 about tea", k=1)[0].text == "  Block 83 is about *tea*.\n"
         record = memory.get(str(given["blocks"][3]["id"]))
+        assert isinstance(record, Record)
         assert (record.trust, record.source_type) == ("agent", "imported")
         assert record.said_at == "2026-02-04T10:03:00.000000Z"
         assert memory.context("tea", frame="kitchen").hits
@@ -114,7 +115,7 @@ def test_an_engine_names_the_commands_that_move_a_database_in(tmp_path: Path) ->
 
 
 def test_what_changed_there_comes_in_the_next_time(tmp_path: Path) -> None:
-    given = {
+    given: Tables = {
         "blocks": [block(text) for text in ("Tea.", "Coffee.", "Milk.")],
         "block_tags": [],
         "sessions": [{"id": "s", "task_type": "x", "started_at": "2026-01-01", "ended_at": None,
@@ -326,7 +327,7 @@ def random_rows(chance: random.Random) -> dict[str, list[dict[str, Any]]]:
                 last_session_id=chance.choice([None, "s-1", "a session"]),
             )
         )  # fmt: skip
-    live = sorted({row["id"] for row in blocks if row["status"] != "archived"})
+    live = sorted({str(row["id"]) for row in blocks if row["status"] != "archived"})
     pairs = sorted({tuple(sorted(chance.sample(live, 2))) for _ in range(9)}) if live[1:] else []
     name = chance.choice(["kitchen", "on-call"])
     return {

@@ -16,7 +16,7 @@ from recollect.errors import InvalidInput
 from recollect.index.filter import And, Column, Contains, Node, OneOf, Or, StartsWith
 from recollect.index.filter.parse import parse
 from recollect.model import validate
-from recollect.model.frames import BUILT_IN, Frame, Template, Weights
+from recollect.model.frames import BUILT_IN, SIGNALS, Frame, Template, Weights
 from recollect.model.validate import Json
 
 # Built-in frames exist before the memory does.
@@ -69,7 +69,7 @@ def frame_of(name: str, row: FrameData) -> Frame:
     where = _where(_decoded(row.filters_json, Filters, "filters_json"))
     frame = Frame(
         name=validate.name(name, "frame"),
-        weights=_decoded(row.weights_json, Weights, "weights_json"),
+        weights=_weights(row.weights_json),
         where=None if where is None else str(parse(where, "record")),
         unit="any" if name in BUILT_IN else "record",  # a block is a record
         guarantees=tuple(map(_guarantee, guarantees)),
@@ -80,6 +80,14 @@ def frame_of(name: str, row: FrameData) -> Frame:
     if row.source != source_of(frame):
         raise InvalidInput(f"the source of the frame {name!r} cannot be {row.source!r}")
     return frame
+
+
+def _weights(text: str) -> Weights:
+    """The weights of a row; one that it does not name is 0."""
+    given = _decoded(text, dict[str, float], "weights_json")
+    if unknown := given.keys() - set(SIGNALS):
+        raise InvalidInput(f"weights_json: {min(unknown)!r} is not a signal")
+    return Weights(**{signal: given.get(signal, 0.0) for signal in SIGNALS})
 
 
 def row_of(frame: Frame, created_at: str) -> FrameData:

@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 from recollect.contracts.blocks import frames
 from recollect.contracts.blocks.changed import Moved, changed, inserted, moment, name, text, uses
 from recollect.contracts.blocks.db.noticing import Change, Written
-from recollect.contracts.blocks.graph import canonical
+from recollect.contracts.blocks.graph import Pair, canonical
 from recollect.contracts.blocks.settings import stored
 from recollect.contracts.blocks.table import Row, Value
 from recollect.contracts.blocks.types import BlockStatus
@@ -29,6 +29,7 @@ from recollect.exchange.blocks import (
     note,
     noted,
 )
+from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import (
@@ -61,13 +62,15 @@ class Command(NamedTuple):
 def command_of(memory: Memory, written: Written) -> Command:
     """The acts that make a memory say what the rows say now."""
     blocks = written.get("blocks", {})
-    moved = [_block(memory, str(id), change) for (id,), change in blocks.items()]
     hidden = {str(id) for (id,), change in blocks.items() if _goes(change)}
+    with handle_of(memory).reading() as reads:
+        moved = [_block(reads, str(id), change) for (id,), change in blocks.items()]
+        links = _links(reads, written, hidden)
     settings, expect = _settings(memory, written.get("system_config", {}))
     made = [
         *(act for block in moved for act in block.coming),
         *_tags(written.get("block_tags", {}), hidden),
-        *_links(memory, written, hidden),
+        *links,
         *(act for block in moved for act in block.leaving),
         *_sessions(written.get("sessions", {})),
         *_frames(memory, written.get("frames", {})),
@@ -85,19 +88,18 @@ def _goes(change: Change) -> bool:
     return is_out == [False, True]
 
 
-def _block(memory: Memory, id: str, change: Change) -> Moved:
+def _block(reads: Reads, id: str, change: Change) -> Moved:
     if change.after is None:
         raise Unsupported(
             f"the block {id!r} cannot be deleted", hint="archive it, or use Memory.erase"
         )
     if change.before is None:
         return inserted(change.after)
-    return changed(_record(memory, id), change.before, change.after)
+    return changed(_record(reads, id), change.before, change.after)
 
 
-def _record(memory: Memory, id: str) -> Record:
-    with handle_of(memory).reading() as reads:
-        row = reads.version(id)
+def _record(reads: Reads, id: str) -> Record:
+    row = reads.version(id)
     if row is None:
         raise Conflict(f"the block {id!r} was erased meanwhile", hint="begin the transaction again")
     return record_of(row)
@@ -116,25 +118,33 @@ def _tags(changes: dict[tuple[object, ...], Change], hidden: Set[str]) -> list[A
 # Links.
 
 
-def _links(memory: Memory, written: Written, hidden: Set[str]) -> list[Act]:
+def _links(reads: Reads, written: Written, hidden: Set[str]) -> list[Act]:
     made: list[Act] = []
-    with handle_of(memory).reading() as reads:
-        for table, making in (("edges", _edge), ("contradictions", _contradiction)):
-            for (one, other), change in written.get(table, {}).items():
-                pair = (str(one), str(other))
-                if table == "edges" and change.after is None and not hidden.isdisjoint(pair):
-                    continue
-                if canonical(*pair) != pair or pair[0] == pair[1]:
-                    raise InvalidInput(
-                        f"{one!r} does not come before {other!r}",
-                        hint="order the ids with Edge.canonical(a, b)",
-                    )
-                known = [x for x in reads.links(pair[0]) if canonical(x.source, x.target) == pair]
-                made += making(pair, known, change)
+    known: dict[str, dict[Pair, list[LinkRow]]] = {}  # by one end; a hub is read once
+    for table, making in (("edges", _edge), ("contradictions", _contradiction)):
+        for (one, other), change in written.get(table, {}).items():
+            pair = (str(one), str(other))
+            if table == "edges" and change.after is None and not hidden.isdisjoint(pair):
+                continue
+            if canonical(*pair) != pair or pair[0] == pair[1]:
+                raise InvalidInput(
+                    f"{one!r} does not come before {other!r}",
+                    hint="order the ids with Edge.canonical(a, b)",
+                )
+            if pair[0] not in known:
+                known[pair[0]] = _by_pair(reads.links(pair[0]))
+            made += making(pair, known[pair[0]].get(pair, []), change)
     return made
 
 
-def _edge(pair: tuple[str, str], known: list[LinkRow], change: Change) -> Iterable[Act]:
+def _by_pair(links: Iterable[LinkRow]) -> dict[Pair, list[LinkRow]]:
+    found: dict[Pair, list[LinkRow]] = {}
+    for link in links:
+        found.setdefault(canonical(link.source, link.target), []).append(link)
+    return found
+
+
+def _edge(pair: Pair, known: list[LinkRow], change: Change) -> Iterable[Act]:
     links = [link for link in known if link.kind not in APART]
     before, after = change
     if after is None:
