@@ -17,6 +17,7 @@ from recollect import Conflict, Forbidden, InvalidInput, Memory, Record, Unsuppo
 from recollect.contracts import blocks as plain
 from recollect.contracts.blocks.db import create_engine, queries
 from recollect.contracts.blocks.db.models import blocks, contradictions, edges, sessions
+from recollect.lifecycle.commands import Link
 from tests.contract.test_s4_transactions import block, using
 
 Work = Callable[[AsyncConnection], Awaitable[Any]]
@@ -326,6 +327,59 @@ async def upsert(conn: AsyncConnection) -> None:
         guarantees_json="[]", template="What the kitchen knows:", token_budget=300,
         cache_json=None, source="user",
     )  # fmt: skip
+
+
+def test_erasing_a_frame_leaves_no_byte_of_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+
+    def holding() -> list[str]:
+        files = (one for one in tmp_path.rglob("*") if one.is_file())
+        return [one.name for one in files if b"What the kitchen knows" in one.read_bytes()]
+
+    as_("agent", path, upsert)
+    assert holding()
+    with Memory.open(f"{path}-memory") as memory:
+        memory.frames.drop("kitchen")  # its past stays, and so does the row's
+        memory.frames.drop("kitchen", erase=True)
+        assert memory.verify().ok
+    assert holding() == []
+
+
+def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> None:
+    row = {
+        "weights_json": '{"x": 1}', "filters_json": "{}", "guarantees_json": "[]",
+        "template": "T", "token_budget": 5, "source": "user", "created_at": "2026-01-01",
+    }  # fmt: skip
+    with Memory.open(tmp_path / "w") as person:
+        memory = person.scoped(origin="agent")
+        for name in ("kitchen", "self"):  # rows alone, also of the built-in frames
+            memory.documents.set("block-frame", name, row)
+        for id in "abc":
+            data = {"block": {"archive_reason": "forgotten"}}
+            memory.remember(f"Block {id}.", id=id, tags=["tea"], data=data if id == "c" else None)
+        memory.submit(Link(source="a", target="b", kind="relates_to", weight=1.0,
+                           name="block 2026-01-01T00:00:00.000000Z 3.5"))  # fmt: skip
+        memory.forget("c")
+
+    async def work(engine: AsyncEngine) -> None:
+        async with engine.begin() as conn:
+            kept = await queries.get_frame(conn, "kitchen")
+            assert kept == {"name": "kitchen", "cache_json": None} | row
+            assert (await queries.get_frame(conn, "self") or {})["source"] == "builtin"
+            (edge,) = await queries.get_edges_for_block(conn, "a")
+            assert edge["weight"] == 3.5
+            await queries.reinforce_edges(conn, [("a", "b")])
+            await queries.update_block_status(conn, "c", status="active")
+        async with engine.begin() as conn:
+            assert await queries.get_tags(conn, "c") == ["tea"]
+            (edge,) = await queries.get_edges_for_block(conn, "a")
+            assert (edge["weight"], edge["reinforcement_count"]) == (3.5, 1)
+            await upsert(conn)
+            assert (await queries.get_frame(conn, "kitchen") or {})["token_budget"] == 300
+        with Memory.open(tmp_path / "w") as memory:
+            assert memory.frames.get("kitchen").tokens == 300
+
+    using(tmp_path / "w" / "blocks.db", work)
 
 
 @pytest.mark.parametrize(

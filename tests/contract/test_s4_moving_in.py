@@ -149,6 +149,26 @@ def test_what_changed_there_comes_in_the_next_time(tmp_path: Path) -> None:
     assert rows["sessions"][0]["ended_at"] is not None
 
 
+def test_a_link_that_changed_there_stays_and_is_named(tmp_path: Path) -> None:
+    one, other = sorted((block("Tea."), block("Milk.")), key=lambda row: str(row["id"]))
+    edge = {"from_id": one["id"], "to_id": other["id"], "weight": 0.5, "reinforcement_count": 1,
+            "created_at": "2026-01-01"}  # fmt: skip
+    file = make(tmp_path / "elfmem.db", {"blocks": [one, other], "edges": [edge]})
+    with Memory.open(tmp_path / "elfmem.db-memory") as memory:
+        memory.import_(file)
+        memory.revise(str(one["id"]), "Tea is at five.")
+        assert memory.import_(file).refused == 0, "what changed here is no change there"
+        with closing(sqlite3.connect(file)) as there:
+            there.execute("UPDATE edges SET weight = 0.9")
+            there.commit()
+        for dry_run in (True, False):
+            done = memory.import_(file, dry_run=dry_run)
+            assert (done.kept, done.changed, done.known) == (0, 0, 2)
+            assert [said.split(": ")[1] for said in why(done)] == [
+                "the link has changed there; the one here stays"
+            ]
+
+
 def test_a_database_whose_last_changes_are_in_its_log_is_not_half_read(tmp_path: Path) -> None:
     file = make(tmp_path / "elfmem.db", {"blocks": [block("Tea.")]})
     with closing(sqlite3.connect(file)) as still_open:

@@ -26,7 +26,7 @@ KEY: Final = "block"  # of a record's data
 EDGE: Final = "relates_to"  # kinds of links
 RESOLVED: Final = "contradiction_resolved"
 APART: Final = (CONTRADICTS, RESOLVED)  # links that are not edges
-FRAME: Final = "block-frame"  # the type of a document that is a row of ``frames``
+
 SETTINGS_TYPE: Final = "settings"  # the document that holds ``system_config``
 SETTINGS: Final = "block-settings"  # its name, and the id of a record before
 GENERAL: Final = "general"  # the task type of a session without one

@@ -24,8 +24,8 @@ _MAX_BYTES: Final = 536_870_912
 _VERSIONS: Final = slice(18, 20)  # in a header: whether there is a log
 _NO_LOG: Final = b"\x01\x01"  # a copy has none beside it
 _UNFINISHED: Final = (
-    "its last changes are still in the file with -wal after its name: end the program that uses "
-    "it, run `PRAGMA wal_checkpoint(TRUNCATE)` on it with sqlite3, then import it again"
+    "its last changes are still in the log beside it, {log}: end the program that uses it, run "
+    "`sqlite3 {name} 'pragma wal_checkpoint(truncate)'`, then import it again"
 )
 _STEPS: Final = 100_000
 _STEPS_MAX_COUNT: Final = 10_000  # of so many steps each: a damaged table may have no end
@@ -91,7 +91,9 @@ def read(
         if not is_database(source):
             continue
         if source.name + LOG in logs:
-            yield Trouble(where=source.name, why=_UNFINISHED)
+            yield Trouble(
+                where=source.name, why=_UNFINISHED.format(name=source.name, log=source.name + LOG)
+            )
             continue
         data = whole(source, _MAX_BYTES)
         if data is None:

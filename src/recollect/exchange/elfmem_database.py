@@ -19,7 +19,6 @@ from recollect.errors import RecollectError
 from recollect.exchange.block_frames import FrameData, frame_of
 from recollect.exchange.blocks import (
     EDGE,
-    FRAME,
     GENERAL,
     RESOLVED,
     SETTINGS,
@@ -51,7 +50,7 @@ from recollect.exchange.items import (
 )
 from recollect.lifecycle.links import CONTRADICTS
 from recollect.model import limits, validate
-from recollect.model.frames import BUILT_IN
+from recollect.model.frames import BUILT_IN, KEPT_ROWS
 from recollect.model.limits import BROUGHT_REINFORCEMENTS_MAX_COUNT as USES_MAX_COUNT
 
 FORMAT: Final = "elfmem"
@@ -291,7 +290,7 @@ class Tables:
             try:
                 data = msgspec.convert({**row, "in_use": True}, FrameData)
                 frame = msgspec.to_builtins(frame_of(name, data))
-                kept = SettingItem(id=f"{FRAME}/{name}", data=data.as_data(), where=where)
+                kept = SettingItem(id=f"{KEPT_ROWS}/{name}", data=data.as_data(), where=where)
             except (RecollectError, msgspec.ValidationError) as error:
                 why = error.message if isinstance(error, RecollectError) else str(error)
                 yield Trouble(where=where, why=storable(why))

@@ -13,12 +13,12 @@ import msgspec
 from recollect.errors import InvalidInput, NotFound
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
-from recollect.lifecycle.commands import DropFrame, Erase, Expect, SetFrame
+from recollect.lifecycle.commands import Act, DropFrame, Erase, Expect, SetFrame
 from recollect.memory import answers
 from recollect.memory.handle import Calls, parsed_filter
 from recollect.memory.healing import heals
 from recollect.model import validate
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.frames import BUILT_IN, KEPT_ROWS, Frame
 
 
 @heals
@@ -97,10 +97,17 @@ class Frames(Calls):
         """
         name = validate.name(name, "frame")
         erase = validate.flag(erase, "erase")
-        act = Erase(id=name, what="frame") if erase else DropFrame(name=name)
-        self._handle.write((act,), answers.nothing, idempotency_key, expect)
+        acts = self._erasing(name) if erase else (DropFrame(name=name),)
+        self._handle.write(acts, answers.nothing, idempotency_key, expect)
         if erase:
             self._handle.space.purge()
+
+    def _erasing(self, name: str) -> tuple[Act, ...]:
+        """What removes a frame with the row that a contract keeps beside it."""
+        with self._handle.reading() as reads:
+            is_kept = bool(reads.events_about_document(KEPT_ROWS, name))
+        row = Erase(id=f"{KEPT_ROWS}/{name}", what="document")
+        return (Erase(id=name, what="frame"), *((row,) if is_kept else ()))
 
 
 def frame_named(reads: Reads, name: str) -> Frame:

@@ -392,6 +392,11 @@ class Importing:
 
     def _change(self, reads: Reads, item: Item) -> c.Command | None:
         """The command that brings a record up to what it says elsewhere; None if it stays."""
+        if isinstance(item, LinkItem):
+            before = reads.command(self._name(item))
+            if before is not None and not same_command(before.marks, self._command(item)):
+                self._refuse(item.where, "the link has changed there; the one here stays")
+            return None
         row = reads.version(item.id) if isinstance(item, RecordItem) else None
         if not isinstance(item, RecordItem) or row is None or row.status not in _LIVE:
             return None

@@ -15,11 +15,10 @@ from recollect.contracts.blocks.connection import Connection
 from recollect.contracts.blocks.table import Row
 from recollect.errors import Conflict, InvalidInput
 from recollect.exchange.block_frames import ALWAYS, FrameData, frame_of, row_in, row_of
-from recollect.exchange.blocks import FRAME
 from recollect.lifecycle.commands import Act, DropDocument, DropFrame, SetDocument, SetFrame
 from recollect.memory import Memory
 from recollect.model import validate
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.frames import BUILT_IN, KEPT_ROWS, Frame
 from recollect.model.limits import LIST_MAX_DOCUMENTS
 from recollect.store.seam import REAL
 
@@ -89,7 +88,7 @@ def put(name: str, row: Row) -> list[Act]:
     frame = frame_of(name, data)
     if frame == BUILT_IN.get(name):
         return []
-    type, own = validate.document(FRAME, frame.name)
+    type, own = validate.document(KEPT_ROWS, frame.name)
     return [SetFrame(frame=frame), SetDocument(type=type, name=own, data=data.as_data())]
 
 
@@ -99,7 +98,7 @@ def dropped(memory: Memory, name: str) -> list[Act]:
         raise Conflict(f"the frame {name!r} is built in", hint="choose another name")
     acts: list[Act] = []
     if name in _kept(memory):
-        type, own = validate.document(FRAME, name)
+        type, own = validate.document(KEPT_ROWS, name)
         acts.append(DropDocument(type=type, name=own))
     if any(frame.name == name for frame in memory.frames.list()):
         acts.append(DropFrame(name=name))
@@ -137,9 +136,9 @@ def _named(name: str, data: FrameData) -> FrameRow:
 
 def _kept(memory: Memory) -> dict[str, FrameData | None]:
     """The rows as they were written; None where another program wrote another shape."""
-    page = memory.documents.list(FRAME, limit=LIST_MAX_DOCUMENTS)
+    page = memory.documents.list(KEPT_ROWS, limit=LIST_MAX_DOCUMENTS)
     found = list(page)
     while len(page) == LIST_MAX_DOCUMENTS:
-        page = memory.documents.list(FRAME, limit=LIST_MAX_DOCUMENTS, after=page[-1].id)
+        page = memory.documents.list(KEPT_ROWS, limit=LIST_MAX_DOCUMENTS, after=page[-1].id)
         found += page
     return {document.name: row_in(document.data) for document in found}
