@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -146,6 +146,9 @@ LONG_AGO = "2020-01-01T00:00:00Z"
 REFUSED: list[tuple[Any, type[Exception], str]] = [
     (insert(blocks).values(ROW | {"id": "z", "created_at": "yesterday"}), InvalidInput, "ISO 8601"),
     (update(blocks).values(created_at=LONG_AGO), Unsupported, "when the block is inserted"),
+    (text("UPDATE blocks SET embedding = 'many'"), InvalidInput, "must be bytes"),
+    (text("UPDATE blocks SET token_count = 'many'"), InvalidInput, "another type"),
+    (text("UPDATE blocks SET self_alignment = 'many'"), InvalidInput, "another type"),
     (delete(blocks).where(blocks.c.id == "a"), Unsupported, "archive it, or use Memory.erase"),
     (
         insert(edges).values(from_id="a", to_id="b", weight=0.5, created_at="now"),
@@ -346,7 +349,7 @@ def test_erasing_a_frame_leaves_no_byte_of_its_row(tmp_path: Path) -> None:
 
 
 def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> None:
-    row = {
+    row: dict[str, Any] = {
         "weights_json": '{"x": 1}', "filters_json": "{}", "guarantees_json": "[]",
         "template": "T", "token_budget": 5, "source": "user", "created_at": "2026-01-01",
     }  # fmt: skip
@@ -355,7 +358,7 @@ def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> No
         for name in ("kitchen", "self"):  # rows alone, also of the built-in frames
             memory.documents.set("block-frame", name, row)
         for id in "abc":
-            data = {"block": {"archive_reason": "forgotten"}}
+            data: Any = {"block": {"archive_reason": "forgotten"}}
             memory.remember(f"Block {id}.", id=id, tags=["tea"], data=data if id == "c" else None)
         memory.submit(Link(source="a", target="b", kind="relates_to", weight=1.0,
                            name="block 2026-01-01T00:00:00.000000Z 3.5"))  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shlex
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -149,6 +150,52 @@ def test_what_changed_there_comes_in_the_next_time(tmp_path: Path) -> None:
     assert rows["sessions"][0]["ended_at"] is not None
 
 
+def test_what_was_forgotten_or_erased_here_does_not_come_back(tmp_path: Path) -> None:
+    rows = [block(text) for text in ("Tea.", "Milk.", "Cake.")]
+    tea, milk, cake = (str(row["id"]) for row in rows)
+    file = make(tmp_path / "elfmem.db", {"blocks": rows})
+    with Memory.open(tmp_path / "memory") as memory:
+        memory.import_(file)
+        memory.forget(tea)
+        memory.erase(milk)
+        memory.backup(tmp_path / "saved")
+        done = memory.import_(file)
+        assert (done.kept, done.changed, done.known) == (0, 0, 3)
+        assert [record.id for record in memory.list()] == [cake]
+        assert memory.verify().ok
+
+
+def test_what_is_held_waits_whole_and_raises_no_trust(tmp_path: Path) -> None:
+    file = make(tmp_path / "elfmem.db", sample())
+    with Memory.open(tmp_path / "memory") as memory:
+        memory.remember("Tea is at six.", id=str(sample()["blocks"][0]["id"]))
+        done = memory.import_(file, hold=True)
+        assert done.held
+        held = memory.list(filter="status = 'held'", include=["held"], limit=200)
+        assert {record.trust for record in held} == {"unverified"}
+        assert [record.text for record in memory.list()] == ["Tea is at six."]
+        assert "kitchen" not in [frame.name for frame in memory.frames.list()]
+        assert memory.sessions.list() == []
+        said = [(one.where, one.why) for one in done.problems]
+        assert any("frame kitchen" in where for where, _ in said)
+        assert any("session s-1" in where for where, _ in said)
+        assert any("another text there" in why or "exists" in why for _, why in said)
+
+
+def test_a_projection_whose_memory_is_lost_can_be_brought_in(tmp_path: Path) -> None:
+    _, before = moved_in(tmp_path, sample())
+    lost = tmp_path / "elfmem.db"
+    shutil.rmtree(tmp_path / "elfmem.db-memory")
+    with pytest.raises(ConfigError, match="another memory") as caught:
+        rows_of(lost)
+    assert "recollect import elfmem" in (caught.value.hint or "")
+    other = tmp_path / "other.db"
+    with Memory.open(tmp_path / "other.db-memory") as memory:
+        done = memory.import_(lost)
+        assert (done.records, done.links) == (84, 24)
+    same(rows_of(other), before)
+
+
 def test_a_link_that_changed_there_stays_and_is_named(tmp_path: Path) -> None:
     one, other = sorted((block("Tea."), block("Milk.")), key=lambda row: str(row["id"]))
     edge = {"from_id": one["id"], "to_id": other["id"], "weight": 0.5, "reinforcement_count": 1,
@@ -201,7 +248,10 @@ def test_what_is_of_another_type_is_left_out_with_a_line(tmp_path: Path) -> None
         {"last_reinforced_at": float("inf")}, {"embedding": "text"}, {"token_count": 1.5},
     ]  # fmt: skip
     rows = {
-        "blocks": [block(f"Block {n}.") | row for n, row in enumerate(wrong)],
+        "blocks": [
+            *(block(f"Block {n}.") | row for n, row in enumerate(wrong)),
+            block("Another text.", id=block("Block 9.")["id"]),
+        ],
         "block_tags": [{"block_id": "nobody", "tag": "x"}, {"block_id": 5, "tag": None}],
         "edges": [{"from_id": "nobody", "to_id": None, "weight": 1, "created_at": ""}],
         "sessions": [{"id": " "}],
@@ -213,7 +263,8 @@ def test_what_is_of_another_type_is_left_out_with_a_line(tmp_path: Path) -> None
     assert [row["value"] for row in found["system_config"]] == ["6"]
     lines = why(done)
     for table, said in (
-        ("blocks", "no id or no text (5)"), ("blocks", "created_at: not a date"),
+        ("blocks", "no id or no text (5)"), ("blocks", "the id is there twice (1)"),
+        ("blocks", "created_at: not a date"),
         ("blocks", "confidence: not a number"), ("blocks", "confidence: not from 0 to 1"),
         ("blocks", "status: not one"), ("blocks", "archive_reason: not one"),
         ("blocks", "category: not one line"), ("blocks", "source: not one line"),
@@ -296,7 +347,7 @@ def test_triggers_run_nothing_and_other_tables_are_named(tmp_path: Path) -> None
         done = memory.import_(file)
     assert (file.read_bytes(), done.records) == (before, 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elfmem.db", "memory"]
-    assert why(done) == ["extra: the table is not read", "blocks: the column mood is not read (1)"]
+    assert why(done) == ["table extra: it is not read", "blocks: the column mood is not read (1)"]
 
 
 def test_a_damaged_database_is_told_and_never_raises(tmp_path: Path) -> None:
@@ -347,11 +398,12 @@ def random_rows(chance: random.Random) -> dict[str, list[dict[str, Any]]]:
                 last_session_id=chance.choice([None, "s-1", "a session"]),
             )
         )  # fmt: skip
+    blocks = list({row["id"]: row for row in blocks}.values())
     live = sorted({str(row["id"]) for row in blocks if row["status"] != "archived"})
     pairs = sorted({tuple(sorted(chance.sample(live, 2))) for _ in range(9)}) if live[1:] else []
     name = chance.choice(["kitchen", "on-call"])
     return {
-        "blocks": list({row["id"]: row for row in blocks}.values()),
+        "blocks": blocks,
         "block_tags": [
             {"block_id": id, "tag": tag}
             for id in live

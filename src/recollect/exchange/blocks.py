@@ -54,6 +54,12 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return {KEY: msgspec.to_builtins(self)}
 
 
+def embedded(vector: bytes) -> dict[str, Json]:
+    """An embedding as it is in the data of a record: bytes are text there."""
+    coded: dict[str, Json] = msgspec.to_builtins(Beside(embedding=vector))
+    return coded
+
+
 def tier_of(decay_lambda: float) -> Tier:
     """The tier with the nearest decay rate, so that recency falls about as fast."""
     return min(DECAY_PER_HOUR, key=lambda tier: abs(DECAY_PER_HOUR[tier] - decay_lambda))

@@ -14,6 +14,7 @@ from typing import Final, cast
 
 import msgspec
 
+from recollect.exchange.blocks import KEY, embedded
 from recollect.exchange.items import (
     EpisodeItem,
     GoneItem,
@@ -53,7 +54,7 @@ class Cleaning:
             if found:
                 self._plain[texts[place]] = text
                 self.redacted.update(found)
-        return [self._clean(item) for item in items]
+        return [_with_embedding(self._clean(item)) for item in items]
 
     def _clean(self, item: Item) -> Item:
         if not self._plain and type(item) is RecordItem and item.supersedes is None:
@@ -116,6 +117,14 @@ class Cleaning:
         if not data or _encoded(data) not in self._plain:
             return data
         return cast(dict[str, Json], _without(data))
+
+
+def _with_embedding(item: Item) -> Item:
+    """An item whose embedding is in its data. It holds no words that a secret could be in."""
+    if not isinstance(item, RecordItem) or item.embedding is None:
+        return item
+    whole = {**cast(dict[str, Json], item.data.get(KEY, {})), **embedded(item.embedding)}
+    return msgspec.structs.replace(item, data={**item.data, KEY: whole}, embedding=None)
 
 
 def _texts(item: Item) -> Iterator[str]:

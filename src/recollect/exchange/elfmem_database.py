@@ -93,7 +93,7 @@ class Tables:
             yield Trouble(where=self._name, why="it has no table of blocks")
             return
         for table in sorted(known - _COLUMNS.keys() - _NOT_CONTENTS):
-            yield Trouble(where=f"{self._name}, {storable(table)}", why="the table is not read")
+            yield Trouble(where=self._where("table", table), why="it is not read")
         tags = self._tags()
         for row in self._rows(BLOCKS):
             block = self._block(row, tags)
@@ -114,7 +114,7 @@ class Tables:
         for row in self._database.rows(table, table):
             if is_first:
                 for column in sorted(row.keys() - columns):
-                    self._leave(table, f"the column {storable(column)} is not read")
+                    self._leave(table, f"the column {name_of(column)} is not read")
                 is_first = False
             yield row
 
@@ -142,6 +142,9 @@ class Tables:
         if not isinstance(id, str) or not isinstance(content, str) or not content.strip():
             self._leave(BLOCKS, "no id or no text")
             return None
+        if id in self._ids:
+            self._leave(BLOCKS, "the id is there twice")
+            return None
         text = storable(content)
         if text != content:
             self._leave(BLOCKS, "content: characters that cannot be stored; � stands for them")
@@ -155,6 +158,7 @@ class Tables:
             kind=self._name_in(BLOCKS, row, "category"),
             tags=tuple(own[: limits.TAGS_MAX_COUNT]),
             data=beside.as_data(),
+            embedding=self._bytes(BLOCKS, row, "embedding"),
             confidence=self._fraction(BLOCKS, row, "confidence"),
             said_at=moment_of(beside.created_at),
             source_type="imported",
@@ -179,10 +183,7 @@ class Tables:
         uses = self._count(BLOCKS, row, "reinforcement_count")
         # A record that waits is not reinforced.
         counted = 0 if status == "inbox" else min(uses, USES_MAX_COUNT)
-        rate, embedding = self._number(BLOCKS, row, "decay_lambda"), row.get("embedding")
-        if not isinstance(embedding, bytes | None):
-            self._leave(BLOCKS, "embedding: not bytes")
-            embedding = None
+        rate = self._number(BLOCKS, row, "decay_lambda")
         beside = Beside(
             source=self._name_in(BLOCKS, row, "source"),
             archive_reason=(reason or "") if status == "archived" else None,
@@ -192,7 +193,6 @@ class Tables:
             decay_lambda=rate,
             last_reinforced_at=self._number(BLOCKS, row, "last_reinforced_at"),
             self_alignment=self._number(BLOCKS, row, "self_alignment"),
-            embedding=embedding,
             embedding_model=self._name_in(BLOCKS, row, "embedding_model"),
             token_count=self._whole(BLOCKS, row, "token_count"),
         )
@@ -221,23 +221,23 @@ class Tables:
 
     def _edges(self) -> Iterator[LinkItem]:
         for row in self._rows("edges"):
-            pair, weight = self._pair("edges", row), self._fraction("edges", row, "weight")
+            pair, weight = self._pair("edges", row), self._weight("edges", row, "weight")
             if pair is not None:
-                yield self._link("edges", row, pair, EDGE, 0.0 if weight is None else weight)
+                yield self._link("edges", row, pair, EDGE, weight)
 
     def _contradictions(self) -> Iterator[LinkItem]:
         table = "contradictions"
         for row in self._rows(table):
-            pair, score = self._pair(table, row), self._fraction(table, row, "score")
+            pair, score = self._pair(table, row), self._weight(table, row, "score")
             if row.get("resolved") not in (0, 1):
                 self._leave(table, "resolved: not 0 or 1, so it is not resolved")
             kind = RESOLVED if row.get("resolved") == 1 else CONTRADICTS
             if pair is not None:
-                yield self._link(table, row, pair, kind, 0.0 if score is None else score)
+                yield self._link(table, row, pair, kind, score)
 
     def _pair(self, table: str, row: Row) -> tuple[str, str] | None:
         """The two blocks of a row, here, the smaller id first; None if they are not two."""
-        one, other = list(_COLUMNS[table].split())[:2]
+        one, other, *_ = _COLUMNS[table].split()
         ends = [self._ids.get(cast(str, row.get(end))) for end in (one, other)]
         if None in ends or ends[0] == ends[1]:
             self._leave(table, "its two blocks are not there")
@@ -293,7 +293,7 @@ class Tables:
                 kept = SettingItem(id=f"{KEPT_ROWS}/{name}", data=data.as_data(), where=where)
             except (RecollectError, msgspec.ValidationError) as error:
                 why = error.message if isinstance(error, RecollectError) else str(error)
-                yield Trouble(where=where, why=storable(why))
+                yield Trouble(where=where, why=name_of(why) or "not a frame")
                 continue
             yield SettingItem(id=name, data=frame, is_frame=True, where=where)
             yield kept
@@ -348,6 +348,18 @@ class Tables:
             return number
         self._leave(table, f"{column}: not from 0 to 1, so the nearest is kept")
         return clamped(number)
+
+    def _bytes(self, table: str, row: Row, column: str) -> bytes | None:
+        value = row.get(column)
+        if value is None or isinstance(value, bytes):
+            return value
+        self._leave(table, f"{column}: not bytes")
+        return None
+
+    def _weight(self, table: str, row: Row, column: str) -> float:
+        found = self._fraction(table, row, column)
+        self._leave(table, f"{column}: none, so 0 is kept", found is None)
+        return found or 0.0
 
     def _date(self, table: str, row: Row) -> str | None:
         value = row.get("created_at")

@@ -70,6 +70,7 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     about: str | None = None
     tags: tuple[str, ...] = ()
     data: dict[str, Json] = {}
+    embedding: bytes | None = None  # of a block: part of its data, but numbers and no text
     confidence: float | None = None
     evidence: tuple[str, ...] = ()
     said_at: str | None = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, cast
 
+import msgspec
 from msgspec import UNSET
 
 from recollect.contracts.blocks.table import Row, Value
 from recollect.contracts.blocks.types import ArchiveReason, BlockStatus
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, Unsupported
-from recollect.exchange.blocks import KEY, Beside, tier_of
+from recollect.exchange.blocks import KEY, Beside, embedded, tier_of
 from recollect.exchange.items import moment_of
 from recollect.lifecycle.commands import Act, Archive, Forget, Reinforce, Remember, Restore, Revise
 from recollect.model import validate
@@ -147,9 +148,16 @@ def _out(id: str, row: Row, *, is_held: bool) -> list[Act]:
 
 
 def _data(columns: Row) -> dict[str, Json]:
-    # Bytes are text in JSON; Beside knows which way.
-    coded = Beside(embedding=cast("bytes | None", columns.get("embedding"))).as_data()[KEY]
-    return {KEY: {**columns, **cast("dict[str, Json]", coded)}}  # type: ignore[dict-item]
+    """These columns as a record keeps them; raises if one is of another type than it is read as."""
+    vector = columns.get("embedding")
+    if not isinstance(vector, bytes | None):
+        raise InvalidInput(f"embedding must be bytes, not {validate.shown(vector)}")
+    data: dict[str, Json] = {**columns, **({} if vector is None else embedded(vector))}  # type: ignore[dict-item]
+    try:
+        msgspec.convert(data, Beside)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"a column of the block has another type than it: {error}") from error
+    return {KEY: data}
 
 
 # Values.

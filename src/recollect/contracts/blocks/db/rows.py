@@ -112,7 +112,8 @@ def _made_from_another(memory: Memory) -> ConfigError:
     return ConfigError(
         f"the rows were made from another memory than {memory.where}, or from a later state of it",
         hint="put that memory back beside the file, under the name of the file with -memory after "
-        "it; or move the file away to make it again from this memory",
+        "it; or move the file away to make it again from this memory, and bring in what it holds "
+        "with `recollect import elfmem`",
     )
 
 
