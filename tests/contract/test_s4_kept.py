@@ -62,13 +62,23 @@ def test_more_than_20_are_archived_at_once_by_who_may(tmp_path: Path) -> None:  
     with pytest.raises(Forbidden, match="more than 20") as caught:
         as_("agent", path, archive_all)
     assert 'create_engine(path, origin="person")' in (caught.value.hint or "")
-    assert as_("agent", path, counted) == 30
+    with Memory.open(f"{path}-memory") as memory:
+        memory.remember("Said by a person.", id="said")
+
+    async def archive_said(conn: AsyncConnection) -> None:
+        for id in ("said", "b0"):
+            await queries.update_block_status(conn, id, status="archived")
+
+    with pytest.raises(Forbidden) as caught:  # for another reason, which the hint is about
+        as_("agent", path, archive_said)
+    assert "create_engine" not in (caught.value.hint or "")
+    assert as_("agent", path, counted) == 31
     as_("person", path, archive_all)
     assert as_("agent", path, counted) == 0
     with Memory.open(f"{path}-memory") as memory:
         gone = memory.list(filter="status = 'archived'", include=["archived"], limit=100)
         assert {memory.history(record.id)[-1].origin for record in gone} == {"person"}
-        assert len(gone) == 30
+        assert len(gone) == 31
 
 
 def test_a_policy_can_ask_for_less_than_20_of_an_agent_alone(tmp_path: Path) -> None:
@@ -148,6 +158,8 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (update(blocks).values(created_at=LONG_AGO), Unsupported, "when the block is inserted"),
     (text("UPDATE blocks SET embedding = 'many'"), InvalidInput, "must be bytes"),
     (text("UPDATE blocks SET token_count = 'many'"), InvalidInput, "another type"),
+    (text("UPDATE blocks SET reinforcement_count = 'many'"), InvalidInput, "whole number"),
+    (text("UPDATE blocks SET decay_lambda = 'slow'"), InvalidInput, "must be a number"),
     (text("UPDATE blocks SET self_alignment = 'many'"), InvalidInput, "another type"),
     (delete(blocks).where(blocks.c.id == "a"), Unsupported, "archive it, or use Memory.erase"),
     (
@@ -343,7 +355,8 @@ def test_erasing_a_frame_leaves_no_byte_of_its_row(tmp_path: Path) -> None:
     assert holding()
     with Memory.open(f"{path}-memory") as memory:
         memory.frames.drop("kitchen")  # its past stays, and so does the row's
-        memory.frames.drop("kitchen", erase=True)
+        for _ in range(2):  # a repetition of the same call
+            memory.frames.drop("kitchen", erase=True, idempotency_key="once")
         assert memory.verify().ok
     assert holding() == []
 

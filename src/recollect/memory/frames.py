@@ -13,7 +13,7 @@ import msgspec
 from recollect.errors import InvalidInput, NotFound
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
-from recollect.lifecycle.commands import Act, DropFrame, Erase, Expect, SetFrame
+from recollect.lifecycle.commands import DropFrame, Erase, Expect, SetFrame
 from recollect.memory import answers
 from recollect.memory.handle import Calls, parsed_filter
 from recollect.memory.healing import heals
@@ -97,17 +97,20 @@ class Frames(Calls):
         """
         name = validate.name(name, "frame")
         erase = validate.flag(erase, "erase")
-        acts = self._erasing(name) if erase else (DropFrame(name=name),)
-        self._handle.write(acts, answers.nothing, idempotency_key, expect)
+        act = Erase(id=name, what="frame") if erase else DropFrame(name=name)
+        row = self._row_of(name) if erase else None
+        if row is not None:  # first and by itself: a repetition of this call is the frame alone
+            self._handle.write((row,), answers.nothing, None, expect)
+            expect = None
+        self._handle.write((act,), answers.nothing, idempotency_key, expect)
         if erase:
             self._handle.space.purge()
 
-    def _erasing(self, name: str) -> tuple[Act, ...]:
-        """What removes a frame with the row that a contract keeps beside it."""
+    def _row_of(self, name: str) -> Erase | None:
+        """What erases the row that a contract keeps beside a frame, if there ever was one."""
         with self._handle.reading() as reads:
-            is_kept = bool(reads.events_about_document(KEPT_ROWS, name))
-        row = Erase(id=f"{KEPT_ROWS}/{name}", what="document")
-        return (Erase(id=name, what="frame"), *((row,) if is_kept else ()))
+            is_kept = reads.events_about_document(KEPT_ROWS, name)
+        return Erase(id=f"{KEPT_ROWS}/{name}", what="document") if is_kept else None
 
 
 def frame_named(reads: Reads, name: str) -> Frame:

@@ -19,6 +19,7 @@ from recollect.exchange.blocks import KEY, Beside, embedded, tier_of
 from recollect.exchange.items import moment_of
 from recollect.lifecycle.commands import Act, Archive, Forget, Reinforce, Remember, Restore, Revise
 from recollect.model import validate
+from recollect.model.events import Tier
 from recollect.model.validate import Json
 from recollect.model.values import Record
 
@@ -71,7 +72,7 @@ def inserted(row: Row) -> Moved:
         kind=name(row["category"], "category"),
         confidence=validate.fraction(cast(float, row["confidence"]), "confidence"),
         said_at=UNSET if row["created_at"] is None else moment(row["created_at"], "created_at"),
-        decay_tier=tier_of(cast(float, row["decay_lambda"])),
+        decay_tier=_tier(row),
         data=validate.data(_data(beside)),
         status="inbox" if status == BlockStatus.INBOX else UNSET,
         fresh=True,
@@ -115,9 +116,16 @@ def _revision(id: str, columns: set[str], row: Row, patch: Row) -> Revise:
         text=str(row["content"]) if "content" in columns else UNSET,
         kind=name(row["category"], "category") if "category" in columns else UNSET,
         confidence=cast(float, row["confidence"]) if "confidence" in columns else UNSET,
-        decay_tier=tier_of(cast(float, row["decay_lambda"])) if "decay_lambda" in patch else UNSET,
+        decay_tier=_tier(row) if "decay_lambda" in patch else UNSET,
         patch=validate.data(_data(patch)) if patch else UNSET,
     )
+
+
+def _tier(row: Row) -> Tier:
+    rate = row["decay_lambda"]
+    if not isinstance(rate, int | float):
+        raise InvalidInput(f"decay_lambda must be a number, not {validate.shown(rate)}")
+    return tier_of(rate)
 
 
 def _patch(record: Record, columns: set[str], row: Row, used: int) -> Row:
@@ -165,7 +173,9 @@ def _data(columns: Row) -> dict[str, Json]:
 
 def uses(now: Value, before: Value) -> int:
     """How many uses were counted; they can only grow."""
-    count = cast(int, now) - cast(int, before)
+    if not isinstance(now, int):
+        raise InvalidInput(f"reinforcement_count must be a whole number, not {validate.shown(now)}")
+    count = now - cast(int, before)
     if count < 0:
         raise Unsupported("reinforcement_count cannot fall")
     if count > _USES_MAX_COUNT:

@@ -21,7 +21,7 @@ from recollect.contracts.blocks.db.driver import Driver
 from recollect.contracts.blocks.db.noticing import Written
 from recollect.contracts.blocks.db.rows import Head, Rows, Touched, changed_rows, every_row, head_of
 from recollect.errors import Conflict, Forbidden
-from recollect.lifecycle.commands import forgets
+from recollect.lifecycle.decide import FORGET_FEWER
 from recollect.memory import Memory
 from recollect.model.events import Trust
 
@@ -131,7 +131,7 @@ def _submit(memory: Memory, written: Written) -> None:
         try:
             memory.submit(*acts, expect=expect)
         except Forbidden as error:
-            if memory.trust != "person" and forgets(acts) > 1:
+            if error.hint == FORGET_FEWER:
                 raise Forbidden(error.message, hint=_MAY) from error
             raise
 
