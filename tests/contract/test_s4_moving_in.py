@@ -231,6 +231,18 @@ def test_a_database_whose_last_changes_are_in_its_log_is_not_half_read(tmp_path:
             assert memory.import_(file).kept == 1
 
 
+def test_a_transaction_that_a_crash_cut_off_is_not_read(tmp_path: Path) -> None:
+    file = make(tmp_path / "elfmem.db", {"blocks": [block("Tea.")]})
+    journal = tmp_path / "elfmem.db-journal"
+    journal.write_bytes(b"\xd9\xd5\x05\xf9 what a rollback needs")
+    with Memory.open(tmp_path / "memory") as memory:
+        done = memory.import_(file)
+        assert (done.kept, done.refused) == (0, 1)
+        assert "elfmem.db-journal" in done.problems[0].why
+        journal.write_bytes(b"")
+        assert memory.import_(file).kept == 1
+
+
 # A file from elsewhere says anything.
 
 LOOSE = (

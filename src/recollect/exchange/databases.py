@@ -13,19 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
+from shlex import quote
 from typing import Final
 
 from recollect.exchange.items import Found, Source, Trouble, whole
 
 HEADER: Final = b"SQLite format 3\x00"
-LOG: Final = "-wal"  # after the name of a file: what was not moved into it yet
-BESIDE: Final = (LOG, "-shm", "-journal")
+_LOGS: Final = ("-wal", "-journal")  # after the name of a file: what is not settled in it yet
+BESIDE: Final = (*_LOGS, "-shm")
 _MAX_BYTES: Final = 536_870_912
 _VERSIONS: Final = slice(18, 20)  # in a header: whether there is a log
 _NO_LOG: Final = b"\x01\x01"  # a copy has none beside it
 _UNFINISHED: Final = (
     "its last changes are still in the log beside it, {log}: end the program that uses it, run "
-    "`sqlite3 {name} 'pragma wal_checkpoint(truncate)'`, then import it again"
+    "`sqlite3 {name} 'pragma wal_checkpoint(truncate); pragma integrity_check'`, then import it "
+    "again"
 )
 _STEPS: Final = 100_000
 _STEPS_MAX_COUNT: Final = 10_000  # of so many steps each: a damaged table may have no end
@@ -86,13 +88,14 @@ def read(
     sources: Sequence[Source], items: Callable[[str, Database], Iterator[Found]]
 ) -> Iterator[Found]:
     """What ``items`` finds in those of the files that are databases."""
-    logs = {one.name for one in sources if one.name.endswith(LOG) and any(one.chunks())}
+    logs = {one.name for one in sources if one.name.endswith(_LOGS) and any(one.chunks())}
     for source in sources:
         if not is_database(source):
             continue
-        if source.name + LOG in logs:
+        log = next((source.name + end for end in _LOGS if source.name + end in logs), None)
+        if log is not None:
             yield Trouble(
-                where=source.name, why=_UNFINISHED.format(name=source.name, log=source.name + LOG)
+                where=source.name, why=_UNFINISHED.format(name=quote(source.name), log=log)
             )
             continue
         data = whole(source, _MAX_BYTES)
@@ -108,7 +111,12 @@ def read(
 
 def is_database(source: Source) -> bool:
     """True if a file begins like a database."""
-    return next(source.chunks(), b"")[: len(HEADER)] == HEADER
+    head = b""
+    for chunk in source.chunks():
+        head += chunk
+        if len(head) >= len(HEADER):
+            break
+    return head.startswith(HEADER)
 
 
 @contextmanager
@@ -127,7 +135,7 @@ def opened(data: bytes) -> Iterator[Database]:
         connection.set_progress_handler(stop, _STEPS)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2 * len(data))  # UTF-16 may grow
         try:
-            connection.deserialize(bytes(copy))
+            connection.deserialize(copy)
             connection.execute(_statements()["distrust"])
         except (sqlite3.Error, MemoryError, OverflowError) as error:
             raise UnreadableError(f"the database could not be read: {error}") from error

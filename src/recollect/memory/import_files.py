@@ -22,7 +22,7 @@ _FILES_MAX_COUNT: Final = 100_000
 _DEPTH_MAX_COUNT: Final = 32
 _MEMBER_MAX_BYTES: Final = 1 << 32
 _ARCHIVE_MAX_BYTES: Final = 1 << 34
-_LOG: Final = "-wal"
+_LOGS: Final = ("-wal", "-journal")
 _LEFT_OUT: Final = frozenset({".git", ".obsidian", "node_modules", ".trash", "__MACOSX"})
 _UNREADABLE: Final = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 
@@ -70,10 +70,10 @@ def files_at(path: Path, tick: Tick) -> list[FileSource]:
             is_archive = zipfile.is_zipfile(file)
         if is_archive:
             return list(_in_archive(path, tick))
-        # The log of an SQLite file holds what is not in the file yet.
-        log = path.with_name(path.name + _LOG)
-        some = [path, log] if log.is_file() and not log.is_symlink() else [path]
-        return [_file(one.name, one, tick) for one in some]
+        # The log of an SQLite file holds what is not settled in the file yet.
+        logs = (path.with_name(path.name + end) for end in _LOGS)
+        some = [log for log in logs if log.is_file() and not log.is_symlink()]
+        return [_file(one.name, one, tick) for one in (path, *some)]
     except _UNREADABLE as error:
         raise _unreadable(str(path), error) from error
 
