@@ -174,7 +174,7 @@ def test_erasing_leaves_no_byte_in_the_file(tmp_path: Path) -> None:  # S4-249
             await update_block_scoring(conn, id, embedding=vector)
             await add_tags(conn, id, ["secret"])
             one, other = sorted(("a", id))
-            await insert_edge(conn, from_id=one, to_id=other, weight=2.5)
+            await insert_edge(conn, from_id=one, to_id=other, weight=0.25)
             await insert_contradiction(conn, block_a_id=one, block_b_id=other, score=0.5)
 
     def holding(part: bytes) -> list[str]:

@@ -75,11 +75,11 @@ def test_a_frame_is_inserted_changed_and_listed(call: Call) -> None:
     filters = {"tag_patterns": ["self/%", "tea"], "categories": ["knowledge", "it's"]}
     upsert(call, "kitchen", filters_json=json.dumps(filters))
     upsert(call, "attic")
-    assert json.loads(got(call, "kitchen")["filters_json"]) == filters | {"search_window": None}
+    assert json.loads(got(call, "kitchen")["filters_json"]) == filters
     upsert(call, "kitchen", token_budget=900, template="Upstairs:", filters_json="{}")
     row = got(call, "kitchen")
     assert (row["token_budget"], row["template"]) == (900, "Upstairs:")
-    assert json.loads(row["filters_json"])["tag_patterns"] is None
+    assert json.loads(row["filters_json"]) == {}
     rows = call(list_frames)
     assert [(row["name"], row["source"]) for row in rows] == [
         ("self", "builtin"),
@@ -95,7 +95,7 @@ def test_a_frame_is_inserted_changed_and_listed(call: Call) -> None:
     [
         {"weights_json": json.dumps(EVEN | {"recency": 0.5})},
         {"weights_json": "{"},
-        {"filters_json": '{"search_window": 200.0}'},
+        {"filters_json": '{"search_window": "long"}'},
         {"filters_json": '{"tag_patterns": ["%/goal"]}'},
         {"filters_json": '{"tag_patterns": ["%"]}'},
         {"filters_json": '{"where": "colour = 1"}'},

@@ -416,8 +416,20 @@ def test_an_edge_is_inserted_once_in_canonical_order(db: Database, ids: list[str
     assert [edge["weight"] for edge in db("get_edges_for_block", a)] == [0.5]
 
 
-@pytest.mark.parametrize("weight", [0.0, -7.25, 1e300, 1.5, -1e-300, float("inf")])
-def test_the_weight_of_an_edge_is_any_number(
+@pytest.mark.parametrize("weight", [-7.25, 1e300, 1.5, -1e-300, float("inf"), "much", True])
+def test_a_weight_that_a_link_cannot_have_is_refused(
+    db: Database, ids: list[str], weight: Any
+) -> None:
+    for name, more in (("insert_edge", {}), ("insert_edge", {"from_id": ids[1]})):
+        pair = {"from_id": ids[0], "to_id": ids[2]} | more
+        with pytest.raises(InvalidInput, match="weight"):
+            db(name, **pair, weight=weight)
+    db("insert_edge", from_id=ids[0], to_id=ids[1], weight=0.5)
+    assert [edge["weight"] for edge in db("get_edges_for_block", ids[0])] == [0.5]
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0, 1 / 3, 1e-300])
+def test_the_weight_of_an_edge_is_a_number_from_0_to_1(
     db: Database, ids: list[str], weight: float
 ) -> None:  # S4-247
     db("insert_edge", from_id=ids[0], to_id=ids[1], weight=weight)
@@ -444,17 +456,27 @@ def test_edges_are_found_from_either_side(db: Database, ids: list[str]) -> None:
     assert db("get_edges_for_block", b) == [first | {"reinforcement_count": 1}, second]
 
 
-def test_what_is_archived_loses_its_tags_and_edges_for_good(db: Database, ids: list[str]) -> None:
-    # S4-249
+def test_what_is_archived_shows_its_tags_and_edges_when_it_comes_back(
+    db: Database, ids: list[str]
+) -> None:
+    # S4-249 S4-270
     a, b, c, _ = ids
     db("add_tags", a, ["tea"])
     db("insert_edge", from_id=a, to_id=b, weight=0.5)
     db("insert_edge", from_id=b, to_id=c, weight=0.5)
-    db("update_block_status", a, status="archived", archive_reason="decayed")
-    for status in ("archived", "active"):
-        db("update_block_status", a, status=status)
-        assert (db("get_tags", a), db("get_edges_for_block", a)) == ([], [])
-        assert db("get_neighbours", [b]) == [c]
+    db("reinforce_edges", [(a, b)])
+    kept = db("get_edges_for_block", a)
+    for reason in ("decayed", "superseded", None):
+        for _ in range(2):
+            db("update_block_status", a, status="archived", archive_reason=reason)
+            assert (db("get_tags", a), db("get_edges_for_block", a)) == ([], [])
+            assert db("get_neighbours", [b]) == [c]
+        db("update_block_status", a, status="active")
+        assert (db("get_tags", a), db("get_edges_for_block", a)) == (["tea"], kept)
+    db("remove_tags", a, ["tea"])
+    db("update_block_status", a, status="archived")
+    db("update_block_status", a, status="active")
+    assert db("get_tags", a) == []
 
 
 # Contradictions.
@@ -486,8 +508,9 @@ def test_a_contradiction_is_resolved_and_stays(db: Database, ids: list[str]) -> 
 # Frames, sessions and settings.
 
 FRAME = {
-    "weights_json": '{"similarity":   1}',
-    "filters_json": '{"search_window": 200.0, "tag_patterns": ["%/goal"]}',
+    "weights_json": '{"similarity":   1,"confidence":0,"recency":0,"centrality":0,'
+    '"reinforcement":0}',
+    "filters_json": '{"search_window": 200.0,  "tag_patterns": ["self/%"]}',
     "guarantees_json": '["self/%"]',
     "template": "{blocks}",
     "token_budget": 800,
@@ -508,7 +531,8 @@ def test_a_frame_is_inserted_changed_and_read_as_it_was_written(db: Database) ->
     changed = {**FRAME, "token_budget": 9, "cache_json": None, "created_at": made}
     assert db("get_frame", "kitchen") == {"name": "kitchen", **changed}
     db("upsert_frame", name="attic", **FRAME)
-    assert [row["name"] for row in db("list_frames")] == ["attic", "kitchen"]
+    names = ["attention", "attic", "kitchen", "self", "task"]
+    assert [row["name"] for row in db("list_frames")] == names
 
 
 def test_sessions_start_end_and_the_last_is_active(db: Database) -> None:
@@ -568,7 +592,6 @@ def test_settings_are_set_and_changed(db: Database) -> None:  # S4-253 S4-288 S4
 def test_an_empty_database_is_seeded_once(db: Database) -> None:
     # S4-290 S4-291 S4-292 S4-293 S4-294 S4-300 S4-305
     keys = ("total_active_hours", "prune_threshold", "top_k")
-    assert (db("list_frames"), db("get_frame", "self")) == ([], None)
     assert [db("get_config", key) for key in keys] == [None] * 3
     db("seed_builtin_data")
     assert [db("get_config", key) for key in keys] == ["0.0", "0.05", "5"]
@@ -582,7 +605,9 @@ def test_an_empty_database_is_seeded_once(db: Database) -> None:
     assert all(list(each) == names for each in weights.values())
     assert {row["source"] for row in db("list_frames")} == {"builtin"}
     db("set_config", "top_k", "9")
-    db("upsert_frame", name="self", **FRAME)
     db("seed_builtin_data")
     assert (db("get_config", "top_k"), len(db("list_frames"))) == ("9", 3)
-    assert db("get_frame", "self")["token_budget"] == 800
+    before = db("get_frame", "self")
+    with pytest.raises(IntegrityError, match="built in"):
+        db("upsert_frame", name="self", **FRAME | {"source": "builtin"})
+    assert db("get_frame", "self") == before

@@ -135,7 +135,7 @@ def test_a_stored_block_is_not_deleted_but_erased(tmp_path: Path) -> None:  # S4
 
 
 async def pair(conn: AsyncConnection, **columns: Any) -> None:
-    given = {"block_a_id": "a", "block_b_id": "b", "score": 0.5, "created_at": "now"}
+    given = {"block_a_id": "a", "block_b_id": "b", "score": 0.5, "created_at": "2026-01-01"}
     await conn.execute(insert(contradictions).values(given | columns))
 
 
@@ -167,6 +167,20 @@ def test_a_score_is_from_0_to_1(tmp_path: Path) -> None:  # S4-250
         with pytest.raises(IntegrityError, match="FOREIGN KEY"):
             async with engine.begin() as conn:
                 await pair(conn, block_b_id="nobody")
+
+    using(tmp_path / "x.db", work)
+
+
+def test_a_weight_is_from_0_to_1_also_in_a_statement_of_the_caller_s(tmp_path: Path) -> None:
+    async def work(engine: AsyncEngine) -> None:
+        async with engine.begin() as conn:
+            await three(conn)
+        for wrong in (-0.1, 1.5, float("inf")):
+            with pytest.raises(InvalidInput, match="weight"):
+                async with engine.begin() as conn:
+                    await conn.execute(update(edges).values(weight=wrong))
+        async with engine.connect() as conn:
+            assert await found(conn, select(edges.c.weight)) == [(0.5,), (0.5,)]
 
     using(tmp_path / "x.db", work)
 

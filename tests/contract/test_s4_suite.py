@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import sys
 from collections.abc import Callable, Coroutine
@@ -25,7 +26,8 @@ SEQUENCES = 500
 BOUNDED = 6
 IDS = [f"{n:016x}" for n in range(6)]
 INSTANTS = ("created_at", "started_at")
-WEIGHTS = (0.5, 1.0, -2.25, 1e300, 7.125, 0.0, 1e-300, 3.0)
+WEIGHTS = (0.5, 1.0, 0.25, 1 / 3, 0.125, 0.0, 1e-300)
+EVEN = dict.fromkeys("similarity confidence recency centrality reinforcement".split(), 0.2)
 
 
 class Call(NamedTuple):
@@ -101,11 +103,11 @@ def other_call(chance: random.Random) -> Call:
     match chance.randrange(6):
         case 0:
             return call(
-                "upsert_frame", name=chance.choice(["kitchen", "self"]),
-                weights_json='{"x":  1}', filters_json='{"search_window": 200.0}',
+                "upsert_frame", name=chance.choice(["kitchen", "on-call"]),
+                weights_json=json.dumps(EVEN, indent=1), filters_json='{"search_window": 200.0}',
                 guarantees_json=chance.choice(["[]", '["self/%"]']), template="What is known:",
                 token_budget=chance.randrange(1, 900), cache_json=chance.choice([None, "{}"]),
-                source=chance.choice(["user", "builtin"]),
+                source="user",
             )  # fmt: skip
         case 1:
             return call("start_session", session_id=session, task_type=chance.choice(["a", "b"]),
@@ -141,7 +143,10 @@ async def both(engines: list[AsyncEngine], work: Callable[[Any, AsyncConnection]
     for module, engine in zip((face, plain), engines, strict=True):
         try:
             async with engine.begin() as conn:
+                before = await plain.held(conn)
                 ends.append(await work(module, conn))
+                if module is plain:
+                    await plain.settle(conn, before)
         except Undone as undone:
             ends.append(undone.args)
     assert ends[0] == ends[1]

@@ -14,12 +14,14 @@ from typing import Final, cast
 
 import msgspec
 
+from recollect.exchange.blocks import KEY, embedded
 from recollect.exchange.items import (
     EpisodeItem,
     GoneItem,
     Item,
     LinkItem,
     RecordItem,
+    SessionItem,
     SettingItem,
     State,
     is_id,
@@ -56,7 +58,7 @@ class Cleaning:
             if found:
                 self._plain[texts[place]] = text
                 self.redacted.update(found)
-        return [self._clean(item) for item in items]
+        return [_with_embedding(self._clean(item)) for item in items]
 
     def _clean(self, item: Item) -> Item:
         if not self._plain and type(item) is RecordItem and item.supersedes is None:
@@ -73,6 +75,9 @@ class Cleaning:
             names = self._short_names(item)
             state = self._state(item.state)
             return msgspec.structs.replace(item, **ends, names=names or None, state=state)
+        if isinstance(item, SessionItem):
+            words = {name: self._text(getattr(item, name)) for name in ("id", "task_type")}
+            return msgspec.structs.replace(item, **words)
         id = self._id(item.id, item)
         if isinstance(item, GoneItem):
             return msgspec.structs.replace(item, id=id)
@@ -127,6 +132,14 @@ class Cleaning:
         return cast(dict[str, Json], _without(data))
 
 
+def _with_embedding(item: Item) -> Item:
+    """An item whose embedding is in its data. It holds no words that a secret could be in."""
+    if not isinstance(item, RecordItem) or item.embedding is None:
+        return item
+    whole = {**cast(dict[str, Json], item.data.get(KEY, {})), **embedded(item.embedding)}
+    return msgspec.structs.replace(item, data={**item.data, KEY: whole}, embedding=None)
+
+
 def _texts(item: Item) -> Iterator[str]:
     if isinstance(item, SettingItem):
         yield _encoded(item.data)
@@ -138,6 +151,9 @@ def _texts(item: Item) -> Iterator[str]:
         yield from (item.source, item.target, *names_in(item))
         return
     yield from (item.id, *names_in(item))
+    if isinstance(item, SessionItem):
+        yield item.task_type
+        return
     if isinstance(item, GoneItem):
         return
     yield item.text

@@ -1,8 +1,9 @@
-"""The ledger of elfmem: JSON lines, one for each event in the life of a block.
+"""What elfmem leaves: its database, and its ledger of JSON lines.
 
-Responsible for these lines. Leaves storing to ``memory.importing``. Invariant: a line gives the
-same item whenever it is read. A line has ``t``, ``s``, ``k`` (the kind of event) and ``id``; most
-have no text, and are kept as what happened.
+Responsible for these lines, one for each event in the life of a block, and for telling both apart.
+Leaves the tables of a database to ``elfmem_database`` and storing to ``memory.importing``.
+Invariant: a line gives the same item whenever it is read. A line has ``t``, ``s``, ``k`` (the kind
+of event) and ``id``; most have no text, and are kept as what happened.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from recollect.exchange import databases
+from recollect.exchange.databases import BESIDE, HEADER, is_database
+from recollect.exchange.elfmem_database import items_of
 from recollect.exchange.items import (
     EpisodeItem,
     Found,
@@ -27,18 +31,24 @@ from recollect.exchange.items import (
 )
 
 FORMAT: Final = "elfmem"
+_TABLES: Final = (b"block_tags", b"system_config")
 _TEXTS: Final = ("content", "text", "summary")
 
 
 def recognizes(name: str, head: bytes) -> bool:
     """True if a file begins like one of these."""
+    if head.startswith(HEADER):
+        return all(table in head for table in _TABLES)
     first = head.lstrip()[:200].replace(b" ", b"")
     return first.startswith(b'{"t":') and b'"k":' in first and b'"s":' in first
 
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:
-    """The events of a ledger."""
+    """The blocks of a database, and the events of a ledger."""
+    yield from databases.read(sources, items_of)
     for source in sources:
+        if is_database(source) or source.name.endswith(BESIDE):
+            continue
         for found in objects_of(source):
             yield found if isinstance(found, Trouble) else _item(*found)
 

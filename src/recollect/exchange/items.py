@@ -71,6 +71,7 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     about: str | None = None
     tags: tuple[str, ...] = ()
     data: dict[str, Json] = {}
+    embedding: bytes | None = None  # of a block: part of its data, but numbers and no text
     confidence: float | None = None
     evidence: tuple[str, ...] = ()
     said_at: str | None = None
@@ -112,6 +113,18 @@ class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     may_dangle: bool = False  # the target may be something that nobody wrote yet
     where: str = ""
     weight: float = 1.0
+    user: str | None = None
+    state: State | None = None
+
+
+class SessionItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A session that was opened there, or one that ended."""
+
+    id: str  # its name, which is not made from a foreign id
+    task_type: str
+    start_active_hours: float | None = None
+    closes: bool = False
+    where: str = ""
     user: str | None = None
     state: State | None = None
 
@@ -170,7 +183,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     broken_at: int | None = None  # the number of the line
 
 
-Item = RecordItem | EpisodeItem | LinkItem | GoneItem | SettingItem
+Item = RecordItem | EpisodeItem | LinkItem | SessionItem | GoneItem | SettingItem
 Found = Item | Entity | LeftOut | Trouble | Chain
 
 

@@ -17,6 +17,7 @@ from recollect.finding import search
 from recollect.finding.candidates import Question, wished
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow, unpack_names
+from recollect.lifecycle.links import CONTRADICTS
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.reasons import sentence
@@ -26,7 +27,6 @@ from recollect.recall.pack import Counter, Packed, hits_for, pack
 from recollect.recall.rank import TextRow, Wish, showing
 from recollect.store.observing import timed
 
-CONTRADICTS = "contradicts"
 _LAST = chr(0x10FFFF) * 4  # sorts after every tag with the prefix
 
 

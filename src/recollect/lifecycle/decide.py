@@ -46,6 +46,7 @@ from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules
 
+FORGET_FEWER: Final = "forget fewer, or ask a person to do it"
 _READ_AGAIN: Final = "read it again, then decide"
 A = TypeVar("A", bound=c.Act)
 Decided = tuple[list[e.AnyBody], str]  # the events of an act, and the id of its subject
@@ -167,7 +168,7 @@ def check_command(view: View, command: c.Command, here: Container[int]) -> None:
     if forgets and forgets > (at_most := policy_of(view, command.actor).forget_at_once):
         raise Forbidden(
             f"forgetting more than {at_most} at once needs a person",
-            hint="forget fewer, or ask a person to do it",
+            hint=FORGET_FEWER,
         )
 
 

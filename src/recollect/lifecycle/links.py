@@ -19,6 +19,7 @@ from recollect.model import events as e
 from recollect.model.rules import at_least, lowest, may_reinforce
 
 DERIVED: Final = "derived_from"
+CONTRADICTS: Final = "contradicts"
 
 
 def link(view: View, actor: c.Actor, act: c.Link) -> list[e.AnyBody]:

@@ -18,7 +18,7 @@ from recollect.memory import answers
 from recollect.memory.handle import Calls, parsed_filter
 from recollect.memory.healing import heals
 from recollect.model import validate
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.frames import BUILT_IN, KEPT_ROWS, Frame
 
 
 @heals
@@ -98,9 +98,19 @@ class Frames(Calls):
         name = validate.name(name, "frame")
         erase = validate.flag(erase, "erase")
         act = Erase(id=name, what="frame") if erase else DropFrame(name=name)
+        row = self._row_of(name) if erase else None
+        if row is not None:  # first and by itself: a repetition of this call is the frame alone
+            self._handle.write((row,), answers.nothing, None, expect)
+            expect = None
         self._handle.write((act,), answers.nothing, idempotency_key, expect)
         if erase:
             self._handle.space.purge()
+
+    def _row_of(self, name: str) -> Erase | None:
+        """What erases the row that a contract keeps beside a frame, if there ever was one."""
+        with self._handle.reading() as reads:
+            is_kept = reads.events_about_document(KEPT_ROWS, name)
+        return Erase(id=f"{KEPT_ROWS}/{name}", what="document") if is_kept else None
 
 
 def frame_named(reads: Reads, name: str) -> Frame:

@@ -16,15 +16,17 @@ from recollect.exchange.items import EpisodeItem, Item, LinkItem, RecordItem, na
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, pack_names, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.marks import same_command
 from recollect.lifecycle.vouching import may_alter
 from recollect.memory import acts
 from recollect.memory.acts import Acts
 from recollect.memory.import_commands import ENDED, ItemCommands, digest
 from recollect.model.events import Archival
+from recollect.model.limits import BROUGHT_REINFORCEMENTS_MAX_COUNT
 
 LIVE: Final = ("active", "held", "inbox")
 _HOLDS: Final = ("active", "inbox")
-_FIELDS: Final = ("text", "data", "about", "confidence")
+_FIELDS: Final = ("text", "data", "about", "confidence", "kind", "status")
 T = TypeVar("T")
 
 
@@ -67,6 +69,10 @@ def up_to_date(
         here = reads.episode(item.id)
         is_other = here is not None and here.hidden is None and here.text != item.text
         return f"{item.id} says something else there; what was said stays" if is_other else None
+    if isinstance(item, LinkItem):
+        before = reads.command(make.name(item))
+        is_same = before is None or same_command(before.marks, make.command(item))
+        return None if is_same else "the link has changed there; the one here stays"
     row = reads.version(item.id) if isinstance(item, RecordItem) else None
     if not isinstance(item, RecordItem) or row is None:
         return None
@@ -147,11 +153,16 @@ def change_of(
     wanted = _kept(unpack_object(base.data), data, item.data)
     about = _kept(base.about, row.about, item.about)
     sure = known if item.confidence is None else _kept(base.confidence, known, item.confidence)
-    if (row.text, data, row.about, known) != (text, wanted, about, sure):
+    kind = row.kind if item.kind is None else _kept(base.kind, row.kind, item.kind)
+    if row.status == base.status == "inbox" and item.status == "active" and not is_held:
+        found.append(c.Restore(id=item.id))
+    if (row.text, data, row.about, known, row.kind) != (text, wanted, about, sure, kind):
         revise = make.revise(
             item.id, text, reason=reason, evidence=(), data=wanted, expires=msgspec.UNSET
         )
-        found.append(msgspec.structs.replace(revise, about=about, confidence=sure))
+        found.append(msgspec.structs.replace(revise, about=about, confidence=sure, kind=kind))
+    if row.status == "active" and not is_held:
+        found += [c.Reinforce(id=item.id)] * _used_since(row, item)
     was, tags, there = set(unpack_names(base.tags)), set(unpack_names(row.tags)), set(item.tags)
     add, gone = there - was - tags, (was - there) & tags
     if add or gone:
@@ -159,6 +170,12 @@ def change_of(
     if item.status not in _HOLDS and not is_held:
         found.append(c.Archive(id=item.id, why=cast(Archival, item.status)))
     return tuple(found)
+
+
+def _used_since(row: VersionRow, item: RecordItem) -> int:
+    """How much more often it was used there than is counted here."""
+    counted = 0 if item.state is None else item.state.reinforced
+    return min(max(counted - row.reinforcement_count, 0), BROUGHT_REINFORCEMENTS_MAX_COUNT)
 
 
 def _kept(base: T, here: T, there: T) -> T:

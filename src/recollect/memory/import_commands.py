@@ -19,13 +19,20 @@ from recollect.exchange.items import (
     Item,
     LinkItem,
     RecordItem,
+    SessionItem,
     SettingItem,
 )
 from recollect.index.rows import LinkRow, VersionRow
 from recollect.lifecycle import commands as c
 from recollect.memory import acts
 from recollect.memory.handle import Handle
-from recollect.memory.import_own import fields_of, link_acts, record_acts, setting_acts
+from recollect.memory.import_own import (
+    fields_of,
+    link_acts,
+    record_acts,
+    session_acts,
+    setting_acts,
+)
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
 
@@ -72,6 +79,8 @@ class ItemCommands:
             return f"{self._format}-link-{key}"
         if isinstance(item, SettingItem):
             return f"{self._format}-setting-{digest([item.is_frame, item.id])}"
+        if isinstance(item, SessionItem):
+            return f"{self._format}-session-{digest([item.closes, item.id, item.user])}"
         if item.state is not None:
             return f"{self._format}-{digest(item.id)}"
         return (item.name if isinstance(item, RecordItem | EpisodeItem) else None) or item.id
@@ -98,6 +107,8 @@ class ItemCommands:
         make = self.acts
         if isinstance(item, SettingItem):
             return setting_acts(item, self._position())
+        if isinstance(item, SessionItem):
+            return session_acts(item)
         if isinstance(item, GoneItem):
             is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
             forget = make.forget(item.id, "keep", None)

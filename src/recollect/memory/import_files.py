@@ -23,6 +23,7 @@ _FILES_MAX_COUNT: Final = 100_000
 _DEPTH_MAX_COUNT: Final = 32
 _MEMBER_MAX_BYTES: Final = 1 << 32
 _ARCHIVE_MAX_BYTES: Final = 1 << 34
+_LOGS: Final = ("-wal", "-journal")
 _LEFT_OUT: Final = frozenset({".git", ".obsidian", "node_modules", ".trash", "__MACOSX"})
 _LINKS: Final = "symbolic links"
 _ODD: Final = "files that are not regular, such as pipes"
@@ -71,7 +72,12 @@ def files_at(path: Path, tick: Tick, left_out: Counter[str] | None = None) -> li
             return list(_in_folder(path, tick, Counter() if left_out is None else left_out))
         with open(path, "rb", opener=opener) as file:
             is_archive = zipfile.is_zipfile(file)
-        return list(_in_archive(path, tick)) if is_archive else [_file(path.name, path, tick)]
+        if is_archive:
+            return list(_in_archive(path, tick))
+        # The log of an SQLite file holds what is not settled in the file yet.
+        logs = (path.with_name(path.name + end) for end in _LOGS)
+        some = [log for log in logs if log.is_file() and not log.is_symlink()]
+        return [_file(one.name, one, tick) for one in (path, *some)]
     except _UNREADABLE as error:
         raise _unreadable(str(path), error) from error
 

@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.exchange.items import LinkItem, RecordItem, SettingItem, State
+from recollect.exchange.items import LinkItem, RecordItem, SessionItem, SettingItem, State
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
 from recollect.index.rows import RULES, unpack_object
@@ -80,6 +80,21 @@ def link_acts(item: LinkItem, state: State) -> tuple[c.Act, ...]:
             reinforced=state.reinforced,
         ),
     )
+
+
+def session_acts(item: SessionItem) -> tuple[c.Act, ...]:
+    """A session begins here, or ends."""
+    id = validate.name(item.id, "session")
+    if item.closes:
+        return (c.CloseSession(id=id),)
+    opened = c.OpenSession(
+        id=id,
+        stamp="",
+        chance="",
+        task_type=validate.name(item.task_type, "task_type"),
+        start_active_hours=item.start_active_hours,
+    )
+    return (opened,)
 
 
 def is_same_setting(reads: Reads, item: SettingItem) -> bool | None:

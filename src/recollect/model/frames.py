@@ -25,6 +25,9 @@ SIGNALS: Final[tuple[Signal, ...]] = get_args(Signal)
 Units = Literal["any", "record", "episode"]
 Cache = Literal["none", "write"] | int
 
+# The type of the documents that keep a frame as an earlier design wrote it, by the frame's name.
+KEPT_ROWS: Final = "block-frame"
+
 # The placeholders of a template line.
 PLACES: Final = ("text", "id", "date", "role", "kind", "key", "about", "tags", "confidence")
 # Matches the whole run of signs before the name, from its start: a reader may take any "<" in it

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from recollect.aio import AsyncMemory
 from recollect.config import Where
-from recollect.errors import Conflict
+from recollect.errors import Changed, Conflict
 from recollect.memory import Memory
 from recollect.model.events import Trust
+
+_TRIES: Final = 50
 
 T = TypeVar("T")
 
@@ -48,3 +50,13 @@ async def connect(
     """
     async with await AsyncMemory.open(where, space=space) as memory:
         yield Connection(memory.scoped(session=session, origin=origin))
+
+
+def again(work: Callable[[], T]) -> T:
+    """Does what rests on what it has read, once more if another writer has changed that."""
+    for _ in range(_TRIES):
+        try:
+            return work()
+        except Changed:
+            pass
+    return work()

@@ -8,21 +8,19 @@ link, or one to an archived block, does not count.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, TypedDict
+from typing import TypedDict
 
 import msgspec
 
 from recollect.contracts.blocks.connection import Connection, IntegrityError
 from recollect.contracts.blocks.store import find_live
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.finding.context import CONTRADICTS
+from recollect.exchange.blocks import APART, EDGE, Note, noted
 from recollect.lifecycle.commands import ReinforceLink, Unlink
+from recollect.lifecycle.links import CONTRADICTS
 from recollect.memory import Memory, acts
 from recollect.model.values import Link
 
-EDGE: Final = "relates_to"
-RESOLVED: Final = "contradiction_resolved"
-APART: Final = (CONTRADICTS, RESOLVED)  # links that are not edges
 Pair = tuple[str, str]
 
 
@@ -118,13 +116,13 @@ async def get_contradictions_for_blocks(
         for link in _links(memory, block_ids):
             if link.kind == CONTRADICTS:
                 a, b = _pair(link)
-                before = found.get((a, b))
+                before, said = found.get((a, b)), noted(link.name) or Note(link.at, link.weight)
                 found[a, b] = Contradiction(
                     block_a_id=a,
                     block_b_id=b,
-                    score=max(link.weight, before["score"] if before else 0.0),
+                    score=max(said.number, before["score"] if before else 0.0),
                     resolved=0,
-                    created_at=before["created_at"] if before else link.at,
+                    created_at=before["created_at"] if before else said.created_at,
                 )
         return [row for _, row in sorted(found.items())]
 
@@ -200,6 +198,7 @@ def _edges(memory: Memory, ids: Iterable[str]) -> dict[Pair, Edge]:
             edge = found.setdefault(
                 (a, b), Edge(from_id=a, to_id=b, weight=0.0, reinforcement_count=0)
             )
-            edge["weight"] += link.weight
+            said = noted(link.name)
+            edge["weight"] += said.number if said else link.weight
             edge["reinforcement_count"] += link.reinforcement_count
     return dict(sorted(found.items()))

@@ -7,15 +7,14 @@ is only named by what was written in it was never started, so it is never the ac
 from __future__ import annotations
 
 import math
-from typing import Final, TypedDict
+from typing import TypedDict
 
 from recollect.contracts.blocks.connection import Connection, IntegrityError
 from recollect.errors import Conflict, InvalidInput
+from recollect.exchange.blocks import GENERAL
 from recollect.lifecycle.commands import OpenSession
 from recollect.memory import Memory
 from recollect.model import validate
-
-_GENERAL: Final = "general"  # the task type of a session that was opened without one
 
 
 class SessionRow(TypedDict):
@@ -62,7 +61,7 @@ async def get_active_session(conn: Connection) -> SessionRow | None:
         return None
     return SessionRow(
         id=found.id,
-        task_type=found.task_type or _GENERAL,
+        task_type=found.task_type or GENERAL,
         started_at=found.started_at,
         ended_at=found.ended_at,
         start_active_hours=found.start_active_hours,

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from recollect.contracts.blocks.connection import Connection
-from recollect.errors import Changed, NotFound
+from recollect.contracts.blocks.connection import Connection, again
+from recollect.errors import NotFound
+from recollect.exchange.blocks import SETTINGS, SETTINGS_TYPE
 from recollect.lifecycle.commands import Expect
 from recollect.memory import Memory
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Record
 
-SETTINGS: Final = "block-settings"  # the document's name, and the id of a record before
-SETTINGS_TYPE: Final = "settings"
-_TRIES: Final = 50
 CONFIG: Final[Mapping[str, str]] = {
     "total_active_hours": "0.0",
     "prune_threshold": "0.05",
@@ -92,13 +90,10 @@ def _of_an_earlier_release(memory: Memory) -> Mapping[str, Json]:
 
 
 def _put(memory: Memory, values: Mapping[str, str]) -> None:
-    """Writes the settings whole, from what was read; after a change by another writer once more."""
-    for last in (False,) * _TRIES + (True,):
+    """Writes the settings whole, from what was read."""
+
+    def put() -> None:
         known, expect = stored(memory)
-        try:
-            memory.documents.set(SETTINGS_TYPE, SETTINGS, {**known, **values}, expect=expect)
-        except Changed:
-            if last:
-                raise
-        else:
-            return
+        memory.documents.set(SETTINGS_TYPE, SETTINGS, {**known, **values}, expect=expect)
+
+    again(put)

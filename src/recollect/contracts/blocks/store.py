@@ -1,36 +1,34 @@
 """Blocks and their tags.
 
-Responsible for the functions over both. Leaves columns to ``table``. Invariants: every function is
-one read or one command; an archived block has no tags.
+Responsible for the functions over both. Leaves columns to ``table`` and what a change of a row
+means to ``changed``. Invariants: every function is one read or one command; an archived block shows
+no tags.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, cast
 
-from msgspec import UNSET
-
-from recollect.contracts.blocks.connection import Connection, IntegrityError
-from recollect.contracts.blocks.settings import SETTINGS
+from recollect.contracts.blocks.changed import changed, inserted
+from recollect.contracts.blocks.connection import Connection, IntegrityError, again
 from recollect.contracts.blocks.table import (
-    KEY,
     SHOWN_AS,
-    ArchiveReason,
-    Beside,
     Block,
-    BlockStatus,
+    Row,
+    beside,
     block_of,
     embedding_to_bytes,
-    tier_of,
+    status_of,
 )
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.lifecycle.commands import Act, Archive, Forget, Reinforce, Remember, Restore, Revise
+from recollect.exchange.blocks import KEY, SETTINGS, BlockStatus
+from recollect.lifecycle.commands import Act
 from recollect.memory import Memory, acts
 from recollect.model import validate
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import INCLUDES, Record
+from recollect.model.values.records import Include
 
 if TYPE_CHECKING:
     from recollect.contracts.blocks.table import Embedding
@@ -52,29 +50,22 @@ async def insert_block(
     last_reinforced_at: float = 0.0,
 ) -> None:
     """Insert a new block. Raises ``IntegrityError`` if the id exists."""
-    _check_word(status, get_args(BlockStatus), "status")
-    own = Beside(
-        source=validate.name(source, "source"),
-        decay_lambda=_number(decay_lambda, "decay_lambda"),
-        last_reinforced_at=_number(last_reinforced_at, "last_reinforced_at"),
-    )
-    added = Remember(
-        id=validate.identifier(block_id, "block_id"),
-        stamp="",  # neither is needed: the id is the caller's
-        chance="",
-        text=validate.text(content, "content"),
-        kind=validate.name(category, "category"),
-        confidence=validate.fraction(confidence, "confidence"),
-        decay_tier=tier_of(decay_lambda),
-        data=validate.data(own.as_data()),
-        status="inbox" if status == "inbox" else UNSET,
-        fresh=True,
-    )
-    archived = (Forget(id=block_id),) if status == "archived" else ()
+    row = dict.fromkeys(Block.__annotations__) | {
+        "id": block_id,
+        "content": content,
+        "category": category,
+        "source": source,
+        "status": status,
+        "confidence": confidence,
+        "reinforcement_count": 0,
+        "decay_lambda": _number(decay_lambda, "decay_lambda"),
+        "last_reinforced_at": _number(last_reinforced_at, "last_reinforced_at"),
+    }
+    moved = inserted(row)
 
     def work(memory: Memory) -> None:
         try:
-            memory.submit(added, *archived)
+            memory.submit(*moved.coming, *moved.leaving)
         except Conflict as error:
             raise IntegrityError(f"a block {block_id!r} exists", hint=error.hint) from error
 
@@ -123,34 +114,9 @@ async def get_inbox_count(conn: Connection) -> int:
 async def update_block_status(
     conn: Connection, block_id: str, *, status: str, archive_reason: str | None = None
 ) -> None:
-    """Change a block's status: to active, or to archived with a reason."""
-    _check_word(status, get_args(BlockStatus), "status")
-    if archive_reason is not None:
-        _check_word(archive_reason, get_args(ArchiveReason), "archive_reason")
-        if status != "archived":
-            raise InvalidInput(f"archive_reason is not allowed for the status {status}")
-
-    await conn.run(lambda memory: memory.submit(*_moving(memory, block_id, status, archive_reason)))
-
-
-def _moving(memory: Memory, block_id: str, status: str, reason: str | None) -> list[Act]:
-    """The call that gives a block a status; an archived block is a forgotten record."""
-    record = require(memory, block_id)
-    block = block_of(record)
-    was, why = block["status"], block["archive_reason"]
-    if was == status and (status != "archived" or why == (reason or why)):
-        return []
-    if status == "inbox":
-        raise Conflict(f"{block_id} is {was} and cannot go back to the inbox")
-    if status == "active" and record.status == "held":
-        raise Conflict(f"{block_id} is held", hint="only a person's review can change that")
-    back: list[Act] = [] if status == "archived" != was else [Restore(id=block_id)]
-    said = Revise(id=block_id, patch={KEY: {"archive_reason": reason}})
-    if status == "active":
-        return [*back, said]
-    if reason == "decayed" and record.status != "held":
-        return [*back, said, Archive(id=block_id, why="decayed")]
-    return [*back, said, Forget(id=block_id, sources="keep" if reason == "decayed" else "shadow")]
+    """Change a block's status; an archived one has a reason, or None."""
+    columns: Row = {"status": status, "archive_reason": archive_reason}
+    await conn.run(lambda memory: memory.submit(*_change(memory, block_id, columns)))
 
 
 async def update_block_scoring(
@@ -165,45 +131,49 @@ async def update_block_scoring(
     token_count: int | None = None,
 ) -> None:
     """Change the given columns; the rest stays. The embedding is stored as bytes."""
-    own = Beside(
-        self_alignment=_optional(self_alignment, "self_alignment"),
-        decay_lambda=_optional(decay_lambda, "decay_lambda"),
-        embedding=None if embedding is None else embedding_to_bytes(embedding),
-        embedding_model=validate.optional_name(embedding_model, "embedding_model"),
-        token_count=token_count,
-    )
-    act = Revise(
-        id=validate.identifier(block_id, "block_id"),
-        confidence=UNSET if confidence is None else validate.fraction(confidence, "confidence"),
-        decay_tier=UNSET if decay_lambda is None else tier_of(decay_lambda),
-        patch=validate.data(own.as_data()),
-    )
-
-    def work(memory: Memory) -> None:
-        require(memory, block_id)
-        memory.submit(act)
-
-    await conn.run(work)
+    given: Row = {
+        "confidence": confidence,
+        "self_alignment": _optional(self_alignment, "self_alignment"),
+        "decay_lambda": _optional(decay_lambda, "decay_lambda"),
+        "embedding": None if embedding is None else embedding_to_bytes(embedding),
+        "embedding_model": validate.optional_name(embedding_model, "embedding_model"),
+        "token_count": token_count,
+    }
+    columns: Row = {column: value for column, value in given.items() if value is not None}
+    await conn.run(lambda memory: memory.submit(*_change(memory, block_id, columns)))
 
 
 async def reinforce_blocks(
     conn: Connection, block_ids: list[str], current_active_hours: float
 ) -> None:
-    """Count one more use of each of these active blocks, at the given hour, in one command."""
+    """Count one more use of each of these blocks, at the given hour, in one command."""
     hours = _number(current_active_hours, "current_active_hours")
-    patch = Beside(last_reinforced_at=hours).as_data()
 
     def work(memory: Memory) -> None:
-        made: list[Act] = []
-        for id in dict.fromkeys(block_ids):
-            record = find(memory, id)
-            if record is not None and record.status == "active":
-                made.append(Reinforce(id=id))
-                if KEY in record.data:  # records written by another API keep the engine's hours
-                    made.append(Revise(id=id, patch=patch))
-        memory.submit(*made)
+        position = memory.position  # uses of what is not active are a number in its data
+        found = [record for id in dict.fromkeys(block_ids) if (record := find(memory, id))]
+        made = [act for record in found for act in _used(record, hours)]
+        is_counted = all(record.status == "active" for record in found)
+        memory.submit(*made, expect=None if is_counted else position)
 
-    await conn.run(work)
+    await conn.run(lambda memory: again(lambda: work(memory)))
+
+
+def _used(record: Record, hours: float) -> list[Act]:
+    row = cast(Row, block_of(record))
+    count = cast(int, row["reinforcement_count"]) + 1
+    return _moved(record, {"reinforcement_count": count, "last_reinforced_at": hours})
+
+
+def _change(memory: Memory, block_id: str, columns: Row) -> list[Act]:
+    return _moved(require(memory, block_id), columns)
+
+
+def _moved(record: Record, columns: Row) -> list[Act]:
+    """The acts that change some columns of a block."""
+    before = cast(Row, block_of(record))
+    moved = changed(record, before, {**before, **columns})
+    return [*moved.coming, *moved.leaving]
 
 
 # Tags.
@@ -279,13 +249,15 @@ def find_live(memory: Memory, block_id: str) -> Record | None:
     return record if record is not None and _is_live(record) else None
 
 
-def listed(memory: Memory, filter: str | None) -> list[Record]:
+def listed(memory: Memory, filter: str | None, *include: Include) -> list[Record]:
     """Every block that is not archived, read from one state of the memory, oldest first."""
     still = memory.at(memory.position)
     found: list[Record] = []
     last: str | None = None
     while True:
-        page = still.list(filter=filter, include=("held",), limit=LIST_MAX_RECORDS, after=last)
+        page = still.list(
+            filter=filter, include=("held", *include), limit=LIST_MAX_RECORDS, after=last
+        )
         found += page
         if len(page) < LIST_MAX_RECORDS:
             break
@@ -296,17 +268,16 @@ def listed(memory: Memory, filter: str | None) -> list[Record]:
 
 async def _listed(conn: Connection, status: BlockStatus) -> list[Block]:
     words = ", ".join(f"'{own}'" for own, shown in SHOWN_AS.items() if shown == status)
-    records = await conn.run(lambda memory: listed(memory, f"status in ({words})"))
-    return [block_of(record) for record in records]
+    where, include = f"status in ({words})", tuple[Include, ...]()
+    if status == "inbox":  # also what went back there
+        where, include = f"{where} or data.{KEY}.status = 'inbox'", ("archived", "forgotten")
+    records = await conn.run(lambda memory: listed(memory, where, *include))
+    blocks = [block for block in map(block_of, records) if block["status"] == status]
+    return sorted(blocks, key=lambda block: (block["created_at"], block["id"]))
 
 
 def _is_live(record: Record) -> bool:
-    return SHOWN_AS[record.status] != "archived"
-
-
-def _check_word(value: str, words: Iterable[str], what: str) -> None:
-    if value not in words:
-        raise InvalidInput(f"{what} must be one of {', '.join(words)}, not {value!r}")
+    return status_of(record, beside(record)) != "archived"
 
 
 def _number(value: float, what: str) -> float:

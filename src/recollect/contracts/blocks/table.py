@@ -1,19 +1,19 @@
 """The sixteen columns of a block, and the record that they are read from.
 
-Responsible for both directions of the translation. Leaves reading and writing to ``store``.
-Invariants: a column that a record has a field for is stored only there; the rest is in the record's
-``data`` under ``block``, so that it is stored, copied and erased with the text.
+Responsible for what a record shows as a row. Leaves what a change of a row means to ``changed``,
+and the columns that a record has no field for to ``exchange.blocks``. Invariant: a record that
+another API wrote is a row too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import msgspec
 
+from recollect.exchange.blocks import KEY, ArchiveReason, Beside, BlockStatus
 from recollect.index.rows import content_id
-from recollect.model.events import Status, Tier
-from recollect.model.validate import Json
+from recollect.model.events import Status
 from recollect.model.values import Record
 from recollect.recall.frames import DECAY_PER_HOUR
 
@@ -23,10 +23,9 @@ if TYPE_CHECKING:  # numpy is loaded only if there are embeddings
 
     Embedding = NDArray[np.float32]
 
-BlockStatus = Literal["inbox", "active", "archived"]
-ArchiveReason = Literal["decayed", "superseded", "forgotten"]
+Value = str | int | float | bytes | None
+Row = dict[str, Value]  # a row of any table, by the names of its columns
 
-KEY: Final = "block"  # of a record's data
 SHOWN_AS: Final[dict[Status, BlockStatus]] = {
     "inbox": "inbox",
     "held": "inbox",  # not trusted until a review approves it
@@ -57,25 +56,6 @@ class Block(TypedDict):
     last_session_id: str | None
 
 
-class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The columns that a record has no field for, or that use another clock."""
-
-    source: str | None = None
-    status: Literal["inbox"] | None = None  # of a record that is archived: it went back there
-    archive_reason: ArchiveReason | Literal[""] | None = None  # "": archived without a reason
-    uses: int = 0  # that were counted while the record was not active
-    decay_lambda: float | None = None
-    last_reinforced_at: float | None = None  # in the caller's hours
-    self_alignment: float | None = None
-    embedding: bytes | None = None
-    embedding_model: str | None = None
-    token_count: int | None = None
-
-    def as_data(self) -> dict[str, Json]:
-        """The part of a record's data that says it; what is None is left out."""
-        return {KEY: msgspec.to_builtins(self)}
-
-
 def beside(record: Record) -> Beside:
     """These columns from a record's data; malformed data, which anyone can write, is ignored."""
     try:
@@ -93,7 +73,7 @@ def block_of(record: Record) -> Block:
         content=record.text,
         category=record.kind,
         source=own.source or record.source_type,
-        created_at=record.created_at,
+        created_at=own.created_at or record.created_at,
         status=status_of(record, own),
         archive_reason=_archive_reason(record, own),
         confidence=record.confidence,
@@ -104,7 +84,7 @@ def block_of(record: Record) -> Block:
         embedding=own.embedding,
         embedding_model=own.embedding_model,
         token_count=own.token_count,
-        last_session_id=record.scope.session,
+        last_session_id=_session(record, own),
     )
 
 
@@ -112,6 +92,10 @@ def status_of(record: Record, own: Beside) -> BlockStatus:
     """The status that a record is shown with."""
     shown = SHOWN_AS[record.status]
     return "inbox" if shown == "archived" and own.status == "inbox" else shown
+
+
+def _session(record: Record, own: Beside) -> str | None:
+    return record.scope.session if own.last_session_id is None else own.last_session_id or None
 
 
 def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
@@ -122,11 +106,6 @@ def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
             return "superseded"
         return "decayed" if record.reason == "decayed" else own.archive_reason or "forgotten"
     return own.archive_reason or "forgotten"
-
-
-def tier_of(decay_lambda: float) -> Tier:
-    """The tier with the nearest decay rate, so that recency falls about as fast."""
-    return min(DECAY_PER_HOUR, key=lambda tier: abs(DECAY_PER_HOUR[tier] - decay_lambda))
 
 
 def content_hash(content: str) -> str:

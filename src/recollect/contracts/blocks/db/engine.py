@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, delete, event, select
@@ -22,6 +23,7 @@ from recollect.contracts.blocks.db.models import metadata
 from recollect.contracts.blocks.db.opened import OpenedMemory
 from recollect.contracts.blocks.db.projection import SIGN, state
 from recollect.errors import ConfigError
+from recollect.model.events import Trust
 from recollect.store.layout import is_empty, is_projection, is_reserved, memory_beside
 
 _PRAGMAS: Final = (
@@ -34,18 +36,23 @@ _PRAGMAS: Final = (
 _READS: Final = ("SELECT", "PRAGMA", "EXPLAIN", "VALUES")
 
 
-async def create_engine(db_path: str, *, echo: bool = False) -> AsyncEngine:
+async def create_engine(
+    db_path: str, *, echo: bool = False, origin: Trust = "agent"
+) -> AsyncEngine:
     """An engine over the memory of a database file; the caller disposes it.
 
     Args:
         db_path: The file. Its memory is the folder it lies in, if that is one, else the folder
             beside it with ``-memory`` after its name.
         echo: Log every statement.
+        origin: The trust with which it writes. With "agent" a transaction cannot change what a
+            person said, nor archive more than 20 blocks; give "person" only to a program that a
+            person runs for this.
 
     Raises:
         ConfigError: The file belongs to another program, or the path cannot be used.
     """
-    memory = OpenedMemory(load(_folder_of(_checked(db_path))))
+    memory = OpenedMemory(load(_folder_of(_checked(db_path))), origin)
     await asyncio.to_thread(memory.get)
     return _engine(db_path, memory, NullPool, echo)
 
@@ -124,6 +131,15 @@ def _checked(db_path: str) -> Path:
     if os.path.lexists(path) and not is_projection(path):
         raise ConfigError(
             f"{db_path} is not a database that was made from a memory",
-            hint="name a new file; an existing database is not imported",
+            hint=_how_to_move_in(path),
         )
     return path
+
+
+def _how_to_move_in(path: Path) -> str:
+    """The commands that make a database of S4 one that an engine opens."""
+    store, file, aside = (quote(str(p)) for p in (memory_beside(path), path, f"{path}.original"))
+    return (
+        f"move what it holds into a memory: `recollect --store {store} import elfmem {file}`, "
+        f"then `mv {file} {aside}`, and create the engine again; or name a new file"
+    )

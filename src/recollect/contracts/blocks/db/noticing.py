@@ -15,7 +15,7 @@ from sqlalchemy import Table
 
 from recollect.contracts.blocks.db import models
 from recollect.contracts.blocks.db.driver import Driver
-from recollect.contracts.blocks.db.rows import Row
+from recollect.contracts.blocks.table import Row
 
 Key = tuple[str, ...]
 

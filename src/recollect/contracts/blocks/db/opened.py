@@ -14,15 +14,21 @@ from typing import Final
 from sqlalchemy import Connection, exc
 
 from recollect.config import Settings
+from recollect.contracts.blocks.connection import again
 from recollect.contracts.blocks.db import noticing, projection
 from recollect.contracts.blocks.db.changes import command_of
 from recollect.contracts.blocks.db.driver import Driver
 from recollect.contracts.blocks.db.noticing import Written
 from recollect.contracts.blocks.db.rows import Head, Rows, Touched, changed_rows, every_row, head_of
-from recollect.errors import Changed, Conflict
+from recollect.errors import Conflict, Forbidden
+from recollect.lifecycle.decide import FORGET_FEWER
 from recollect.memory import Memory
+from recollect.model.events import Trust
 
-_TRIES: Final = 50
+_MAY: Final = (
+    "archive fewer in one transaction, or let a program that a person trusts do it, with "
+    'create_engine(path, origin="person")'
+)
 _READY: Final = "recollect_ready"  # in a connection's info: it has its tables and is watched
 _OF_BLOCKS: Final = ("blocks", "block_tags")  # a key begins with a block's id
 _OF_PAIRS: Final = ("edges", "contradictions")  # a key is two of them
@@ -32,16 +38,17 @@ _UNITS: Final = {"sessions": "session", "frames": "document", "system_config": "
 class OpenedMemory:
     """A memory that is open while its engine is in use."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, origin: Trust = "agent") -> None:
         self._settings = settings
+        self._origin = origin
         self._lock = Lock()
         self._memory: Memory | None = None
 
     def get(self) -> Memory:
-        """The memory, with an agent's trust: a program cannot change what a person said."""
+        """The memory, with the trust that the engine was made with."""
         with self._lock:
             if self._memory is None:
-                self._memory = Memory.open(settings=self._settings).scoped(origin="agent")
+                self._memory = Memory.open(settings=self._settings).scoped(origin=self._origin)
             return self._memory
 
     def close(self) -> None:
@@ -119,15 +126,16 @@ def _touched(written: Written) -> Touched:
 
 
 def _submit(memory: Memory, written: Written) -> None:
-    for last in (False,) * _TRIES + (True,):
+    def submit() -> None:
         acts, expect = command_of(memory, written)
         try:
             memory.submit(*acts, expect=expect)
-        except Changed:
-            if last:
-                raise
-        else:
-            return
+        except Forbidden as error:
+            if error.hint == FORGET_FEWER:
+                raise Forbidden(error.message, hint=_MAY) from error
+            raise
+
+    again(submit)
 
 
 def _driver(connection: Connection) -> Driver:

@@ -18,11 +18,12 @@ from sqlalchemy.sql import ClauseElement
 
 from recollect.contracts.blocks.db import models
 from recollect.contracts.blocks.db.driver import Driver
-from recollect.contracts.blocks.db.rows import Head, Row, Rows
+from recollect.contracts.blocks.db.rows import Head, Rows
+from recollect.contracts.blocks.table import Row
 from recollect.errors import ConfigError
 from recollect.store.layout import PROJECTION_ID
 
-VERSION: Final = 1  # of the schema and of what rows say; another one is made again
+VERSION: Final = 2  # of the schema and of what rows say; another one is made again
 SIGN: Final = int.from_bytes(PROJECTION_ID)
 _DIALECT: Final = sqlite.dialect()
 
@@ -45,7 +46,7 @@ def prepare(db: Driver) -> None:
     if sign != SIGN:
         raise ConfigError(
             "the file holds another program's tables",
-            hint="name a new file; an existing database is not imported",
+            hint="name a new file; `recollect import elfmem` brings in what this one holds",
         )
     db.begin()
     for table in reversed([*models.metadata.sorted_tables, state]):

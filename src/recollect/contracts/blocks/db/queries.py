@@ -8,7 +8,6 @@ values are bound, never part of a statement's text; results are dicts and scalar
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from sqlalchemy import Select, and_, column, delete, func, insert, or_, select, 
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from recollect.contracts.blocks.db.changes import check_block
+from recollect.contracts.blocks.changed import check_block
 from recollect.contracts.blocks.db.models import (
     block_tags,
     blocks,
@@ -31,7 +30,7 @@ from recollect.contracts.blocks.db.models import (
 from recollect.contracts.blocks.settings import CONFIG
 from recollect.contracts.blocks.types import BlockStatus, Edge
 from recollect.errors import InvalidInput
-from recollect.model.frames import BUILT_IN
+from recollect.model import validate
 from recollect.store.seam import REAL
 
 Embedding = NDArray[np.float32]
@@ -127,7 +126,7 @@ async def get_inbox_count(conn: AsyncConnection) -> int:
 async def update_block_status(
     conn: AsyncConnection, block_id: str, *, status: str, archive_reason: str | None = None
 ) -> None:
-    """Change a block's status. What is archived loses its tags and edges."""
+    """Change a block's status. What is archived shows no tags and no edges until it comes back."""
     if status not in list(BlockStatus):
         raise InvalidInput(f"status must be one of {', '.join(BlockStatus)}, not {status!r}")
     own = blocks.c.id == block_id
@@ -219,6 +218,7 @@ async def insert_edge(conn: AsyncConnection, *, from_id: str, to_id: str, weight
     Raises ``IntegrityError`` if the pair has one, or one of the blocks does not exist.
     """
     _check_order(from_id, to_id)
+    validate.fraction(weight, "weight")
     row = {"from_id": from_id, "to_id": to_id, "weight": weight, "created_at": REAL.now()}
     await conn.execute(insert(edges).values(row))
 
@@ -385,25 +385,7 @@ async def set_total_active_hours(conn: AsyncConnection, hours: float) -> None:
 
 
 async def seed_builtin_data(conn: AsyncConnection) -> None:
-    """Insert the three built-in frames and the default settings, where they are not there."""
-    now = REAL.now()
-    rows = [
-        {
-            "name": frame.name,
-            "weights_json": json.dumps(
-                dict(zip(frame.weights.__struct_fields__, frame.weights.each, strict=True))
-            ),
-            "filters_json": json.dumps({}),
-            "guarantees_json": "[]",
-            "template": frame.template.intro,
-            "token_budget": frame.tokens,
-            "cache_json": None,
-            "source": "builtin",
-            "created_at": now,
-        }
-        for frame in BUILT_IN.values()
-    ]
-    await conn.execute(sqlite_insert(frames).on_conflict_do_nothing(), rows)
+    """Insert the default settings that are not there; the built-in frames always are."""
     settings = [{"key": key, "value": value} for key, value in CONFIG.items()]
     await conn.execute(sqlite_insert(system_config).on_conflict_do_nothing(), settings)
 

@@ -10,27 +10,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple, cast
 
-import msgspec
-
-from recollect.contracts.blocks.graph import APART, canonical
-from recollect.contracts.blocks.notes import noted
-from recollect.contracts.blocks.settings import SETTINGS, stored, texts
-from recollect.contracts.blocks.table import Block, beside, block_of
+from recollect.contracts.blocks import frames
+from recollect.contracts.blocks.graph import canonical
+from recollect.contracts.blocks.settings import stored, texts
+from recollect.contracts.blocks.table import Block, Row, block_of
 from recollect.errors import ConfigError
-from recollect.finding.context import CONTRADICTS
+from recollect.exchange.blocks import APART, GENERAL, SETTINGS, noted
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow
 from recollect.index.values import record_of
+from recollect.lifecycle.links import CONTRADICTS
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
-from recollect.model.limits import LIST_MAX_DOCUMENTS, LIST_MAX_RECORDS, LIST_MAX_SESSIONS
-from recollect.model.values import INCLUDES, Change, Document, Record, Session
+from recollect.model.limits import LIST_MAX_RECORDS, LIST_MAX_SESSIONS
+from recollect.model.values import INCLUDES, Change, Record, Session
 
-Value = str | int | float | bytes | None
-Row = dict[str, Value]
-
-FRAME: Final = "block-frame"  # the type of a document that is a row of ``frames``
-_GENERAL: Final = "general"
 # After these, the rows of the records that are named are not enough to look at.
 _SWEEPING: Final = frozenset({"events.erased", "ledger.loss_accepted", "lineage.retracted"})
 # These change a block and its tags, but not whether its edges show.
@@ -59,19 +53,6 @@ class Rows(NamedTuple):
     sessions: list[Row] | None = None
     frames: list[Row] | None = None
     config: list[Row] | None = None
-
-
-class FrameData(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of ``frames`` but for its name, as a document holds it."""
-
-    weights_json: str
-    filters_json: str
-    guarantees_json: str
-    template: str
-    token_budget: int
-    cache_json: str | None = None
-    source: str
-    created_at: str
 
 
 def head_of(memory: Memory) -> Head:
@@ -121,7 +102,7 @@ def changed_rows(memory: Memory, after: Head, touched: Touched = NOTHING) -> Row
     looked = {*touched.units, *(change.unit for change in changes)}
     if "session" in looked:
         made = made._replace(sessions=_sessions(still))
-    if "document" in looked:
+    if looked & {"document", "frame"}:
         made = made._replace(frames=_frames(still), config=_config(still))
     return made
 
@@ -131,7 +112,8 @@ def _made_from_another(memory: Memory) -> ConfigError:
     return ConfigError(
         f"the rows were made from another memory than {memory.where}, or from a later state of it",
         hint="put that memory back beside the file, under the name of the file with -memory after "
-        "it; or move the file away to make it again from this memory",
+        "it; or move the file away to make it again from this memory, and bring in what it holds "
+        "with `recollect import elfmem`",
     )
 
 
@@ -263,11 +245,8 @@ class Known:
 
 
 def _found(record: Record) -> Found:
-    block, own = block_of(record), beside(record)
-    # What this API archives loses its tags and edges then; what another one does keeps them hidden.
-    return Found(
-        block, record.tags, block["status"] != "archived" or own.archive_reason is not None
-    )
+    block = block_of(record)
+    return Found(block, record.tags, block["status"] != "archived")
 
 
 # Sessions, frames and settings.
@@ -290,7 +269,7 @@ def _sessions(memory: Memory) -> list[Row]:
 def _session(session: Session) -> Row:
     return {
         "id": session.id,
-        "task_type": session.task_type or _GENERAL,
+        "task_type": session.task_type or GENERAL,
         "started_at": session.started_at,
         "ended_at": session.ended_at,
         "start_active_hours": session.start_active_hours,
@@ -298,21 +277,7 @@ def _session(session: Session) -> Row:
 
 
 def _frames(memory: Memory) -> list[Row]:
-    page = memory.documents.list(FRAME, limit=LIST_MAX_DOCUMENTS)
-    found = list(page)
-    while len(page) == LIST_MAX_DOCUMENTS:
-        page = memory.documents.list(FRAME, limit=LIST_MAX_DOCUMENTS, after=page[-1].id)
-        found += page
-    return [row for document in found for row in _frame(document)]
-
-
-def _frame(document: Document) -> list[Row]:
-    """A document as a row; one that another program wrote in another shape is ignored."""
-    try:
-        data = msgspec.convert(document.data, FrameData)
-    except msgspec.ValidationError:
-        return []
-    return [{"name": document.name, **msgspec.structs.asdict(data)}]
+    return [cast(Row, row) for row in frames.rows(memory)]
 
 
 def _config(memory: Memory) -> list[Row]:

@@ -1,1 +1,0 @@
-SELECT id, scope_key, content, timestamp, metadata FROM episodes
