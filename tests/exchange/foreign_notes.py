@@ -83,6 +83,7 @@ class Vault:
         self.rng = rng
         self.now = START
         self.notes: dict[str, Note] = {}
+        self.first: dict[tuple[str, str, str], datetime] = {}
         for _ in range(count):
             self.add()
 
@@ -121,7 +122,8 @@ class Vault:
     def relate(self, note: Note) -> None:
         relation = (self.rng.choice(["part_of", "relates_to", "led_by"]), self.target())
         if relation not in [one[:2] for one in note.relations] and relation[1] != note.title:
-            note.relations.append((*relation, note.modified))
+            at = self.first.setdefault((note.path, *relation), note.modified)
+            note.relations.append((*relation, at))  # what comes back has the date that it had
 
     def write(self, folder: Path) -> Path:
         for path, note in self.notes.items():
