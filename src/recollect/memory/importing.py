@@ -208,6 +208,8 @@ class Importing:
     def _compared(self, items: list[Item]) -> Compared:
         """What earlier imports brought of the things among these items, compared with them."""
         found, spans = Compared.nothing(), self._spans
+        if not spans:
+            return found
         try:
             with self._handle.reading() as reads:
                 for thing in things(items, spans):
