@@ -473,7 +473,7 @@ MADE = [
     ("chrono_project", "chrono", 52),
     ("chrono_project_compacted", "chrono", 53),
     ("events_compact_dialect.wal", "chrono", 5),
-    ("markitect", "markitect", 4),
+    ("markitect", "markitect", 6),
     ("openchronicle", "openchronicle", 4),
     ("elfmem_ledger", "elfmem", 11),
     ("stargraph_episodes.db", "stargraph", 4),

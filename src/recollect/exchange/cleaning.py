@@ -59,13 +59,19 @@ class Cleaning:
             id = self._id(item.id, item.state)  # most items hold no secret
             return item if id == item.id else msgspec.structs.replace(item, id=id)
         if isinstance(item, SettingItem):
-            return msgspec.structs.replace(item, data=self._data(item.data))
+            command = None if item.command is None else self._text(item.command)
+            return msgspec.structs.replace(
+                item, id=self._text(item.id), data=self._data(item.data), command=command
+            )
         item = msgspec.structs.replace(item, **self._names(item))
         if isinstance(item, LinkItem):
             ends = {
                 name: self._id(getattr(item, name), item.state) for name in ("source", "target")
             }
-            return msgspec.structs.replace(item, **ends, state=self._state(item.state))
+            edge = None if item.edge is None else self._text(item.edge)
+            return msgspec.structs.replace(
+                item, **ends, state=self._state(item.state), edge=edge, data=self._data(item.data)
+            )
         id = self._id(item.id, item.state)
         if isinstance(item, GoneItem):
             return msgspec.structs.replace(item, id=id)
@@ -86,6 +92,7 @@ class Cleaning:
             supersedes=None if item.supersedes is None else self._id(item.supersedes, item.state),
             data=self._data(item.data),
             state=self._state(item.state),
+            command=None if item.command is None else self._text(item.command),
         )
 
     def _names(self, item: Item) -> dict[str, str]:
@@ -116,13 +123,15 @@ class Cleaning:
 
 def _texts(item: Item) -> Iterator[str]:
     if isinstance(item, SettingItem):
-        yield _encoded(item.data)
+        yield from (item.id, item.command or "", _encoded(item.data))
         return
     yield from (name for part in _NAMES if (name := getattr(item, part, None)))
     if item.state is not None:
         yield from (item.state.key or "", item.state.name or "")
     if isinstance(item, LinkItem):
-        yield from (item.source, item.target)
+        yield from (item.source, item.target, item.edge or "")
+        if item.data:
+            yield _encoded(item.data)
         return
     yield item.id
     if isinstance(item, GoneItem):
@@ -132,7 +141,8 @@ def _texts(item: Item) -> Iterator[str]:
     if data:
         yield _encoded(data)
     if isinstance(item, RecordItem):
-        yield from (item.about or "", item.supersedes or "", *item.tags, *item.evidence)
+        yield from (item.about or "", item.supersedes or "", item.command or "")
+        yield from (*item.tags, *item.evidence)
 
 
 def _encoded(data: dict[str, Json]) -> str:

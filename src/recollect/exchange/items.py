@@ -83,6 +83,7 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session: str | None = None
     agent: str | None = None
     state: State | None = None
+    command: str | None = None  # what its command is known by, if that is not its id
 
 
 class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -111,6 +112,9 @@ class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     weight: float = 1.0
     user: str | None = None
     state: State | None = None
+    edge: str | None = None  # its id as an edge of a graph
+    data: dict[str, Json] = {}  # the other fields of an edge
+    earlier: tuple[str, str] | None = None  # its ends, as an earlier release named them
 
 
 class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -123,13 +127,18 @@ class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frame or a document of another memory of ours."""
+    """A frame or a document of another memory of ours, or what becomes a document here.
+
+    With a ``command`` it is brought up to date when it has changed there, if nothing but imports
+    has written it here.
+    """
 
     id: str  # the name of a frame; type and name of a document
     data: dict[str, Json]
     is_frame: bool = False
     where: str = ""
     user: str | None = None
+    command: str | None = None  # what its command is known by
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,6 +50,12 @@ def _with_changes(said: VersionRow, before: VersionRow, row: VersionRow) -> Vers
     )
 
 
+def is_said_by(row: VersionRow, item: RecordItem) -> bool:
+    """True if a version says what an item says; of a node its other fields count too."""
+    is_same = item.command is None or unpack_object(row.data) == item.data
+    return row.text == item.text and is_same
+
+
 def is_torn(base: VersionRow, row: VersionRow, item: RecordItem) -> bool:
     """True if the text was changed both there and here."""
     return base.text not in (row.text, item.text) and row.text != item.text

@@ -83,7 +83,7 @@ def link_acts(item: LinkItem, state: State) -> tuple[c.Act, ...]:
 
 
 def is_same_setting(reads: Reads, item: SettingItem) -> bool | None:
-    """Whether a frame or a document says the same here; None if it is not here."""
+    """Whether a frame or a document says the same here; None if it is to be set."""
     if item.is_frame:
         row = reads.frame(item.id)
         try:
@@ -91,7 +91,11 @@ def is_same_setting(reads: Reads, item: SettingItem) -> bool | None:
         except InvalidInput:
             return False
     document = reads.document(*item.id.split("/", 1))
-    return None if document is None else unpack_object(document.data) == item.data
+    if document is None:
+        return None
+    is_same = unpack_object(document.data) == item.data
+    is_due = item.command is not None and item.command.endswith(f"@{document.seq}")
+    return None if is_due and not is_same else is_same
 
 
 def _frame(item: SettingItem) -> Frame:

@@ -45,8 +45,9 @@ from recollect.lifecycle.vouching import may_alter
 from recollect.memory import acts
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
-from recollect.memory.import_changes import change_of, is_torn, last_said
+from recollect.memory.import_changes import change_of, is_said_by, is_torn, last_said
 from recollect.memory.import_files import FileSource, files_at
+from recollect.memory.import_graphs import as_here, edge_command, is_change, is_of_graph
 from recollect.memory.import_own import (
     fields_of,
     is_same_setting,
@@ -174,13 +175,29 @@ class Importing:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
         made: list[tuple[Item, c.Command]] = []
-        for found in self._wanted(self._cleaning.clean(some)):
+        for found in self._wanted(self._resolved(self._cleaning.clean(some))):
             try:
-                made.append((found, self._command(found)))
+                command = self._command(found)
             except _REFUSALS as error:
                 self._refuse(found.where, error.message)
+                continue
+            if command is None:
+                self._count["known"] += 1
+            else:
+                made.append((found, command))
         if made:
             self._write(made, is_last=False)
+
+    @asked_again
+    def _resolved(self, items: list[Item]) -> list[Item]:
+        """The parts of graphs under the ids that they have here."""
+        if not any(map(is_of_graph, items)):
+            return items
+        try:
+            with self._handle.reading() as reads:
+                return [as_here(reads, item) for item in items]
+        except NotFound:
+            return items  # no memory was created yet
 
     def _wanted(self, items: list[Item]) -> list[Item]:
         """The items without settings that are here, and episodes that no import brought."""
@@ -241,16 +258,34 @@ class Importing:
     def _name(self, item: Item) -> str:
         """What the command of an item is known by. A foreign id begins with its format."""
         if isinstance(item, LinkItem):
-            key = _digest([item.source, item.target, item.kind, item.user])
+            parts = [item.source, item.target, item.kind, item.user]
+            key = _digest(parts if item.edge is None else [*parts, item.edge])
             return f"{self._format}-link-{key}"
+        if isinstance(item, RecordItem | SettingItem) and item.command is not None:
+            return item.command
         if isinstance(item, SettingItem):
             return f"{self._format}-setting-{_digest([item.is_frame, item.id])}"
         own = None if item.state is None else f"{self._format}-{_digest(item.id)}"
         return own or item.id
 
-    def _command(self, item: Item) -> c.Command:
+    def _command(self, item: Item) -> c.Command | None:
+        """What brings an item in; None for an edge that is here as it is there."""
+        if isinstance(item, LinkItem) and item.edge is not None:
+            return self._edge_command(item)
         name = f"{self._name(item)}@gone" if isinstance(item, GoneItem) else self._name(item)
         return c.Command(id=name, actor=self._actor(item), acts=self._acts(item), named=True)
+
+    @asked_again
+    def _edge_command(self, item: LinkItem) -> c.Command | None:
+        first = c.Command(id=self._name(item), actor=self._actor(item), acts=(), named=True)
+        is_whole = self._trust != "unverified" and first.actor.user is None
+        if item.data and not is_whole:
+            self._refuse(item.where, f"{item.edge} was kept without its other fields")
+        try:
+            with self._handle.reading() as reads:
+                return edge_command(reads, item, first, with_document=is_whole)
+        except NotFound:  # no memory was created yet
+            return msgspec.structs.replace(first, acts=self._acts(item))
 
     def _acts(self, item: Item) -> tuple[c.Act, ...]:
         make = self._handle.acts
@@ -309,7 +344,7 @@ class Importing:
         again: list[tuple[Item, c.Command, Conflict]] = []
         for (item, command), outcome in zip(some, outcomes, strict=True):
             if isinstance(outcome, Outcome):
-                self._settle(item, outcome)
+                self._settle(item, outcome, "changed" if is_change(item, command) else "kept")
             elif isinstance(outcome, NotFound) and self._may_wait(item, is_last):
                 self._late.append((item, command))
             elif isinstance(outcome, Conflict):
@@ -394,9 +429,9 @@ class Importing:
             return None
         base = last_said(reads, item.id, self._name(item))
         if base is None:
-            if not any(version.text == item.text for version in reads.versions(item.id)):
+            if not any(is_said_by(version, item) for version in reads.versions(item.id)):
                 self._refuse(item.where, f"{item.id} has another text there; the one here stays")
-            return None  # it has the text of there, or had it before it was changed here
+            return None  # it says what it says there, or did before it was changed here
         if is_torn(base, row, item):
             self._refuse(item.where, f"{item.id} was changed both there and here")
             return None
@@ -461,8 +496,9 @@ def _is_hidden(item: Item) -> bool:
 
 
 def _needs_others(item: Item) -> bool:
-    """True if what came before must be written first: a rule has looked at all of it."""
-    return isinstance(item, SettingItem) or _is_hidden(item)
+    """True if what came before must be written first: it is looked at."""
+    is_edge = isinstance(item, LinkItem) and item.edge is not None
+    return is_edge or isinstance(item, SettingItem) or _is_hidden(item)
 
 
 def _digest(value: object) -> str:
