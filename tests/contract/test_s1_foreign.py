@@ -86,6 +86,7 @@ def test_opening_a_clone_changes_no_file(tmp_path: Path, origin: Trust) -> None:
     for _ in range(2):
         with opened(root, origin) as store:
             assert len(store.list_nodes()) == (0 if origin == "unverified" else 2)
+            assert len(store.list_activations()) == (0 if origin == "unverified" else 1)
             assert bool(store.findings) == (origin == "unverified")
         assert visible(root) == before
         shutil.rmtree(root / ".recollect")

@@ -231,7 +231,7 @@ def person_once_vouched(root: Path) -> None:
 def test_no_path_of_an_agent_reaches_what_a_person_vouched_for(
     tmp_path: Path, before: Callable[[Path], None], what: str
 ) -> None:
-    # S1-115, decisions 44 and 70: an approval does not take the place of trust
+    # S1-115: nor of trust; decisions 44 and 70
     before(tmp_path)
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         paths.branch(agent, "try")

@@ -165,7 +165,9 @@ def _merged(
     """Hands on the events of a path that was merged, and what goes with them."""
     taken = [one for one in shown.changes if one.id not in settled.ours]
     nodes = [one.record for one in taken if one.intent != "delete"]
-    list_events(store.memory, into, own_events(store, path))
+    if own := own_events(store, path):
+        list_events(store.memory, into, own)
+        store.wrote("path", [into])
     said: dict[str, Json] = {"into": into, "nodes": list(nodes), "reason": settled.reason}
     if into == MAIN:
         store.wrote("node", [one.record for one in taken])
@@ -174,7 +176,6 @@ def _merged(
         add_edges(store.memory, into, shown.edges)
     if shown.edges:
         said["edges"] = [edge.id for edge in shown.edges]
-    store.wrote("path", [into])
     return _tell(store, path.id, "merged", said)
 
 
