@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.exchange.items import LinkItem, RecordItem, SettingItem, State
+from recollect.exchange.items import GoneItem, Item, LinkItem, RecordItem, SettingItem, State
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
 from recollect.index.rows import RULES, unpack_object
@@ -24,6 +24,16 @@ from recollect.model import validate
 from recollect.model.events import Status
 from recollect.model.frames import Frame
 from recollect.model.instants import instant
+
+
+def state_of(item: Item) -> State | None:
+    """How another memory of ours had something; None if it is of another program."""
+    return None if isinstance(item, SettingItem) else item.state
+
+
+def is_hidden(item: Item) -> bool:
+    """True for an episode that another memory of ours had hidden."""
+    return isinstance(item, GoneItem) and item.state is not None
 
 
 def fields_of(item: RecordItem) -> RecordFields:

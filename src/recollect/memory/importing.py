@@ -35,7 +35,6 @@ from recollect.exchange.items import (
     LinkItem,
     RecordItem,
     SettingItem,
-    State,
     Trouble,
 )
 from recollect.index.reads import Reads
@@ -50,10 +49,12 @@ from recollect.memory.import_files import FileSource, files_at
 from recollect.memory.import_graphs import as_here, edge_command, is_change, is_of_graph
 from recollect.memory.import_own import (
     fields_of,
+    is_hidden,
     is_same_setting,
     link_acts,
     record_acts,
     setting_acts,
+    state_of,
 )
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
@@ -207,7 +208,7 @@ class Importing:
         for item, is_same in zip(items, known, strict=True):
             if is_same is False:
                 self._refuse(item.where, f"{item.id} says something else here")  # type: ignore[union-attr]
-            elif is_same and not _is_hidden(item):
+            elif is_same and not is_hidden(item):
                 self._count["known"] += 1
         return [item for item, is_same in zip(items, known, strict=True) if is_same is None]
 
@@ -244,7 +245,7 @@ class Importing:
         if isinstance(item, _TOLD):
             session, agent = item.session, item.agent
         trust = self._trust
-        state = _state(item)
+        state = state_of(item)
         if isinstance(item, EpisodeItem) and state is not None:
             trust = lowest([trust, state.trust])
         return c.Actor(
@@ -364,9 +365,9 @@ class Importing:
 
     def _settle(self, item: Item, outcome: Outcome, word: str = "kept") -> None:
         if outcome.repeated or outcome.last < outcome.first:
-            self._count["known"] += 0 if _is_hidden(item) else 1
+            self._count["known"] += 0 if is_hidden(item) else 1
             return
-        if _is_hidden(item):
+        if is_hidden(item):
             return  # its episode was counted
         self._count["forgotten" if isinstance(item, GoneItem) else word] += 1
         if word == "kept":
@@ -481,24 +482,15 @@ def _outcome(reads: Reads, outcome: Outcome) -> Outcome | Conflict:
     return outcome
 
 
-def _state(item: Item) -> State | None:
-    return None if isinstance(item, SettingItem) else item.state
-
-
 def _may_be_missing(item: Item) -> bool:
     """True for something deleted that was never imported, and a link to a note nobody wrote."""
     return isinstance(item, GoneItem) or (isinstance(item, LinkItem) and item.may_dangle)
 
 
-def _is_hidden(item: Item) -> bool:
-    """True for an episode that another memory of ours had hidden."""
-    return isinstance(item, GoneItem) and item.state is not None
-
-
 def _needs_others(item: Item) -> bool:
     """True if what came before must be written first: it is looked at."""
     is_edge = isinstance(item, LinkItem) and item.edge is not None
-    return is_edge or isinstance(item, SettingItem) or _is_hidden(item)
+    return is_edge or isinstance(item, SettingItem) or is_hidden(item)
 
 
 def _digest(value: object) -> str:

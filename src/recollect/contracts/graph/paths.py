@@ -89,7 +89,7 @@ def merge(
     """Make every change of a path on the one that it started from.
 
     That is ``main``, the memory itself, or a path that goes on. There the changes wait with the
-    others, and nobody needs to approve. Into ``main`` a store of a person merges what the diff
+    others, and no approval is needed. Into ``main`` a store of a person merges what the diff
     showed. Any other needs an approval, and merges what it may change without a path.
     """
     path = _open(store, id)

@@ -60,7 +60,7 @@ class MemoryGraphStore(Protocol):
 
 @runtime_checkable
 class Recorded(Protocol):
-    """A store that knows what happened to its nodes and edges, also if nobody wrote events."""
+    """A store that knows what happened to its nodes and edges, also if no event was written."""
 
     def history(self) -> Iterable[Mapping[str, Json]]:
         """What happened, as events of a log, the oldest first."""
