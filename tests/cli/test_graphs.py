@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -173,6 +174,58 @@ def test_an_import_into_a_workspace_writes_its_files(shell: Shell) -> None:
         assert [event["id"] for event in store.events.list()] == ["z.first", "a.second"]
 
 
+def test_any_import_into_a_workspace_writes_its_files(shell: Shell) -> None:
+    with FileBackedMemoryGraphStore(shell.folder / "w") as store:
+        store.save_node(Node(id="n", kind="claim", text="It rains."))
+    (shell.folder / "mem0.json").write_text('{"results": [{"id": "a1", "memory": "It snows."}]}')
+    assert shell.run("--store", "w/.recollect", "import", "mem0.json").code == 0
+    assert len(list((shell.folder / "w" / "nodes").iterdir())) == 2
+    done = shell.run("--store", "w/.recollect", "doctor")
+    assert "show the memory" in done.out
+
+
+def test_the_commands_bring_the_paths_of_an_envelope(shell: Shell) -> None:
+    with FileBackedMemoryGraphStore(shell.folder / "a") as store:
+        store.import_graph(given())
+        for id, parent in (("b1", "main"), ("b2", "b1")):
+            paths.branch(store, id, parent=parent)
+            paths.extend(store, id, {"id": f"said.{id}", "kind": "said"})
+        paths.abandon(store, "b2", "a dead end")
+        known = store.list_paths()
+    FileBackedMemoryGraphStore(shell.folder / "w").close()
+    for _ in range(2):
+        brought(shell, "w/.recollect", exported(shell, "a/.recollect"))
+        with FileBackedMemoryGraphStore(shell.folder / "w") as store:
+            assert store.list_paths() == known
+            assert PhaseMemoryRuntime(store).diagnostics() == []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_event_makes_an_import_fail(tmp_path: Path, seed: int) -> None:
+    """What events say of paths is any JSON; nothing of it stops the rest."""
+    chance = Random(seed)
+    values: list[Json] = [None, 5, [], {}, "", "main", "p", "a b", "x" * 300, {"a": 1}]
+    events: list[Json] = []
+    for number in range(60):
+        kind = chance.choice(["branched", "merged", "abandoned", "compacted", "said"])
+        path = chance.choice(["main", "p", "q", "a b", "x" * 300, 5, None])
+        event: dict[str, Json] = {"id": f"path:{path}:{kind}", "kind": kind, "path": path}
+        if len(str(path)) > 99 or path == "a b" or chance.random() < 0.5:
+            event["id"] = f"e.{number}"
+        for name in ("parent", "into", "reason", "summary"):
+            event[name] = chance.choice(values)
+        if event["id"] not in [one["id"] for one in events]:  # type: ignore[index, call-overload]
+            events.append(event)
+    with FileBackedMemoryGraphStore(tmp_path) as store:
+        store.import_graph({**given(), "events": events})
+        assert len(store.events.list()) == len(events)
+        assert len(store.list_nodes()) == 3
+        PhaseMemoryRuntime(store).diagnostics()
+        known = store.list_paths()
+        store.import_graph({**given(), "events": events})
+        assert store.list_paths() == known
+
+
 def test_a_workspace_exports_what_its_store_exports(shell: Shell) -> None:
     # S1-68 S1-82: also links without a name, and no node that is hidden
     with FileBackedMemoryGraphStore(shell.folder / "w") as store:
@@ -217,7 +270,8 @@ BROKEN: dict[str, tuple[str, Graph]] = {
     "itself": ("edges", {"id": "x", "kind": "k", "source": "c", "target": "c"}),
     "already exists": ("edges", {"id": "x", "kind": "supports", "source": "c", "target": "b.new"}),
     "is there twice": ("nodes", {"id": "c", "kind": "constraint", "text": "14 tonnes."}),
-    "without a text": ("nodes", {"id": "x", "kind": "claim"}),
+    "without an id or a text": ("nodes", {"id": "x", "kind": "claim"}),
+    "a node without an id": ("nodes", {"kind": "claim", "text": "x"}),
     "its 'id' was not kept": ("nodes", {"id": "ein Kran", "kind": "claim", "text": "Ü."}),
     "its 'kind' was not kept": ("nodes", {"id": "x", "kind": "a\nb", "text": "x"}),
     "its 'text' was not kept": ("nodes", {"id": "x", "kind": "claim", "text": "  blanks "}),

@@ -32,6 +32,7 @@ from recollect.model.validate import Json
 FORMAT: Final = "markitect"
 _PARTS: Final = ("nodes", "edges", "events")
 _OF_EDGES: Final = ("id", "kind", "source", "target", "weight")
+_HEAD: Final = ("id", "schema_version")
 _LIMITS: Final = "it is too deep, too large or has characters that cannot be stored"
 Given = Mapping[str, object]
 
@@ -90,8 +91,8 @@ def _nodes(document: _Document) -> Iterator[Found]:
     said_at = _dates(document)
     for where, given in document.parts["nodes"]:
         id, text, kind = _usable_id(given), text_of(given.get("text")), name_of(given.get("kind"))
-        if not text:
-            yield Trouble(where=where, why="a node without a text")
+        if not text or not given.get("id"):
+            yield Trouble(where=where, why="a node without an id or a text")
             continue
         kept = data_of(given, "id", "kind", "text")
         yield from _changes(where, given, {**kept, "id": id, "kind": kind, "text": text})
@@ -188,7 +189,7 @@ def _settings(document: _Document) -> Iterator[Found]:
     if is_profile and not isinstance(given.get("id"), str):
         yield Trouble(where=where, why="a profile without an id")
     elif kept:
-        yield from _changes(where, given, {**given, **kept})
+        yield from _changes(where, given, {**kept, **{name: given.get(name) for name in _HEAD}})
         id = f"{PROFILE}/{given['id']}" if is_profile else "/".join(ABOUT)
         command = short(named(FORMAT, "document", document.id, id))
         yield SettingItem(id=id, data=kept, where=where, command=command)
@@ -201,6 +202,9 @@ def _without_repeats(document: _Document) -> Iterator[Trouble]:
         known: dict[str, Given] = {}
         kept = []
         for where, given in found:
+            if part != "edges" and not given.get("id"):
+                kept.append((where, given))
+                continue
             id = ids.get(part, _usable_id)(given)
             if known.setdefault(id, given) is given:
                 kept.append((where, given))

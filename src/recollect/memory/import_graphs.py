@@ -61,13 +61,10 @@ def as_here(reads: Reads, item: Item) -> Item:
     return msgspec.structs.replace(item, source=source, target=target, edge=edge)
 
 
-def edge_command(
-    reads: Reads, item: LinkItem, first: c.Command, *, with_document: bool
-) -> c.Command | None:
+def edge_command(reads: Reads, item: LinkItem, first: c.Command) -> c.Command | None:
     """The command after which the memory has an edge as it is there; None if nothing is to do.
 
-    ``first`` has the id that all commands of this edge begin with. The other fields of an edge are
-    in a document, which not everyone may write.
+    ``first`` has the id that all commands of this edge begin with.
     """
     is_plain = item.edge == unnamed(item.source, item.kind, item.target) and not item.data
     name = None if is_plain else validate.document(EDGE, str(item.edge))[1]
@@ -87,7 +84,7 @@ def edge_command(
         made.append(new if link is not None else msgspec.structs.replace(new, fresh=True))
     ends = tuple(wanted.values())
     wanted |= {"extra": item.data} if item.data else {}
-    if name is not None and with_document and (row is None or unpack_object(row.data) != wanted):
+    if name is not None and (row is None or unpack_object(row.data) != wanted):
         if row is not None:
             _require_imported(reads, row.seq, item, first)
             made = [*_moved(reads, row, ends), *made]

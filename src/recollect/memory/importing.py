@@ -278,15 +278,17 @@ class Importing:
 
     @asked_again
     def _edge_command(self, item: LinkItem) -> c.Command | None:
-        first = c.Command(id=self._name(item), actor=self._actor(item), acts=(), named=True)
-        is_whole = self._trust != "unverified" and first.actor.user is None
-        if item.data and not is_whole:
-            self._refuse(item.where, f"{item.edge} was kept without its other fields")
+        acts = self._acts(item)
+        first = c.Command(id=self._name(item), actor=self._actor(item), acts=acts, named=True)
+        if self._trust == "unverified" or first.actor.user is not None:  # it writes no documents
+            if item.data:
+                self._refuse(item.where, f"of the edge {item.edge!r} only the link was kept")
+            return first
         try:
             with self._handle.reading() as reads:
-                return edge_command(reads, item, first, with_document=is_whole)
+                return edge_command(reads, item, first)
         except NotFound:  # no memory was created yet
-            return msgspec.structs.replace(first, acts=self._acts(item))
+            return first
 
     def _acts(self, item: Item) -> tuple[c.Act, ...]:
         make = self._handle.acts

@@ -21,6 +21,7 @@ from recollect.contracts.graph.values import Edge, Profile
 from recollect.errors import NotFound, Unsupported
 from recollect.memory.handle import handle_of
 from recollect.model.validate import Json
+from recollect.model.values import Finding
 
 
 class PathStore(StoredGraph):
@@ -78,6 +79,10 @@ class PathStore(StoredGraph):
     def put_about(self, about: Mapping[str, Json]) -> None:
         """Refused: what a graph says about itself is of the whole workspace."""
         raise Unsupported("a path holds nodes and edges", hint="save it without the path")
+
+    def import_graph(self, envelope: Mapping[str, Json]) -> list[Finding]:
+        """Refused: a graph has events and says something about itself."""
+        raise Unsupported("a path holds nodes and edges", hint="import without the path")
 
     def require_no_gate(self) -> None:
         """What waits on a path is not lasting yet."""

@@ -30,6 +30,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.model.validate import Json
 
 REMOVES: Final = frozenset({"delete", "remove", "forget", "forgotten"})
+_OF_PATHS: Final = ("branched", "merged", "abandoned", "compacted")  # kinds that `paths` tells
 T = TypeVar("T", Node, Edge)
 
 
@@ -64,13 +65,13 @@ def paths_told(events: Iterable[Mapping[str, Json]]) -> list[MemoryPath]:
         id, kind = event.get("path"), event["kind"]
         if not isinstance(id, str):
             continue
-        if event["id"] != f"path:{id}:{kind}":
+        if event["id"] != f"path:{id}:{kind}" or kind not in _OF_PATHS:
             _listed(made.get(id, {"events": []})).append(event["id"])
         elif kind == "branched":
             above = made.get(str(event.get("parent")), made[MAIN])
-            parent = event.get("parent") or MAIN
+            parent = str(event.get("parent") or MAIN)
             made.setdefault(id, {"parent": parent, "events": list(_listed(above))})
-        elif id in made and made[id].get("is_active", True):
+        elif id != MAIN and made.get(id, {}).get("is_active", id in made):
             _end(made, id, event)
     return [path_of({"id": id, **one}) for id, one in made.items() if id != MAIN or one["events"]]
 
@@ -86,9 +87,14 @@ def _end(made: dict[str, dict[str, Json]], id: str, event: Mapping[str, Json]) -
         before = _listed(made.get(str(path["parent"]), made[MAIN]))
         there += [one for one in _listed(path) if one not in there and one not in before]
     elif kind == "compacted":
-        path |= {"compaction": "compacted", "summary": event.get("summary")}
+        path |= {"compaction": "compacted", "summary": _word(event, "summary")}
     else:
-        path["abandoned_because"] = event.get("reason")
+        path["abandoned_because"] = _word(event, "reason")
+
+
+def _word(event: Mapping[str, Json], name: str) -> str | None:
+    value = event.get(name)
+    return value if isinstance(value, str) else None
 
 
 def _listed(path: dict[str, Json]) -> list[Json]:

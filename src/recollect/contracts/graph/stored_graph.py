@@ -284,7 +284,7 @@ class StoredGraph:
         if parts.about:
             self.put_about(parts.about)
         found += self.take_events(parts.events)
-        return found + self._take_paths()
+        return found + self.take_paths()
 
     def require_no_gate(self) -> None:
         """Refuses a change where a profile lets every lasting change wait for a review."""
@@ -346,7 +346,7 @@ class StoredGraph:
                 found.append(problem("events", error.message, error.hint or "use another id"))
         return found
 
-    def _take_paths(self) -> list[Finding]:
+    def take_paths(self) -> list[Finding]:
         """Keeps the paths that the events of the log tell, and of those that go on their events."""
         found: list[Finding] = []
         for told in paths_told(self.events.list()):

@@ -143,7 +143,8 @@ class FileBackedMemoryGraphStore(GraphStore):
         named in ``findings``. With ``replace`` it is moved to the folder ``aside``.
         """
         changed = self._show_head(replace=replace)
-        self._unread += tuple(self.take_events(self.events_brought()))
+        if lacking := self._events_lacking():
+            self._unread += (*self.take_events(lacking), *self.take_paths())
         for kind in layout.KINDS:
             with alone(self._seam, self._folder(kind)):
                 there: dict[str, bytes | None] = dict.fromkeys(self._files(kind))
@@ -181,6 +182,13 @@ class FileBackedMemoryGraphStore(GraphStore):
         self._unread = tuple(found)
         return [*found, *self._shown.left.values()]
 
+    def _events_lacking(self) -> list[dict[str, Json]]:
+        """The events that an import into the memory brought, and that the log does not have."""
+        if not (brought := self.events_brought()):
+            return []
+        known = {event["id"] for event in self.events.list()}
+        return [event for event in brought if event["id"] not in known]
+
     def _put_path(self, path: MemoryPath) -> None:
         if keep_path(self.memory, path):
             self.wrote("path", [path.id])
@@ -188,10 +196,7 @@ class FileBackedMemoryGraphStore(GraphStore):
     def differing(self) -> Iterator[Finding]:
         """The files that say something else than the memory, or that it lacks."""
         yield from self._unread
-        if brought := self.events_brought():
-            known = {event["id"] for event in self.events.list()}
-            brought = [event for event in brought if event["id"] not in known]
-        if lacking := len(brought):
+        if lacking := len(self._events_lacking()):
             detail = f"{layout.EVENTS} lacks {counted(lacking, 'event')} that an import brought"
             yield _problem(detail, "render() appends what the memory has")
         yield from self._differing_of({layout.HEAD: layout.head(self.load_about())}, None)
