@@ -59,7 +59,7 @@ class Cleaning:
             id = self._id(item.id, item.state)  # most items hold no secret
             return item if id == item.id else msgspec.structs.replace(item, id=id)
         if isinstance(item, SettingItem):
-            command = None if item.command is None else self._text(item.command)
+            command = None if item.command is None else short(self._text(item.command))
             return msgspec.structs.replace(
                 item, id=self._text(item.id), data=self._data(item.data), command=command
             )
@@ -92,7 +92,7 @@ class Cleaning:
             supersedes=None if item.supersedes is None else self._id(item.supersedes, item.state),
             data=self._data(item.data),
             state=self._state(item.state),
-            command=None if item.command is None else self._text(item.command),
+            command=None if item.command is None else short(self._text(item.command)),
         )
 
     def _names(self, item: Item) -> dict[str, str]:

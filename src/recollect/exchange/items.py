@@ -173,7 +173,8 @@ def short(name: str) -> str:
     """A name as an id: as it is, if it can be one, else with a digest."""
     if len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name):
         return name
-    format = name.partition("-")[0]
+    head = name.partition("-")[0]
+    format = head if _ID.fullmatch(head) else "id"  # of a graph, whose ids have no format
     return f"{format}-{sha256(name.encode()).hexdigest()[:_DIGEST_CHARS]}"
 
 

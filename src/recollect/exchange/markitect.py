@@ -27,6 +27,7 @@ from recollect.exchange.items import (
     text_of,
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
+from recollect.exchange.workspace import EVENT_SCHEMA
 from recollect.model.validate import Json
 
 FORMAT: Final = "markitect"
@@ -177,8 +178,9 @@ def _settings(document: _Document) -> Iterator[Found]:
     """The events, and the profile or what the graph says about itself."""
     for where, given in document.parts["events"]:
         id, kind = given.get("id"), given.get("kind")
-        if not isinstance(id, str) or not isinstance(kind, str):
-            yield Trouble(where=where, why="an event without an id and a kind")
+        is_known = given.get("schema_version", EVENT_SCHEMA) == EVENT_SCHEMA
+        if not isinstance(id, str) or kind is None or name_of(kind) != kind or not is_known:
+            yield Trouble(where=where, why="an event without an id and a kind, or of a later form")
             continue
         kept = data_of(given)
         yield from _changes(where, given, kept)

@@ -46,12 +46,9 @@ def as_here(reads: Reads, item: Item) -> Item:
         return msgspec.structs.replace(item, id=item.command)
     if isinstance(item, SettingItem) and item.command is not None:
         row = reads.document(*item.id.split("/", 1))
-        is_ours = row is not None and _is_by(reads, row.seq, item.command)
-        return (
-            msgspec.structs.replace(item, command=f"{item.command}@{row.seq}")
-            if is_ours and row is not None
-            else item
-        )
+        if row is not None and _is_by(reads, row.seq, item.command):
+            return msgspec.structs.replace(item, command=f"{item.command}@{row.seq}")
+        return item
     if not isinstance(item, LinkItem) or item.earlier is None:
         return item
     ends = zip((item.source, item.target), item.earlier, strict=True)
