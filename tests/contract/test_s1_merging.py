@@ -159,6 +159,27 @@ def test_a_nested_merge_is_of_what_was_shown(store: GraphStore) -> None:
     assert store.load_path("b2").is_active
 
 
+def test_where_a_path_goes_is_part_of_what_was_shown(store: GraphStore) -> None:
+    nested(store)
+    shown = paths.diff(store, "b2")
+    assert (shown.into, paths.diff(store, "b1").into) == ("b1", "main")
+    merged(store, "b1")
+    assert paths.diff(store, "b2").into == "main"
+    approval = approved(Action(kind="merge", subject="b2", digest=shown.digest))
+    with pytest.raises(Changed):
+        paths.merge(store, "b2", shown.digest, approval=approval)
+
+
+def test_what_rests_on_an_unverified_source_is_not_merged_by_an_agent(tmp_path: Path) -> None:
+    with FileBackedMemoryGraphStore(tmp_path) as agent:
+        (said,) = agent.memory.scoped(origin="unverified").observe("It rains.")
+        paths.branch(agent, "try")
+        agent.on("try").memory.remember("It rains there.", id="n", evidence=[said.id])
+        with pytest.raises(Forbidden, match="unverified"):
+            merged(agent, "try")
+        assert agent.load_path("try").is_active
+
+
 def test_a_nested_change_keeps_its_trust(tmp_path: Path) -> None:
     # decision 70: a person who moves an agent's change between paths does not vouch for it
     with FileBackedMemoryGraphStore(tmp_path) as agent:
@@ -464,6 +485,8 @@ def test_an_edge_of_a_node_that_is_not_taken_stays_out(store: GraphStore) -> Non
     (change,) = paths.diff(store, "try").changes
     merged(store, "try", settle={change.id: "ours"})
     assert (store.list_edges(), [node.id for node in store.list_nodes()]) == ([], ["old"])
+    (told,) = store.events.list("merged")
+    assert "edges" not in told
 
 
 def test_an_edge_that_could_not_be_merged_is_refused_on_the_path(store: GraphStore) -> None:

@@ -73,11 +73,10 @@ def merge_acts(
     store: GraphStore,
     path: MemoryPath,
     shown: PathDiff,
-    into: str,
     settled: Settled,
 ) -> list[Act]:
     """The acts of a merge of what was shown; one command submits them."""
-    handle, reason = handle_of(store.memory), settled.reason
+    handle, into, reason = handle_of(store.memory), shown.into, settled.reason
     close = handle.acts.close_branch(
         shown.branch.id,
         "merged",
@@ -134,6 +133,8 @@ def _require_allowed(handle: Handle, reads: Reads, row: ProposalRow) -> None:
         )
     if row.origin == "person" or unpack_spans(row.spans):
         raise Forbidden(f"{row.id} rests on what a person said or wrote", hint=_A_PERSON)
+    if row.trust == "unverified":
+        raise Forbidden(f"{row.id} rests on an unverified source", hint=_A_PERSON)
     adds = made_by(row) is not None
     require_at_once(
         reads,

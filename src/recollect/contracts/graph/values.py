@@ -77,8 +77,12 @@ class MemoryPath(_Plain, frozen=True, kw_only=True):
 
 
 class PathDiff(Diff, frozen=True, kw_only=True):
-    """What merging a path would change: its nodes and its ``edges``; ``digest`` is over both."""
+    """What merging a path would change: its nodes and its ``edges``, and where (``into``).
 
+    ``digest`` is over all of it.
+    """
+
+    into: str
     edges: tuple[Edge, ...]
     of_nodes: str  # the digest over the nodes alone, as the branch has it
 
