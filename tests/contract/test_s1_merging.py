@@ -367,8 +367,10 @@ def test_a_path_is_compacted_through_one_gate(tmp_path: Path, origin: Trust) -> 
             with pytest.raises(Forbidden):
                 paths.compact(store, "one", "About one.", approval=wrong)
             assert runtime.apply([actions["one"]], approval=wrong)[0].outcome == "denied"
-        with pytest.raises(Forbidden):
+        with pytest.raises(Forbidden, match="of other actions") as refused:
             paths.compact(store, "one", "Another text.", approval=approved(actions["one"]))
+        wanted = "Action(kind='compact', subject='one', text='Another text.')"
+        assert wanted in str(refused.value), "what to approve"
         assert store.memory.position == position
         marker = approved(actions["one"])
         assert paths.compact(store, "one", "About one.", approval=marker).summary is not None

@@ -58,7 +58,10 @@ def require_approval(action: Action, gate: str | None, approval: Approval | None
     """Refuses an action that is not approved, if it needs an approval."""
     lacking = why_not(approval, [action]) if needs_approval(action, gate) else None
     if lacking is not None:
-        raise Forbidden(f"{action.kind} {action.subject!r}: {lacking}")
+        fields = ", ".join(f"{name}={value!r}" for name, value in action.to_dict().items())
+        raise Forbidden(
+            f"{action.kind} {action.subject!r}: {lacking}", hint=f"the action is Action({fields})"
+        )
 
 
 def require_no_gate(gate: str | None) -> None:
