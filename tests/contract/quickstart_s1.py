@@ -86,7 +86,9 @@ def t04_model_conversational_paths_explicitly() -> None:
         store.on("good").save_node(Node(id="c", kind="claim", text="It works."))
         paths.merge(store, "good", paths.diff(store, "good").digest)
         paths.abandon(store, "bad", "a dead end")
-        paths.compact(store, "long", "It was long.")
+        short = Action(kind="compact", subject="long", text="It was long.")
+        marker = Approval(by="Ines", digest=digest_of([short]))
+        paths.compact(store, "long", "It was long.", approval=marker)
         for path in store.list_paths():
             print("T04", path.id, path.parent, path.events, path.is_active, path.merged_into,
                 path.abandoned_because, path.compaction)  # fmt: skip

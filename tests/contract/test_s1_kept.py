@@ -80,9 +80,9 @@ import sys
 from recollect.contracts.graph import *
 with FileBackedMemoryGraphStore(sys.argv[1], origin="person") as store:
     store.import_graph(fixture("graph"))
-    store.import_profile(fixture("profile"))
     paths.branch(store, "try")
     paths.abandon(store, "try", "a test")
+    store.import_profile(fixture("profile"))
     assert store.activate("Which crane lifts the containers?").nodes
     PhaseMemoryRuntime(store).diagnostics()
     store.events.replay(store)
@@ -302,7 +302,7 @@ def test_the_command_exports_the_same_bytes(tmp_path: Path) -> None:
     assert files[0] != files[2]
     whole = [json.loads(raw) for raw in files]
     for graph in whole:
-        for part in ("nodes", "edges"):
+        for part in ("nodes", "edges", "events"):
             graph[part].sort(key=lambda each: each["id"])
     assert whole[0] == whole[2]
 

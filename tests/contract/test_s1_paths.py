@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from recollect.contracts.graph import (
+    Action,
+    Approval,
     FileBackedMemoryGraphStore,
     GraphStore,
     InMemoryGraphStore,
     MemoryPath,
     Node,
+    digest_of,
     paths,
 )
-from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.model.validate import Json
 
 WORDS = "Ines said that she would rather move the crane on Monday."
@@ -31,6 +34,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore
         store.save_node(Node(id="n.one", kind="decision", text="Use one journal."))
         yield store
         assert list(store.differing()) == []
+
+
+def compacted(store: GraphStore, id: str, text: str, reason: str | None = None) -> MemoryPath:
+    """Compacts a path with the approval that this needs."""
+    action = Action(kind="compact", subject=id, text=text, reason=reason)
+    approval = Approval(by="Ines", digest=digest_of([action]))
+    return paths.compact(store, id, text, reason=reason, approval=approval)
 
 
 def heard(id: str, **said: Json) -> dict[str, Json]:
@@ -130,7 +140,7 @@ def test_a_compacted_path_is_a_node_with_what_it_rests_on(store: GraphStore) -> 
     paths.branch(store, "try")
     store.on("try").save_node(Node(id="n.one", kind="decision", text="Use two journals."))
     paths.extend(store, "try", heard("e.1"))
-    short = paths.compact(store, "try", "Two journals were tried.", reason="it was long")
+    short = compacted(store, "try", "Two journals were tried.", "it was long")
     assert (short.compaction, short.is_active, short.events) == ("compacted", False, ("e.1",))
     assert short.summary is not None
     assert store.load_node(short.summary).text == "Two journals were tried."
@@ -148,7 +158,7 @@ def test_what_has_ended_stays_so(store: GraphStore, how: str) -> None:
     ends: dict[str, Callable[[], MemoryPath]] = {
         "merge": lambda: paths.merge(store, "try", paths.diff(store, "try").digest),
         "abandon": lambda: paths.abandon(store, "try", "no"),
-        "compact": lambda: paths.compact(store, "try", "It was tried."),
+        "compact": lambda: compacted(store, "try", "It was tried."),
     }
     ends[how]()
     ended = store.load_path("try")
@@ -182,7 +192,7 @@ def test_no_path_holds_what_was_said(tmp_path: Path) -> None:
             elif end == "abandon":
                 paths.abandon(store, id, "a dead end")
             else:
-                paths.compact(store, id, "It was tried.")
+                compacted(store, id, "It was tried.")
         told, summary = store.events.list(), store.load_path("try.2").summary
     assert summary is not None
     assert [event for event in told if event["kind"] != "recorded"] == [
@@ -243,12 +253,3 @@ def test_a_path_is_finished_that_a_stopped_call_began(store: GraphStore) -> None
     store.memory.branches.open("try")  # and then the process was stopped
     assert paths.branch(store, "try").is_active
     assert len(store.memory.branches.list()) == 1
-
-
-def test_edges_are_not_saved_on_a_path(store: GraphStore) -> None:
-    from recollect.contracts.graph import Edge
-
-    store.save_node(Node(id="n.two", kind="claim", text="Two are better."))
-    paths.branch(store, "try")
-    with pytest.raises(Unsupported):
-        store.on("try").save_edge(Edge(id="e", kind="supports", source="n.one", target="n.two"))

@@ -5,28 +5,30 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from recollect.contracts.graph import (
     FIXTURES,
-    Action,
     FileBackedMemoryGraphStore,
     MemoryPath,
-    PhaseMemoryRuntime,
     fixture,
 )
 from recollect.model import events as e
+from recollect.model.events import Trust
 from tests.contract import quickstart_s1
+from tests.contract.test_s1_workspace import visible
 from tests.contract.test_s2_files import environment
 from tests.memory.test_forged import forge
 
 PROGRAM = Path(quickstart_s1.__file__)
 PROJECT = PROGRAM.parents[2]
+ORIGINS: Final[tuple[Trust, ...]] = ("agent", "person")
 GUIDE = (PROJECT / "docs" / "local-persistence.md").read_text()
 
 
@@ -69,7 +71,7 @@ def test_the_work_packages_run_one_by_one(tmp_path: Path) -> None:
         "T06 harbour-profile",
         "T06 8 6 []",
         "T06 ['edges', 'events', 'schema']",
-        "T06 markitect.memory.graph.v1 4 2",
+        "T06 markitect.memory.graph.v1 3 2",
         "T06 True",
         "T07 docs/local-persistence.md, whose blocks are run by tests/docs",
     ]
@@ -107,66 +109,6 @@ def test_the_fixtures_ship(tmp_path: Path) -> None:
         assert store.import_graph(fixture("graph")) == []
         assert store.import_profile(fixture("profile")).to_dict() == fixture("profile")
         assert store.load_profile("harbour-profile").to_dict() == fixture("profile")
-
-
-def test_fixtures_are_imported_on_the_command_line(tmp_path: Path) -> None:
-    # S1-67 S1-103 S1-104: with the name of the graph before the ids, and a profile as a record
-    place = "w/.recollect"
-    for name, said in (("graph", "Imported 3 records, 2 links"), ("profile", "Imported 1 record")):
-        done = run(
-            tmp_path, "recollect", "--store", place, "import", str(FIXTURES / f"{name}.json")
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith(said)
-    again = run(tmp_path, "recollect", "--store", place, "import", str(FIXTURES / "graph.json"))
-    assert again.stdout.startswith("Imported nothing new")
-    given: Any = fixture("graph")
-    before = "markitect-harbour/"
-    with FileBackedMemoryGraphStore(tmp_path / "w") as store:
-        assert store.list_profiles() == []
-        found: list[Any] = [node.to_dict() for node in store.list_nodes()]
-        *nodes, profile = found
-        assert nodes == [{**node, "id": before + node["id"]} for node in given["nodes"]]
-        assert profile.pop("text") == "Profile Harbour: What the crane drivers rely on"
-        assert profile == {
-            **fixture("profile"), "id": "markitect-profile/harbour-profile", "kind": "profile",
-        }  # fmt: skip
-        wanted = {(before + e["source"], e["kind"], before + e["target"]) for e in given["edges"]}
-        assert {(edge.source, edge.kind, edge.target) for edge in store.list_edges()} == wanted
-        assert not PhaseMemoryRuntime(store).needs_review(
-            Action(kind="revise", subject=nodes[0]["id"], text="x")
-        ), "a file does not switch the gate"
-
-
-def test_a_graph_envelope_is_exported_on_the_command_line(tmp_path: Path) -> None:
-    # S1-68 S1-82 S1-105: what the store exports, but without the events, and in the memory's order
-    with FileBackedMemoryGraphStore(tmp_path / "w") as store:
-        store.import_graph(fixture("graph"))
-        store.memory.link("decision.crane", "question.wind", "raises")
-        store.memory.remember("Not a node any more.", id="gone")
-        store.memory.link("gone", "decision.crane")
-        store.memory.forget("gone")
-        wanted = store.export_graph()
-    for name in ("graph.json", "again.json"):
-        done = run(tmp_path, "recollect", "--store", "w/.recollect", "export", "markitect", name)
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "graph.json").read_bytes() == (tmp_path / "again.json").read_bytes()
-    found: Any = json.loads((tmp_path / "graph.json").read_text())
-    assert "events" not in found
-    assert wanted.pop("events") == fixture("graph")["events"], "they are in events.jsonl"
-    assert [node["id"] for node in found["nodes"]] == [
-        "question.wind", "decision.crane", "constraint.load",
-    ]  # fmt: skip
-    assert [edge["id"] for edge in found["edges"]] == [
-        "edge.open", "decision.crane|raises|question.wind", "edge.because",
-    ]  # fmt: skip
-    assert found.keys() == wanted.keys()
-    for part in ("nodes", "edges"):
-        found[part].sort(key=lambda each: each["id"])
-    assert found == wanted
-    with FileBackedMemoryGraphStore(tmp_path / "again") as store:
-        assert store.import_graph(found) == []
-        assert store.export_graph() == wanted
 
 
 def test_the_tests_of_the_project_pass_with_pytest(tmp_path: Path) -> None:
@@ -277,7 +219,7 @@ def test_the_guide_covers_what_the_seed_asks_for() -> None:
 
 
 def test_the_guide_runs(tmp_path: Path) -> None:
-    # S1-70 S1-109: its Python, in one piece
+    # S1-70 S1-109: its Python, in one piece; and what it says of a clone holds for its workspace
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     assert len(blocks) == len(COVERED) - 1, "each section but that of the commands has one"
     done = run(tmp_path, sys.executable, "-W", "error", "-c", "\n".join(blocks))
@@ -285,4 +227,24 @@ def test_the_guide_runs(tmp_path: Path) -> None:
     assert (tmp_path / "harbour" / "paths" / "night-shift.json").exists()
     outcomes = [json.loads(line)["outcome"] for line in
         (tmp_path / "harbour" / "audit.jsonl").read_bytes().splitlines()]  # fmt: skip
-    assert outcomes == ["denied", "applied"]
+    assert outcomes == ["denied", "applied", "applied"]
+    with FileBackedMemoryGraphStore(tmp_path / "harbour", origin="person") as store:
+        assert store.activate("Which crane do containers go to?") is not None
+        wanted = everything(store)
+        assert [len(part) for part in wanted[1:]] == [2, 1, 1]
+        store.render()
+    clone = tmp_path / "clone"
+    shutil.copytree(tmp_path / "harbour", clone, ignore=shutil.ignore_patterns(".recollect"))
+    before = visible(clone)
+    for origin in ORIGINS:
+        with FileBackedMemoryGraphStore(clone, origin=origin) as store:
+            assert everything(store) == wanted
+            assert store.render() == 0
+        assert visible(clone) == before
+        shutil.rmtree(clone / ".recollect")
+
+
+def everything(store: FileBackedMemoryGraphStore) -> tuple[object, list[Any], list[Any], list[Any]]:
+    """The graph, its paths, its activations and its profiles."""
+    lists = (store.list_paths(), store.list_activations(), store.list_profiles())
+    return store.export_graph(), *lists

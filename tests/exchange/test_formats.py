@@ -490,7 +490,7 @@ MADE = [
     ("chrono_project", "chrono", 53),
     ("chrono_project_compacted", "chrono", 54),
     ("events_compact_dialect.wal", "chrono", 5),
-    ("markitect", "markitect", 4),
+    ("markitect", "markitect", 6),
     ("openchronicle", "openchronicle", 4),
     ("elfmem_ledger", "elfmem", 11),
     ("stargraph_episodes.db", "stargraph", 4),

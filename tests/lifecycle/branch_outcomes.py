@@ -68,6 +68,8 @@ EVENTS: list[Event] = [
     ("person", change("p-two", "b-twice", "delete", target="a", base=1)),
     ("person", e.BranchOpened(id="b-heir", name="heir")),
     ("person", change("p-heir", "b-heir", "update", target="old", base=10, text="x")),
+    ("person", e.BranchOpened(id="b-heirs", name="heirs")),
+    ("person", change("p-heirs", "b-heirs", "update", target="old", base=10, text="y")),
     ("person", change("p-forged", "b-1", "update", target="a", base=1, changes={"trust": "x"})),
 ]
 
@@ -96,7 +98,7 @@ def rows(state: list[Event]) -> dict[str, Row]:
     view = Reads(db)
     digests = {
         name: digest_of_diff(view, branch, changes_on(view, branch))
-        for name in ("plans", "twice")
+        for name in ("plans", "twice", "b-ann", "heir")
         for branch in [branch_known(view, PERSON, name)]
     }
     db.close()
@@ -104,7 +106,24 @@ def rows(state: list[Event]) -> dict[str, Row]:
     def merging(branch: str = "plans", **more: Any) -> c.CloseBranch:
         return closing("merged", branch, digest=digests[branch], **more)
 
+    def handing(branch: str, into: str, **more: Any) -> c.CloseBranch:
+        return closing(
+            "abandoned", branch, into=into, **{"digest": digests.get(branch, ""), **more}
+        )
+
     return {
+        "hand changes on to the same branch": (PERSON, handing("twice", "twice"), InvalidInput),
+        "hand changes on to another user": (PERSON, handing("twice", "b-ann"), InvalidInput),
+        "hand changes on to a closed branch": (PERSON, handing("twice", "shut"), Conflict),
+        "hand on something else": (PERSON, handing("twice", "mine", digest="x"), Changed),
+        "hand on more than fits": (PERSON, handing("twice", "full"), LimitExceeded),
+        "hand on what a person wrote": (AGENT, handing("plans", "taken"), Forbidden),
+        "hand on what is changed there": (PERSON, handing("heir", "heirs"), Conflict),
+        "edit a deletion that is handed on": (
+            PERSON,
+            handing("twice", "mine", edits={"p-one": "x"}),
+            InvalidInput,
+        ),
         "a branch that is open already": (AGENT, opening("plans"), Conflict),
         "no free id of a branch": (PERSON, opening("other", TAKEN), Conflict),
         "open a branch unverified": (UNKNOWN, opening("other"), Forbidden),

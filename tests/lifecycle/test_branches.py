@@ -9,8 +9,9 @@ import pytest
 from recollect.index.reads import Reads
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.branch_names import branch_known, changes_on
 from recollect.lifecycle.branch_writes import on_branch
-from recollect.lifecycle.branching import try_branch
+from recollect.lifecycle.branching import close_branch, digest_of_diff, try_branch
 from recollect.model import events as e
 from tests.lifecycle.branch_outcomes import CHANCE, PERSON, STAMP, change
 from tests.lifecycle.folding import Event, index_of
@@ -129,3 +130,60 @@ def test_a_branch_is_open_again_if_only_its_closing_is_erased() -> None:
     assert branch is not None
     assert (branch.until, branch.how, branch.note) == (STILL, None, None)
     db.close()
+
+
+HANDED: list[Event] = [
+    *BEFORE,
+    ("person", e.BranchOpened(id="into", name="into")),
+    ("person", change("p-new", "b", text="new", changes={"id": "new"}, evidence=("live",))),
+    ("person", change("p-live", "b", "update", target="live", base=1, text="from b")),
+    ("person", change("p-key", "b", "delete", target="keyed", base=2)),
+    ("person", change("q-new", "into", text="new there", changes={"id": "new"})),
+    ("person", change("q-live", "into", "update", target="live", base=1, text="there")),
+    ("person", e.RecordRevised(id="keyed", trust="person", text="moved", evidence=())),
+]
+
+
+def test_changes_are_handed_on_as_they_were_made() -> None:
+    """Each keeps its base, so that a conflict is still one there; what they meet is settled."""
+    db = index_of(HANDED)
+    view = Reads(db)
+    branch = branch_known(view, PERSON, "line")
+    act = c.CloseBranch(
+        branch="line", how="abandoned", into="into", stamp=STAMP, chance=CHANCE, reason="merged",
+        digest=digest_of_diff(view, branch, changes_on(view, branch)),
+        theirs=("p-new",), ours=("p-live",),
+    )  # fmt: skip
+    bodies = close_branch(view, PERSON, act)
+    db.close()
+    taken_back = [one.id for one in bodies if isinstance(one, e.ProposalWithdrawn)]
+    assert taken_back == ["p-new", "p-live", "p-key", "q-new"]
+    made = [one for one in bodies if isinstance(one, e.ProposalMade)]
+    assert [(one.text, one.intent, one.target, one.base, one.branch) for one in made] == [
+        ("new", "add", None, None, "into"),
+        (None, "delete", "keyed", 2, "into"),
+    ]
+    assert made[0].evidence == ("live",)
+    assert len({one.id for one in made}) == 2
+    closed = bodies[-1]
+    assert isinstance(closed, e.BranchClosed)
+    assert (closed.id, closed.how, closed.reason) == ("b", "abandoned", "merged")
+
+
+def test_an_edit_is_handed_on_with_the_trust_of_who_wrote_the_change() -> None:
+    events: list[Event] = [
+        *BEFORE,
+        ("person", e.BranchOpened(id="into", name="into")),
+        ("agent", change("p", "b", text="x", changes={"id": "n"}, trust="agent")),
+    ]
+    db = index_of(events)
+    view = Reads(db)
+    branch = branch_known(view, PERSON, "line")
+    digest = digest_of_diff(view, branch, changes_on(view, branch))
+    act = c.CloseBranch(
+        branch="line", how="abandoned", into="into", stamp=STAMP, chance=CHANCE, digest=digest,
+        edits={"p": "edited"},
+    )  # fmt: skip
+    (made,) = (one for one in close_branch(view, PERSON, act) if isinstance(one, e.ProposalMade))
+    db.close()
+    assert (made.text, made.trust, made.changes) == ("edited", "agent", {"id": "n"})

@@ -68,13 +68,20 @@ class Cleaning:
             text = id if item.text == item.id else item.text
             return item if is_same else msgspec.structs.replace(item, id=id, name=name, text=text)
         if isinstance(item, SettingItem):
-            return msgspec.structs.replace(item, data=self._data(item.data))
+            command = None if item.command is None else short(self._text(item.command))
+            return msgspec.structs.replace(
+                item, id=self._text(item.id), data=self._data(item.data), command=command
+            )
         item = msgspec.structs.replace(item, **self._names(item))
         if isinstance(item, LinkItem):
             ends = {name: self._id(getattr(item, name), item) for name in ("source", "target")}
             names = self._short_names(item)
             state = self._state(item.state)
-            return msgspec.structs.replace(item, **ends, names=names or None, state=state)
+            edge = None if item.edge is None else self._text(item.edge)
+            data = self._data(item.data)
+            return msgspec.structs.replace(
+                item, **ends, names=names or None, state=state, edge=edge, data=data
+            )
         if isinstance(item, SessionItem):
             words = {name: self._text(getattr(item, name)) for name in ("id", "task_type")}
             return msgspec.structs.replace(item, **words)
@@ -100,6 +107,7 @@ class Cleaning:
             supersedes=None if item.supersedes is None else self._id(item.supersedes, item),
             data=self._data(item.data),
             state=self._state(item.state),
+            command=None if item.command is None else short(self._text(item.command)),
         )
 
     def _names(self, item: Item) -> dict[str, str]:
@@ -142,13 +150,15 @@ def _with_embedding(item: Item) -> Item:
 
 def _texts(item: Item) -> Iterator[str]:
     if isinstance(item, SettingItem):
-        yield _encoded(item.data)
+        yield from (item.id, item.command or "", _encoded(item.data))
         return
     yield from (name for part in _NAMES if (name := getattr(item, part, None)))
     if item.state is not None:
         yield from (item.state.key or "", item.state.name or "")
     if isinstance(item, LinkItem):
-        yield from (item.source, item.target, *names_in(item))
+        yield from (item.source, item.target, item.edge or "", *names_in(item))
+        if item.data:
+            yield _encoded(item.data)
         return
     yield from (item.id, *names_in(item))
     if isinstance(item, SessionItem):
@@ -161,7 +171,8 @@ def _texts(item: Item) -> Iterator[str]:
     if data:
         yield _encoded(data)
     if isinstance(item, RecordItem):
-        yield from (item.about or "", item.supersedes or "", *item.tags, *item.evidence)
+        yield from (item.about or "", item.supersedes or "", item.command or "")
+        yield from (*item.tags, *item.evidence)
 
 
 def _encoded(data: dict[str, Json]) -> str:

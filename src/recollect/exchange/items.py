@@ -85,6 +85,7 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     session: str | None = None
     agent: str | None = None
     state: State | None = None
+    command: str | None = None  # what its command is known by, if that is not its id
 
 
 class EpisodeItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -115,6 +116,9 @@ class LinkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     weight: float = 1.0
     user: str | None = None
     state: State | None = None
+    edge: str | None = None  # its id as an edge of a graph
+    data: dict[str, Json] = {}  # the other fields of an edge
+    earlier: tuple[str, str] | None = None  # its ends, as an earlier release named them
 
 
 class SessionItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -139,13 +143,18 @@ class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frame or a document of another memory of ours."""
+    """A frame or a document of another memory of ours, or what becomes a document here.
+
+    With a ``command`` it is brought up to date when it has changed there, if nothing but imports
+    has written it here.
+    """
 
     id: str  # the name of a frame; type and name of a document
     data: dict[str, Json]
     is_frame: bool = False
     where: str = ""
     user: str | None = None
+    command: str | None = None  # what its command is known by
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +229,8 @@ def short(name: str) -> str:
     """A name as an id: as it is, if it can be one, else with a digest."""
     if len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name):
         return name
-    format = name.partition("-")[0]
+    head = name.partition("-")[0]
+    format = head if _ID.fullmatch(head) else "id"  # of a graph, whose ids have no format
     return f"{format}-{sha256(name.encode()).hexdigest()[:_DIGEST_CHARS]}"
 
 

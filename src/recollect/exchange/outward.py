@@ -7,7 +7,7 @@ hold all that is known about one entity; the same state gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -33,6 +33,7 @@ class Whole(NamedTuple):
     frames: Callable[[], Iterator[Frame]]
     documents: Callable[[], Iterator[Document]]
     graph: Callable[[], Iterator[Graph]]  # what holds, page by page
+    log: Sequence[dict[str, Json]] = ()  # events that are kept beside the memory
 
 
 def ndjson(whole: Whole) -> Iterator[bytes]:
@@ -128,7 +129,7 @@ def markitect(whole: Whole) -> Iterator[bytes]:
     """What holds now, as a graph envelope of Markitect."""
     records = (record for page in whole.graph() for record in page.records)
     links = (link for page in whole.graph() for link in page.links)
-    return envelope(records, links, whole.documents())
+    return envelope(records, links, whole.documents(), whole.log)
 
 
 WRITERS: Final[dict[str, Callable[[Whole], Iterator[bytes]]]] = {

@@ -24,11 +24,6 @@ STATUSES: Final[Mapping[str, Standing]] = {
     "invalidated": "rejected",
     "rejected": "rejected",
     "archived": "decayed",
-    # markitect: the phase of a node
-    "fluid": "active",
-    "stable": "active",
-    "stale": "decayed",
-    "compacted": "merged",
     # OpenChronicle: the status of a page
     "dormant": "active",
 }

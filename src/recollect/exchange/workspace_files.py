@@ -8,14 +8,11 @@ paths, activations and events are what happened, and are not exported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from recollect.exchange import workspace as layout
-from recollect.exchange.envelope import ABOUT, EDGE, edge, node, unnamed
+from recollect.exchange.envelope import ABOUT, EDGE, PROFILE, edge, node, unnamed
 from recollect.model.validate import Json
 from recollect.model.values import Document, Link, Record
-
-_PROFILE: Final = "profile"
 
 
 def workspace_files(
@@ -29,7 +26,7 @@ def workspace_files(
             extras[one.name] = one
         elif (one.type, one.name) == ABOUT:
             about = one.data
-        elif one.type == _PROFILE:
+        elif one.type == PROFILE:
             yield _file("profile", {**one.data, "id": one.name})
     yield layout.HEAD, layout.head(about)
     for record in records:

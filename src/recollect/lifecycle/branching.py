@@ -14,15 +14,16 @@ from typing import Final
 import msgspec
 from msgspec import UnsetType
 
-from recollect.errors import Changed, Conflict, Forbidden, InvalidInput
+from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, LimitExceeded
 from recollect.index.branches import BranchRow
-from recollect.index.proposals import ProposalRow
+from recollect.index.proposals import ProposalRow, unpack_spans
 from recollect.index.rows import VersionRow, pack_object, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.branch_names import (
     branch_known,
     changes_on,
+    made_by,
     open_branch_known,
 )
 from recollect.lifecycle.filing import (
@@ -31,6 +32,7 @@ from recollect.lifecycle.filing import (
     SPOKEN_OF,
     SUPERSEDE,
     for_user,
+    free_id,
     is_stale,
 )
 from recollect.lifecycle.ids import ID_MIN_CHARS, branch_id
@@ -38,8 +40,8 @@ from recollect.lifecycle.proposals import approved, digest_of
 from recollect.lifecycle.superseding import remember
 from recollect.lifecycle.view import View, stamped
 from recollect.model import events as e
-from recollect.model.limits import EVIDENCE_MAX_COUNT
-from recollect.model.rules import at_least, may_review
+from recollect.model.limits import BRANCH_MAX_CHANGES, EVIDENCE_MAX_COUNT
+from recollect.model.rules import at_least, lowest, may_review
 from recollect.model.validate import Json
 
 _SHOW_AGAIN: Final = "`recollect branch diff` shows what is there now"
@@ -71,6 +73,8 @@ def close_branch(view: View, actor: c.Actor, act: c.CloseBranch) -> list[e.AnyBo
     record = None
     if act.how == "merged":
         bodies = _merged(view, actor, act, branch, rows)
+    elif not isinstance(act.into, UnsetType):
+        bodies = _handed_on(view, actor, act, branch, rows, act.into)
     else:
         bodies = _turned_down(actor, act, rows)
         if not isinstance(act.summary, UnsetType):
@@ -188,6 +192,20 @@ def _check_settled(
     view: View, act: c.CloseBranch, branch: BranchRow, rows: list[ProposalRow]
 ) -> None:
     """Refuses a merge of something else than was shown, or with a conflict that is not settled."""
+    named = _named(view, act, branch, rows)
+    left = [row.id for row in rows if row.id not in named and is_stale(view, row)]
+    if left:
+        more = ", …" if len(left) > _LISTED_MAX_COUNT else ""
+        raise Conflict(
+            f"what these would change has changed since: {', '.join(left[:_LISTED_MAX_COUNT])}"
+            + more,
+            hint="settle each: `ours` keeps what the memory has, `theirs` takes the branch's, "
+            "or give an edited text; `recollect branch diff` shows both sides",
+        )
+
+
+def _named(view: View, act: c.CloseBranch, branch: BranchRow, rows: list[ProposalRow]) -> list[str]:
+    """The changes that are settled by name; refuses to close something else than was shown."""
     if act.digest != digest_of_diff(view, branch, rows):
         raise Changed(f"the branch {branch.name!r} is not what was shown", hint=_SHOW_AGAIN)
     waiting = {row.id: row for row in rows}
@@ -202,15 +220,7 @@ def _check_settled(
             raise InvalidInput(
                 f"{id} has no text to edit", hint="settle it with `ours` or `theirs`"
             )
-    left = [row.id for row in rows if row.id not in named and is_stale(view, row)]
-    if left:
-        more = ", …" if len(left) > _LISTED_MAX_COUNT else ""
-        raise Conflict(
-            f"what these would change has changed since: {', '.join(left[:_LISTED_MAX_COUNT])}"
-            + more,
-            hint="settle each: `ours` keeps what the memory has, `theirs` takes the branch's, "
-            "or give an edited text; `recollect branch diff` shows both sides",
-        )
+    return named
 
 
 def _turned_down(actor: c.Actor, act: c.CloseBranch, rows: list[ProposalRow]) -> list[e.AnyBody]:
@@ -222,6 +232,67 @@ def _turned_down(actor: c.Actor, act: c.CloseBranch, rows: list[ProposalRow]) ->
             body = taken_back(actor, row, act.reason)
         bodies.append(for_user(actor, row.user, body))
     return bodies
+
+
+def _handed_on(
+    view: View,
+    actor: c.Actor,
+    act: c.CloseBranch,
+    branch: BranchRow,
+    rows: list[ProposalRow],
+    name: str,
+) -> list[e.AnyBody]:
+    """Makes every change on another branch instead, against what it was made against here."""
+    into = open_branch_known(view, actor, name)
+    if into.id == branch.id or into.user != branch.user:
+        raise InvalidInput(f"the changes of {branch.name!r} cannot go to {into.name!r}")
+    named = _named(view, act, branch, rows)
+    wanted = [row for row in rows if row.id not in act.ours]
+    there = changes_on(view, into)
+    if len(there) + len(wanted) > BRANCH_MAX_CHANGES:
+        raise LimitExceeded(f"the branch {into.name!r} cannot have so many changes")
+    bodies = [for_user(actor, row.user, taken_back(actor, row, act.reason)) for row in rows]
+    for row in wanted:
+        for other in [other for other in there if _meet(row, other)]:
+            if row.id not in named:
+                raise Conflict(
+                    f"{row.id} and {other.id}, on the branch {into.name!r}, change the same",
+                    hint="settle it: `ours` keeps what that branch has, `theirs` takes this one's",
+                )
+            there.remove(other)
+            body = taken_back(actor, other, f"replaced by {row.id}")
+            bodies.append(for_user(actor, other.user, body))
+        bodies.append(for_user(actor, row.user, _again(view, actor, act, row, into)))
+    return bodies
+
+
+def _meet(one: ProposalRow, other: ProposalRow) -> bool:
+    """True if two changes are about the same record, or would take the same key."""
+    is_same = made_by(one) is not None and made_by(one) == made_by(other)
+    return is_same or not places(one).isdisjoint(places(other))
+
+
+def _again(
+    view: View, actor: c.Actor, act: c.CloseBranch, row: ProposalRow, into: BranchRow
+) -> e.ProposalMade:
+    """A change as it was made, on another branch."""
+    return e.ProposalMade(
+        id=free_id(view, act.stamp, _chance(act, row)),
+        intent=row.intent,
+        trust=lowest([row.trust, actor.trust]),
+        target=row.target,
+        base=row.base,
+        text=act.edits.get(row.id, row.text),
+        key=row.key,
+        kind=row.kind,
+        about=row.about,
+        evidence=unpack_names(row.evidence),
+        spans=unpack_spans(row.spans),
+        confidence=row.confidence,
+        reason=row.reason,
+        changes=unpack_object(row.changes),
+        branch=into.id,
+    )
 
 
 def taken_back(actor: c.Actor, row: ProposalRow, reason: str | None) -> e.ProposalWithdrawn:
@@ -296,9 +367,14 @@ def _review(act: c.CloseBranch | c.TryBranch, row: ProposalRow, reason: str | No
         verdict="approved",
         digest=digest_of(row),
         stamp=act.stamp,
-        chance=sha256(f"{act.chance} {row.id}".encode()).hexdigest()[: len(act.chance)],
+        chance=_chance(act, row),
         reason=reason,
     )
+
+
+def _chance(act: c.CloseBranch | c.TryBranch, row: ProposalRow) -> str:
+    """What the ids are made from that come of one change."""
+    return sha256(f"{act.chance} {row.id}".encode()).hexdigest()[: len(act.chance)]
 
 
 def _free_id(view: View, act: c.OpenBranch) -> str:

@@ -369,7 +369,8 @@ class CloseBranch(Act, frozen=True, kw_only=True):
 
     A merge is of exactly what was shown with this digest. ``ours`` names the proposals that are
     rejected, ``theirs`` those that are taken although their base has moved, and ``edits`` the texts
-    that take the place of a proposal's.
+    that take the place of a proposal's. ``into`` is a branch that gets the changes of an abandoned
+    one.
     """
 
     branch: str
@@ -382,6 +383,7 @@ class CloseBranch(Act, frozen=True, kw_only=True):
     edits: dict[str, str] = {}
     reason: str | None = None
     summary: Remember | UnsetType = UNSET  # of a condensed branch
+    into: str | UnsetType = UNSET
 
 
 class TryBranch(Act, frozen=True, kw_only=True):

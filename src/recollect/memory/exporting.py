@@ -9,7 +9,7 @@ is overwritten.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +31,7 @@ from recollect.memory.graph import whole
 from recollect.memory.handle import Handle
 from recollect.model import limits
 from recollect.model.frames import Frame
+from recollect.model.validate import Json
 from recollect.model.values import Document, Episode, Exported, Graph, Link, Record
 from recollect.store.disk import make_folder, new_token, put_new, write_file
 from recollect.store.exports import Digests, note_export
@@ -49,8 +50,14 @@ FOLDERS: Final = ("workspace", PAGES)
 FORMATS: Final = (*WRITERS, *FOLDERS)
 
 
-def run_export(handle: Handle, format: str, target: Path, progress: Progress | None) -> Exported:
-    """Writes what this handle sees to a new file or folder."""
+def run_export(
+    handle: Handle,
+    format: str,
+    target: Path,
+    progress: Progress | None,
+    log: Sequence[dict[str, Json]] = (),
+) -> Exported:
+    """Writes what this handle sees to a new file or folder; ``log`` has the events of a graph."""
     if format not in FORMATS:
         raise InvalidInput(
             f"{format!r} is not a format of export", hint=f"use one of: {', '.join(FORMATS)}"
@@ -59,7 +66,7 @@ def run_export(handle: Handle, format: str, target: Path, progress: Progress | N
         raise Conflict(f"{target} exists already", hint="name another one")
     if handle.actor.user is None and handle.space.widest is None:
         require_last(handle)  # only those who may read the whole ledger can compare it
-    exporting = Exporting(handle, progress)
+    exporting = Exporting(handle, progress, log)
     try:
         with _Place(exporting, handle.seam, target) as place:
             return (
@@ -124,7 +131,12 @@ class _Place:
 class Exporting:
     """Reads a memory page by page, at one position."""
 
-    def __init__(self, handle: Handle, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        progress: Progress | None = None,
+        log: Sequence[dict[str, Json]] = (),
+    ) -> None:
         position = handle.position
         if position == NOW:
             head = handle.space.head()
@@ -132,6 +144,7 @@ class Exporting:
         self._handle = handle
         self._position = position
         self._progress = progress
+        self._log = log
         self._count = {"records": 0, "episodes": 0, "links": 0}
 
     def note(self, target: Path, token: str, files: dict[str, str] | None = None) -> None:
@@ -151,6 +164,7 @@ class Exporting:
             frames=self._frames,
             documents=self._documents,
             graph=self._graph,
+            log=self._log,
         )
 
     def file(self, format: str, place: _Place) -> Exported:

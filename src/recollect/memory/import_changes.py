@@ -69,7 +69,7 @@ def up_to_date(
         here = reads.episode(item.id)
         is_other = here is not None and here.hidden is None and here.text != item.text
         return f"{item.id} says something else there; what was said stays" if is_other else None
-    if isinstance(item, LinkItem):
+    if isinstance(item, LinkItem) and item.edge is None:
         before = reads.command(make.name(item))
         is_same = before is None or same_command(before.marks, make.command(item))
         return None if is_same else "the link has changed there; the one here stays"
@@ -83,8 +83,8 @@ def up_to_date(
     if row.status not in LIVE and not is_back and (base is not None or item.name is None):
         return None  # what ended here does not come back
     if base is None:
-        if any(version.text == item.text for version in reads.versions(item.id)):
-            return None  # it has the text of there, or had it before it was changed here
+        if any(is_said_by(version, item) for version in reads.versions(item.id)):
+            return None  # it says what it says there, or did before it was changed here
         return f"{item.id} has another text there; the one here stays"
     if is_torn(base, row, item):
         return f"{item.id} was changed both there and here"
@@ -134,6 +134,12 @@ def _with_changes(said: VersionRow, before: VersionRow, row: VersionRow) -> Vers
     return said._replace(
         **changed, tags=pack_names(tuple(sorted(tags - (was - now) | (now - was))))
     )
+
+
+def is_said_by(row: VersionRow, item: RecordItem) -> bool:
+    """True if a version says what an item says; of a node its other fields count too."""
+    is_same = item.command is None or unpack_object(row.data) == item.data
+    return row.text == item.text and is_same
 
 
 def is_torn(base: VersionRow, row: VersionRow, item: RecordItem) -> bool:

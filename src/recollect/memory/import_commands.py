@@ -32,6 +32,7 @@ from recollect.memory.import_own import (
     record_acts,
     session_acts,
     setting_acts,
+    state_of,
 )
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
@@ -60,7 +61,7 @@ class ItemCommands:
         if isinstance(item, RecordItem | EpisodeItem):
             session, agent = item.session, item.agent
         trust = self._trust
-        state = None if isinstance(item, SettingItem) else item.state
+        state = state_of(item)
         if isinstance(item, EpisodeItem) and state is not None:
             trust = lowest([trust, state.trust])
         return c.Actor(
@@ -75,8 +76,11 @@ class ItemCommands:
         """What the command of an item is known by. A foreign id begins with its format."""
         if isinstance(item, LinkItem):
             ends = item.names or (item.source, item.target)
-            key = digest([*ends, item.kind, item.user])
+            parts = [*ends, item.kind, item.user]
+            key = digest(parts if item.edge is None else [*parts, item.edge])
             return f"{self._format}-link-{key}"
+        if isinstance(item, RecordItem | SettingItem) and item.command is not None:
+            return item.command
         if isinstance(item, SettingItem):
             return f"{self._format}-setting-{digest([item.is_frame, item.id])}"
         if isinstance(item, SessionItem):

@@ -12,7 +12,15 @@ from typing import cast
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.exchange.items import LinkItem, RecordItem, SessionItem, SettingItem, State
+from recollect.exchange.items import (
+    GoneItem,
+    Item,
+    LinkItem,
+    RecordItem,
+    SessionItem,
+    SettingItem,
+    State,
+)
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
 from recollect.index.rows import RULES, unpack_object
@@ -24,6 +32,16 @@ from recollect.model import validate
 from recollect.model.events import Status
 from recollect.model.frames import Frame
 from recollect.model.instants import instant
+
+
+def state_of(item: Item) -> State | None:
+    """How another memory of ours had something; None if it is of another program."""
+    return None if isinstance(item, SettingItem) else item.state
+
+
+def is_hidden(item: Item) -> bool:
+    """True for an episode that another memory of ours had hidden."""
+    return isinstance(item, GoneItem)
 
 
 def fields_of(item: RecordItem) -> RecordFields:
@@ -98,7 +116,7 @@ def session_acts(item: SessionItem) -> tuple[c.Act, ...]:
 
 
 def is_same_setting(reads: Reads, item: SettingItem) -> bool | None:
-    """Whether a frame or a document says the same here; None if it is not here."""
+    """Whether a frame or a document says the same here; None if it is to be set."""
     if item.is_frame:
         row = reads.frame(item.id)
         try:
@@ -106,7 +124,11 @@ def is_same_setting(reads: Reads, item: SettingItem) -> bool | None:
         except InvalidInput:
             return False
     document = reads.document(*item.id.split("/", 1))
-    return None if document is None else unpack_object(document.data) == item.data
+    if document is None:
+        return None
+    is_same = unpack_object(document.data) == item.data
+    is_due = item.command is not None and item.command.endswith(f"@{document.seq}")
+    return None if is_due and not is_same else is_same
 
 
 def _frame(item: SettingItem) -> Frame:

@@ -46,7 +46,8 @@ from recollect.memory.healing import asked_again
 from recollect.memory.import_changes import under_known_ids, up_to_date
 from recollect.memory.import_commands import ItemCommands
 from recollect.memory.import_entities import Compared, compare, missing, things
-from recollect.memory.import_own import is_same_setting
+from recollect.memory.import_graphs import as_here, edge_command, is_change, is_of_graph
+from recollect.memory.import_own import is_hidden, is_same_setting
 from recollect.model import limits
 from recollect.model.events import Trust
 from recollect.model.rules import lowest
@@ -176,7 +177,7 @@ class Importing:
     def _flush(self) -> None:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
-        items = self._under_known_ids(self._cleaning.clean(some))
+        items = self._resolved(self._under_known_ids(self._cleaning.clean(some)))
         compared = self._compared(items)
         self._spans = []
         self._said = compared.said
@@ -195,11 +196,15 @@ class Importing:
                 if item.id in compared.replaced:
                     item = structs.replace(item, supersedes=compared.replaced[item.id])
             try:
-                command = self._make.command(item)
-                id = compared.again.get(command.id, command.id)
-                made.append((item, structs.replace(command, id=id)))
+                command = self._command(item)
             except _REFUSALS as error:
                 self._refuse(item.where, error.message)
+                continue
+            if command is None:
+                self._count["known"] += 1
+            else:
+                id = compared.again.get(command.id, command.id)
+                made.append((item, structs.replace(command, id=id)))
         if made:
             self._write(made, is_last=False)
         self._end(compared)
@@ -239,6 +244,17 @@ class Importing:
         with self._handle.reading() as reads:
             return missing(reads, self._format, self._users, self._seen)
 
+    @asked_again
+    def _resolved(self, items: list[Item]) -> list[Item]:
+        """The parts of graphs under the ids that they have here."""
+        if not any(map(is_of_graph, items)):
+            return items
+        try:
+            with self._handle.reading() as reads:
+                return [as_here(reads, item) for item in items]
+        except NotFound:
+            return items  # no memory was created yet
+
     def _wanted(self, items: list[Item]) -> list[Item]:
         """The items without settings that are here, and episodes that no import brought."""
         if not any(_needs_others(item) for item in items):
@@ -247,7 +263,7 @@ class Importing:
         for item, is_same in zip(items, known, strict=True):
             if is_same is False:
                 self._refuse(item.where, f"{item.id} says something else here")  # type: ignore[union-attr]
-            elif is_same and not _is_hidden(item):
+            elif is_same and not is_hidden(item):
                 self._count["known"] += 1
         return [item for item, is_same in zip(items, known, strict=True) if is_same is None]
 
@@ -284,6 +300,25 @@ class Importing:
         if len(self._problems) < _PROBLEMS_MAX_COUNT:
             self._problems.append(Refused(where=where, why=why))
 
+    def _command(self, item: Item) -> c.Command | None:
+        """What brings an item in; None for an edge that is here as it is there."""
+        first = self._make.command(item)
+        if not isinstance(item, LinkItem) or item.edge is None:
+            return first
+        if self._trust == "unverified" or first.actor.user is not None:  # it writes no documents
+            if item.data:
+                self._refuse(item.where, f"of the edge {item.edge!r} only the link was kept")
+            return first
+        return self._edge_command(item, first)
+
+    @asked_again
+    def _edge_command(self, item: LinkItem, first: c.Command) -> c.Command | None:
+        try:
+            with self._handle.reading() as reads:
+                return edge_command(reads, item, first)
+        except NotFound:  # no memory was created yet
+            return first
+
     # What became of a command.
 
     def _write(self, some: list[tuple[Item, c.Command]], *, is_last: bool) -> None:
@@ -295,7 +330,7 @@ class Importing:
         again: list[tuple[Item, c.Command, Conflict]] = []
         for (item, command), outcome in zip(some, outcomes, strict=True):
             if isinstance(outcome, Outcome):
-                self._settle(item, outcome)
+                self._settle(item, outcome, "changed" if is_change(item, command) else "kept")
             elif isinstance(outcome, NotFound) and self._may_wait(item, is_last):
                 self._late.append((item, command))
             elif isinstance(outcome, Conflict):
@@ -315,9 +350,9 @@ class Importing:
 
     def _settle(self, item: Item, outcome: Outcome, word: str = "kept") -> None:
         if outcome.repeated or outcome.last < outcome.first:
-            self._count["known"] += 0 if _is_hidden(item) else 1
+            self._count["known"] += 0 if is_hidden(item) else 1
             return
-        if _is_hidden(item):
+        if is_hidden(item):
             return  # its episode was counted
         if isinstance(item, RecordItem) and item.id in self._replacing:
             word = "changed"
@@ -441,11 +476,7 @@ def _may_be_missing(item: Item) -> bool:
     return isinstance(item, GoneItem) or (isinstance(item, LinkItem) and item.may_dangle)
 
 
-def _is_hidden(item: Item) -> bool:
-    """True for an episode that another memory of ours had hidden."""
-    return isinstance(item, GoneItem)
-
-
 def _needs_others(item: Item) -> bool:
-    """True if what came before must be written first: a rule has looked at all of it."""
-    return isinstance(item, SettingItem) or _is_hidden(item)
+    """True if what came before must be written first: it is looked at."""
+    is_edge = isinstance(item, LinkItem) and item.edge is not None
+    return is_edge or isinstance(item, SettingItem) or is_hidden(item)

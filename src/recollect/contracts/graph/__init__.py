@@ -15,8 +15,9 @@ from recollect.contracts.graph import paths
 from recollect.contracts.graph.audit import InMemoryAuditSink, JsonlAuditSink
 from recollect.contracts.graph.events import InMemoryEventLog, JsonlMemoryEventLog
 from recollect.contracts.graph.examples import FIXTURES, fixture
+from recollect.contracts.graph.gate import digest_of
 from recollect.contracts.graph.protocols import AuditSink, MemoryEventLog, MemoryGraphStore
-from recollect.contracts.graph.runtime import PhaseMemoryRuntime, digest_of
+from recollect.contracts.graph.runtime import PhaseMemoryRuntime
 from recollect.contracts.graph.store import GraphStore, InMemoryGraphStore
 from recollect.contracts.graph.values import (
     Action,
@@ -26,6 +27,7 @@ from recollect.contracts.graph.values import (
     Edge,
     MemoryPath,
     Node,
+    PathDiff,
     Profile,
     Snapshot,
 )
@@ -50,6 +52,7 @@ __all__ = [
     "MemoryGraphStore",
     "MemoryPath",
     "Node",
+    "PathDiff",
     "PhaseMemoryRuntime",
     "Profile",
     "Snapshot",

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from recollect.contracts.graph.replaying import REMOVES, updates
 from recollect.contracts.graph.store import GraphStore
-from recollect.contracts.graph.values import MAIN, PROFILE_SCHEMA
+from recollect.contracts.graph.values import MAIN
+from recollect.exchange.envelope import PROFILE_SCHEMA
 from recollect.model.values import Finding
 
 

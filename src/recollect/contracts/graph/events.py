@@ -46,7 +46,10 @@ class InMemoryEventLog:
         return _of_kind(self._events, kind)
 
     def replay(self, source: MemoryGraphStore | None = None) -> Snapshot:
-        """The graph that the events lead to; nodes that they only name come from ``source``."""
+        """The graph that the events lead to, after them what the ledger of ``source`` says.
+
+        What the events only name comes from ``source`` too.
+        """
         return replayed(self.list(), source)
 
     def diagnostics(self) -> List[Finding]:
@@ -79,7 +82,10 @@ class JsonlMemoryEventLog:
         return _of_kind(self._events, kind)
 
     def replay(self, source: MemoryGraphStore | None = None) -> Snapshot:
-        """The graph that the events lead to; nodes that they only name come from ``source``."""
+        """The graph that the events lead to, after them what the ledger of ``source`` says.
+
+        What the events only name comes from ``source`` too.
+        """
         return replayed(self.list(), source)
 
     def diagnostics(self) -> List[Finding]:

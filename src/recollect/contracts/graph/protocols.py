@@ -6,7 +6,7 @@ adapter in memory and one in files have the same calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from recollect.contracts.graph.values import Edge, MemoryPath, Node, Profile, Snapshot
@@ -59,6 +59,14 @@ class MemoryGraphStore(Protocol):
 
 
 @runtime_checkable
+class Recorded(Protocol):
+    """A store that knows what happened to its nodes and edges, also if no event was written."""
+
+    def history(self) -> Iterable[Mapping[str, Json]]:
+        """What happened, as events of a log, the oldest first."""
+
+
+@runtime_checkable
 class MemoryEventLog(Protocol):
     """Events, append-only, in the order in which they were appended."""
 
@@ -69,7 +77,7 @@ class MemoryEventLog(Protocol):
         """The events, of one kind or of all."""
 
     def replay(self, source: MemoryGraphStore | None = None) -> Snapshot:
-        """The graph that the events lead to; nodes that they only name come from ``source``."""
+        """The graph that the events lead to, after them what ``source`` says itself."""
 
     def diagnostics(self) -> Sequence[Finding]:
         """What in the log could not be used."""

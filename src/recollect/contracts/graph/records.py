@@ -1,4 +1,4 @@
-"""Nodes, edges and paths as what a memory holds, and back.
+"""Nodes, edges and activations as what a memory holds, and back.
 
 Responsible for the acts that a node or an edge becomes. Leaves submitting them to ``store``.
 Invariants: an id is taken as it is, never as the beginning of another or as a key; a node that says
@@ -7,25 +7,26 @@ the same as another is a node of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 from msgspec import UNSET, structs
 
-from recollect.contracts.graph.values import MAIN, Activation, Edge, MemoryPath, Node, path_of
+from recollect.contracts.graph.values import Activation, Edge, Node
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.exchange.envelope import BETWEEN, EDGE, unnamed
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_object
 from recollect.index.values import link_of, record_of
 from recollect.lifecycle.commands import Act, SetDocument
-from recollect.memory import Memory, acts
+from recollect.memory import acts
 from recollect.memory.handle import Handle
 from recollect.model import validate
 from recollect.model.validate import Json
-from recollect.model.values import Document, Link, Receipt, Record
+from recollect.model.values import Link, Receipt, Record
 
-PROFILE: Final = "profile"
-PATH: Final = "path"
+ACTIVATION: Final = "activation"  # the documents with what another memory handed out
 
 
 def shown_version(handle: Handle, reads: Reads, id: str) -> VersionRow | None:
@@ -159,46 +160,6 @@ def _has_name(reads: Reads, ends: tuple[str, str, str], name: str) -> bool:
     return row is not None and row.name == name
 
 
-def path_document(memory: Memory, id: str) -> Document:
-    """The document of a path; ``NotFound`` if there is none."""
-    try:
-        return memory.documents.get(PATH, id)
-    except NotFound:
-        raise NotFound(
-            f"path {validate.shown(id)} was not found", hint="list_paths() has them all"
-        ) from None
-
-
-def branch_in(document: Document) -> str:
-    """The branch of a path; refuses one that has none, because it ended in another memory."""
-    branch = document.data.get("branch")
-    if branch is None:
-        raise Conflict(f"the path {document.name!r} has ended", hint="start another one")
-    return str(branch)
-
-
-def path_from(memory: Memory, document: Document) -> MemoryPath:
-    """A path: the events that its document lists, and what became of its branch."""
-    given = document.data.get("events")
-    events = tuple(str(event) for event in given) if isinstance(given, list) else ()
-    if document.name == MAIN:
-        return MemoryPath(id=MAIN, events=events)
-    told = document.data.get("told")
-    if isinstance(told, dict):
-        return path_of({**told, "id": document.name, "events": list(events)})
-    branch = memory.branches.show(branch_in(document))
-    return MemoryPath(
-        id=document.name,
-        parent=str(document.data["parent"]),
-        events=events,
-        is_active=branch.is_open,
-        merged_into=MAIN if branch.how == "merged" else None,
-        abandoned_because=branch.note if branch.how == "abandoned" else None,
-        compaction="compacted" if branch.how == "condensed" else "none",
-        summary=branch.record,
-    )
-
-
 def activation_of(receipt: Receipt) -> Activation:
     """A receipt as an activation; what was erased since is left out."""
     return Activation(
@@ -208,3 +169,13 @@ def activation_of(receipt: Receipt) -> Activation:
         tokens=receipt.tokens,
         max_tokens=receipt.budget,
     )
+
+
+def activation_from(given: Mapping[str, Json]) -> Activation:
+    """An activation from its object."""
+    try:
+        return msgspec.convert(dict(given), Activation)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InvalidInput(
+            f"{validate.shown(dict(given))} is not an activation: {error}"
+        ) from error

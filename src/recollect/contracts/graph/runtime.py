@@ -1,21 +1,20 @@
 """``PhaseMemoryRuntime``: export, diagnose, and apply what was approved.
 
-Responsible for the gate in front of changes and for the audit record of each. Leaves the changes to
-the store and its paths. Invariants: an action that needs a review is not applied without an
-approval of exactly these actions; every action leaves one audit record, applied or not; an approval
-adds to the rules of the memory and never takes their place.
+Responsible for applying actions and for the audit record of each. Leaves what needs an approval to
+``gate``, and the changes to the store and its paths. Invariants: an action that needs a review is
+not applied without an approval of exactly these actions; every action leaves one audit record,
+applied or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
-from typing import Final
 
 import msgspec
 
-from recollect.contracts.graph import paths
+from recollect.contracts.graph import ending
 from recollect.contracts.graph.diagnosing import findings
+from recollect.contracts.graph.gate import digest_of, gate_in, needs_approval, why_not
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import Action, Applied, Approval, action_of
 from recollect.errors import InvalidInput, RecollectError
@@ -23,11 +22,6 @@ from recollect.memory.handle import handle_of
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import Finding
-
-#: Actions that are never applied without an approval, whatever they say of themselves.
-REVIEWED: Final = frozenset({"forget", "erase", "merge", "compact"})
-GATED: Final = "review-gated"  # the `durable_writes` of a profile's policy
-_ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 class PhaseMemoryRuntime:
@@ -50,7 +44,10 @@ class PhaseMemoryRuntime:
 
         All do if a profile in the store says ``durable_writes: review-gated``.
         """
-        return _is_reviewed(action) or self._is_gated()
+        return needs_approval(action, self._gate())
+
+    def _gate(self) -> str | None:
+        return gate_in(self.store.list_profiles())
 
     def apply(
         self,
@@ -65,9 +62,9 @@ class PhaseMemoryRuntime:
         """
         every = [action_of(action) for action in actions]
         digest = digest_of(every)
-        lacking = _why_not(approval, digest)
-        gated = self._is_gated()
-        return [self._applied(action, digest, approval, lacking, gated) for action in every]
+        lacking = why_not(approval, every)
+        gate = self._gate()
+        return [self._applied(action, digest, approval, lacking, gate) for action in every]
 
     def _applied(
         self,
@@ -75,9 +72,9 @@ class PhaseMemoryRuntime:
         digest: str,
         approval: Approval | None,
         lacking: str | None,
-        gated: bool,
+        gate: str | None,
     ) -> Applied:
-        if lacking is not None and (gated or _is_reviewed(action)):
+        if lacking is not None and needs_approval(action, gate):
             done = Applied(action=action, outcome="denied", detail=lacking)
         else:
             done = self._tried(action)
@@ -105,11 +102,11 @@ class PhaseMemoryRuntime:
     def _do(self, action: Action) -> str:
         store, id = self.store, action.subject
         if action.kind == "merge":
-            paths.merge(store, id, _needed(action, "digest"), reason=action.reason)
+            ending.merged(store, id, _needed(action, "digest"), reason=action.reason)
         elif action.kind == "abandon":
-            paths.abandon(store, id, action.reason or "")
+            ending.abandoned(store, id, action.reason or "")
         elif action.kind == "compact":
-            paths.compact(store, id, _needed(action, "text"), reason=action.reason)
+            ending.compacted(store, id, _needed(action, "text"), action.reason)
         elif left := self._do_node(action):
             how = "NOT removed" if action.kind == "erase" else "left as it was"
             return f"{action.kind} {id}; {how}: {', '.join(left)}"
@@ -122,7 +119,7 @@ class PhaseMemoryRuntime:
             id = self.store.load_node(id).id
         if action.kind == "revise":
             node = self.store.load_node(id)
-            self.store.save_node(msgspec.structs.replace(node, text=_needed(action, "text")))
+            self.store.put_nodes([msgspec.structs.replace(node, text=_needed(action, "text"))])
         elif action.kind == "forget":
             done = memory.forget(id, reason=action.reason)
             if done.pending is not None:
@@ -134,33 +131,6 @@ class PhaseMemoryRuntime:
         else:
             memory.erase(id, reason=action.reason)
         return self.store.wrote("node", [id], erased=action.kind == "erase")
-
-    def _is_gated(self) -> bool:
-        policies = (profile.extra.get("policy") for profile in self.store.list_profiles())
-        return any(
-            isinstance(policy, dict) and policy.get("durable_writes") == GATED
-            for policy in policies
-        )
-
-
-def digest_of(actions: Iterable[Action | Mapping[str, Json]]) -> str:
-    """The digest of actions, which an approval names."""
-    return sha256(_ENCODE([action_of(action).to_dict() for action in actions])).hexdigest()
-
-
-def _is_reviewed(action: Action) -> bool:
-    return action.review or action.kind in REVIEWED
-
-
-def _why_not(approval: Approval | None, digest: str) -> str | None:
-    """Why an approval does not cover these actions; None if it does."""
-    if approval is None:
-        return "it needs a review: pass approval=Approval(by=…, digest=digest_of(actions))"
-    if not isinstance(approval, Approval) or not validate.is_name(approval.by):
-        return "the approval does not name a person"
-    if approval.digest != digest:
-        return "the approval is of other actions"
-    return None
 
 
 def _needed(action: Action, field: str) -> str:

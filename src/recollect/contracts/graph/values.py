@@ -12,11 +12,12 @@ from typing import Final, Literal
 import msgspec
 
 from recollect.errors import InvalidInput
+from recollect.exchange.envelope import SCHEMA
 from recollect.model import validate
 from recollect.model.validate import Json
+from recollect.model.values import Diff
 
-GRAPH_SCHEMA: Final = "markitect.memory.graph.v1"
-PROFILE_SCHEMA: Final = "markitect.memory.profile.v1"
+GRAPH_SCHEMA: Final = SCHEMA
 MAIN: Final = "main"  # the path that all others start from: the memory itself
 
 Compaction = Literal["none", "compacted"]
@@ -73,6 +74,17 @@ class MemoryPath(_Plain, frozen=True, kw_only=True):
     abandoned_because: str | None = None
     compaction: Compaction = "none"
     summary: str | None = None  # the node that a compacted path became
+
+
+class PathDiff(Diff, frozen=True, kw_only=True):
+    """What merging a path would change: its nodes and its ``edges``, and where (``into``).
+
+    ``digest`` is over all of it.
+    """
+
+    into: str
+    edges: tuple[Edge, ...]
+    of_nodes: str  # the digest over the nodes alone, as the branch has it
 
 
 class Activation(_Plain, frozen=True, kw_only=True):

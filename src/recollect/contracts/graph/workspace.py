@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from recollect.config import FOLDER
-from recollect.contracts.graph import paths
 from recollect.contracts.graph.audit import JsonlAuditSink
+from recollect.contracts.graph.envelopes import in_turn, kept
 from recollect.contracts.graph.events import JsonlMemoryEventLog
 from recollect.contracts.graph.file_notes import FileNotes
+from recollect.contracts.graph.path_documents import keep_path
+from recollect.contracts.graph.records import activation_from
 from recollect.contracts.graph.shown_files import EITHER, ShownFiles, is_same, read_file
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import (
@@ -52,9 +54,8 @@ from recollect.store.disk import alone, make_folder, replace_file
 from recollect.store.layout import WRITTEN, is_empty
 from recollect.store.seam import REAL, Seam
 
-L = TypeVar("L", Profile, Node, Edge, MemoryPath)
+L = TypeVar("L", Profile, Node, Edge, MemoryPath, Activation)
 _Listed = Profile | Node | Edge | MemoryPath | Activation
-_LACKED: Final = "is not in the memory"
 _AGAIN: Final = "correct the file, then import_workspace()"
 
 
@@ -88,7 +89,7 @@ class FileBackedMemoryGraphStore(GraphStore):
         self._shown = ShownFiles(self.root, FileNotes(place / WRITTEN, memory, seam), seam)
         try:
             if is_new:
-                self.import_workspace()
+                self._read_files()
             elif not self._shown.notes.are_of_this_memory():
                 self._note_all()
         except RecollectError:
@@ -123,9 +124,9 @@ class FileBackedMemoryGraphStore(GraphStore):
                     self._shown.note_same(self._wanted(kind))
             self._shown.note_same({layout.HEAD: layout.head(self.load_about())})
 
-    def save_about(self, about: Mapping[str, Json]) -> None:
+    def put_about(self, about: Mapping[str, Json]) -> None:
         """Keep what the graph says about itself; it stands in ``workspace.json``."""
-        super().save_about(about)
+        super().put_about(about)
         self._show_head()
 
     def _show_head(self, *, replace: bool = False) -> int:
@@ -142,48 +143,62 @@ class FileBackedMemoryGraphStore(GraphStore):
         named in ``findings``. With ``replace`` it is moved to the folder ``aside``.
         """
         changed = self._show_head(replace=replace)
+        if lacking := self._events_lacking():
+            self._unread += (*self.take_events(lacking), *self.take_paths())
         for kind in layout.KINDS:
             with alone(self._seam, self._folder(kind)):
                 there: dict[str, bytes | None] = dict.fromkeys(self._files(kind))
                 wanted = there | self._wanted(kind)
                 changed += len(self._shown.show(wanted, replace=replace))
-            if kind == "activation":  # those of another memory are not in the way
-                for file in there:
-                    self._shown.left.pop(file, None)
         self._shown.notes.shorten()
         return changed
 
     def import_workspace(self) -> list[Finding]:
         """Take over what the files say; importing again adds nothing, and changes no file.
 
-        Of the paths, those that the memory lacks; an activation is what happened in one memory,
-        and is not imported.
+        Of paths and activations, those that the memory lacks. Where a profile lets every lasting
+        change wait for a review, only a store of a person takes files over.
         """
+        if self.memory.trust != "person":
+            self.require_no_gate()
+        return self._read_files()
+
+    def _read_files(self) -> list[Finding]:
         found: list[Finding] = []
         about = layout.graph_in(self._shown.read(layout.HEAD), layout.HEAD)
         profiles = self._taken("profile", profile_of, found)
         nodes = self._taken("node", node_of, found)
         edges = self._taken("edge", edge_of, found)
         past = self._taken("path", path_of, found)
+        handed = self._taken("activation", activation_from, found)
         self._shown.left.clear()
         if about:
-            self.save_about(about)
-        found += _each(self.save_profile, profiles)
-        try:
-            self.save_nodes(nodes)
-        except RecollectError:  # one of them cannot be saved: keep the others
-            found += _each(self.save_node, nodes)
-        try:
-            found += self.save_whole(edges)
-        except RecollectError:
-            found += _each(self.save_edge, edges)
-        found += _each(lambda path: paths.take(self, path), past)
+            self.put_about(about)
+        found += kept(in_turn(self.put_profile), profiles)
+        found += kept(self.put_nodes, nodes)
+        found += kept(self.put_edges, edges)
+        found += kept(in_turn(self._put_path), past)
+        found += kept(in_turn(self.keep_activation), handed)
         self._unread = tuple(found)
         return [*found, *self._shown.left.values()]
+
+    def _events_lacking(self) -> list[dict[str, Json]]:
+        """The events that an import into the memory brought, and that the log does not have."""
+        if not (brought := self.events_brought()):
+            return []
+        known = {event["id"] for event in self.events.list()}
+        return [event for event in brought if event["id"] not in known]
+
+    def _put_path(self, path: MemoryPath) -> None:
+        if keep_path(self.memory, path):
+            self.wrote("path", [path.id])
 
     def differing(self) -> Iterator[Finding]:
         """The files that say something else than the memory, or that it lacks."""
         yield from self._unread
+        if lacking := len(self._events_lacking()):
+            detail = f"{layout.EVENTS} lacks {counted(lacking, 'event')} that an import brought"
+            yield _problem(detail, "render() appends what the memory has")
         yield from self._differing_of({layout.HEAD: layout.head(self.load_about())}, None)
         for kind in layout.KINDS:
             wanted: dict[str, bytes | None] = dict.fromkeys(self._files(kind))
@@ -192,17 +207,10 @@ class FileBackedMemoryGraphStore(GraphStore):
     def _differing_of(
         self, wanted: Mapping[str, bytes | None], kind: Kind | None
     ) -> Iterator[Finding]:
-        past = []
         for file, raw in sorted(wanted.items()):
             detail = self._difference(kind, file, raw)
-            if detail == _LACKED and kind == "activation":
-                past.append(file)
-            elif detail is not None:
+            if detail is not None:
                 yield _problem(f"{file} {detail}", EITHER)
-        if past:
-            detail = f"{counted(len(past), 'activation')} of another memory: {past[0]}"
-            fix = "nothing has to be done: what was handed out elsewhere is kept in its file"
-            yield Finding(level="note", what="files", detail=detail, fix=fix)
 
     def _difference(self, kind: Kind | None, file: str, wanted: bytes | None) -> str | None:
         if not os.path.lexists(self.root / file):
@@ -217,7 +225,7 @@ class FileBackedMemoryGraphStore(GraphStore):
             return f"is of an unknown schema version: {error.message}"
         except (InvalidInput, ConfigError) as error:
             return f"could not be read: {error.message}"
-        return _LACKED if wanted is None else "differs from the memory"
+        return "is not in the memory" if wanted is None else "differs from the memory"
 
     def wrote(self, kind: Kind, ids: Iterable[str], *, erased: bool = False) -> list[str]:
         """Writes the files of these, or removes them if they are gone; returns those left."""
@@ -314,19 +322,6 @@ class FileBackedMemoryGraphStore(GraphStore):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.root)!r})"
-
-
-def _each(save: Callable[[L], None], things: Iterable[L]) -> list[Finding]:
-    """Saves them one by one; those that cannot be saved are found."""
-    found: list[Finding] = []
-    for one in things:
-        try:
-            save(one)
-        except RecollectError as error:
-            what = "path" if isinstance(one, MemoryPath) else type(one).__name__.lower()
-            detail = f"the {what} {one.id!r}: {error.message}"
-            found.append(_problem(detail, error.hint or _AGAIN))
-    return found
 
 
 def _twice(kind: Kind, id: str, said: Iterable[str], others: list[str], has_own: bool) -> Finding:

@@ -13,17 +13,20 @@ from typing import Annotated, Final
 
 from recollect.config import MEMORY, load
 from recollect.errors import InvalidInput, NotFound
-from recollect.interfaces.cli import answer, plain
+from recollect.exchange import workspace as layout
+from recollect.interfaces.cli import answer, plain, workspaces
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
+from recollect.memory.handle import handle_of
 from recollect.model.counts import counted
 from recollect.model.values import Exported, Imported
 from recollect.store.files.foreign import is_foreign_log
 from recollect.store.layout import LEDGER
 
 _SHOWN: Final = 10
+_GRAPH: Final = "markitect"  # the format of a graph envelope
 First = Annotated[
     str,
     Argument(
@@ -62,11 +65,25 @@ def export(
     call: Call, format: Format, target: Target, at: o.At = None, mount: o.MountOption = None
 ) -> None:
     """Write what a memory holds to a new file or folder."""
+    from recollect.memory.exporting import run_export  # loaded only by those who export
+
     with call.memory(mount=mount) as opened:
         memory = o.past(opened, at)
+        log = workspaces.events_beside(memory) if format == _GRAPH and at is None else []
         with call.progress("Exporting") as tick:
-            done = memory.export(format, target, tick)
+            done = run_export(handle_of(memory), format, Path(target).expanduser(), tick, log)
         call.answer(done, _draw_export, opened)
+        if format == _GRAPH:
+            _note_left_out(call, opened)
+
+
+def _note_left_out(call: Call, memory: Memory) -> None:
+    """Names what a workspace has and an envelope has no place for."""
+    kinds: tuple[layout.Kind, ...] = ("profile", "activation")
+    counts = [(workspaces.files_beside(memory, kind), kind) for kind in kinds]
+    left = " and ".join(counted(count, kind) for count, kind in counts if count)
+    if left:
+        call.note(f"A graph has no place for {left}: copy their files")
 
 
 def _take_over(call: Call) -> None:
@@ -121,7 +138,10 @@ def import_(
         memory = there or stack.enter_context(Memory.open(MEMORY, embedder="none"))
         with call.progress("Importing") as tick:
             done = memory.import_(place, named, hold=hold, dry_run=dry_run, progress=tick)
+        left = [] if there is None or dry_run else workspaces.show(there)
         call.answer(done, _draw, there)
+        for one in left:
+            call.note(f"{one.detail}; {one.fix}")
     if not _found(done):
         raise Exit(answer.NO)
 
@@ -143,6 +163,7 @@ def _draw(done: Imported) -> None:
         counted(done.records, "record"),
         counted(done.episodes, "episode"),
         counted(done.links, "link"),
+        counted(done.kept - done.records - done.episodes - done.links, "document"),
     ]
     what = ", ".join(part for part in parts if not part.startswith("0 ")) or "nothing new"
     plain.say(f"{verb} {what} from {plain.one_line(done.source)} ({done.format})")
