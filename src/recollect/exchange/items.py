@@ -57,6 +57,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     decay_tier: Tier = "standard"
     superseded_by: str | None = None
     reinforced: int = 0
+    why: str | None = None  # it ended there, in words
     name: str | None = None  # of a link
 
 
@@ -82,6 +83,8 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     user: str | None = None
     session: str | None = None
     agent: str | None = None
+    tz_minutes: int | None = None  # of local times there, if something tells it
+    earlier_id: str | None = None  # from ``named``: what earlier releases called it
     state: State | None = None
 
 
@@ -123,11 +126,12 @@ class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frame or a document of another memory of ours."""
+    """A frame or a document of another memory of ours, or what a page says about itself."""
 
     id: str  # the name of a frame; type and name of a document
     data: dict[str, Json]
     is_frame: bool = False
+    fills: bool = False  # only what the document does not say yet is added to it
     where: str = ""
     user: str | None = None
 
@@ -162,10 +166,15 @@ def named(format: str, *foreign: object) -> str:
 
 def short(name: str) -> str:
     """A name as an id: as it is, if it can be one, else with a digest."""
-    if len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name):
+    if usable(name):
         return name
     format = name.partition("-")[0]
     return f"{format}-{sha256(name.encode()).hexdigest()[:_DIGEST_CHARS]}"
+
+
+def usable(name: str) -> bool:
+    """True if a name can be an id as it is."""
+    return len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name) is not None
 
 
 def text_of(value: object) -> str:

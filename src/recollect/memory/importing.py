@@ -39,6 +39,7 @@ from recollect.exchange.items import (
     Trouble,
 )
 from recollect.index.reads import Reads
+from recollect.index.rows import unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.marks import same_command
 from recollect.lifecycle.vouching import may_alter
@@ -54,6 +55,7 @@ from recollect.memory.import_own import (
     record_acts,
     setting_acts,
 )
+from recollect.memory.import_pages import as_here, filled, other_fields, takes_over, whole
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
 from recollect.model.values.exchange import Checked, Imported, Refused
@@ -174,7 +176,7 @@ class Importing:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
         made: list[tuple[Item, c.Command]] = []
-        for found in self._wanted(self._cleaning.clean(some)):
+        for found in self._wanted(as_here(self._handle, self._cleaning.clean(some))):
             try:
                 made.append((found, self._command(found)))
             except _REFUSALS as error:
@@ -205,12 +207,19 @@ class Importing:
 
     def _is_known(self, reads: Reads, item: Item) -> bool | None:
         if isinstance(item, SettingItem):
-            return is_same_setting(reads, item)
+            return self._is_filled(reads, item) if item.fills else is_same_setting(reads, item)
         if not isinstance(item, GoneItem) or item.state is None:
             return None
         row = reads.episode(item.id)
         writer = None if row is None else reads.command_of(row.seq)
         return None if writer is not None and writer.id == self._name(item) else True
+
+    def _is_filled(self, reads: Reads, item: SettingItem) -> bool | None:
+        """The same for the document of a page, to which only what is missing is added."""
+        document, merged = reads.document(*item.id.split("/", 1)), filled(reads, item)
+        for name in other_fields(item, merged):
+            self._refuse(item.where, f"its {name} is another one here, which stays")
+        return True if document and unpack_object(document.data) == merged else None
 
     def _refuse(self, where: str, why: str) -> None:
         self._count["refused"] += 1
@@ -223,9 +232,11 @@ class Importing:
         mine = self._handle.actor
         if mine.user is not None and item.user not in (None, mine.user):
             raise Forbidden(f"it belongs to the user {item.user!r}, this handle to {mine.user!r}")
-        session = agent = None
+        session = agent = tz_minutes = None
         if isinstance(item, _TOLD):
             session, agent = item.session, item.agent
+        if isinstance(item, RecordItem):
+            tz_minutes = item.tz_minutes
         trust = self._trust
         state = _state(item)
         if isinstance(item, EpisodeItem) and state is not None:
@@ -235,7 +246,7 @@ class Importing:
             user=mine.user or item.user,
             session=mine.session or session,
             agent=mine.agent or agent or (self._format if state is None else None),
-            tz_minutes=mine.tz_minutes,
+            tz_minutes=mine.tz_minutes if tz_minutes is None else tz_minutes,
         )
 
     def _name(self, item: Item) -> str:
@@ -244,7 +255,10 @@ class Importing:
             key = _digest([item.source, item.target, item.kind, item.user])
             return f"{self._format}-link-{key}"
         if isinstance(item, SettingItem):
-            return f"{self._format}-setting-{_digest([item.is_frame, item.id])}"
+            what = [item.data] if item.fills else []
+            return f"{self._format}-setting-{_digest([item.is_frame, item.id, *what])}"
+        if isinstance(item, RecordItem) and item.earlier_id == item.id:
+            return item.id
         own = None if item.state is None else f"{self._format}-{_digest(item.id)}"
         return own or item.id
 
@@ -255,7 +269,7 @@ class Importing:
     def _acts(self, item: Item) -> tuple[c.Act, ...]:
         make = self._handle.acts
         if isinstance(item, SettingItem):
-            return setting_acts(item, self._position())
+            return setting_acts(whole(self._handle, item) if item.fills else item, self._position())
         if isinstance(item, GoneItem):
             forget = make.forget(item.id, "keep", f"deleted in {self._format}")
             if item.state is not None:
@@ -276,9 +290,14 @@ class Importing:
                 id=item.id,
             )
             return tuple(observed)
-        if item.state is not None:
+        if item.state is not None and not self._takes_over(item, item.state):
             return record_acts(make, item, item.state)
         return self._remember(item)
+
+    def _takes_over(self, item: RecordItem, state: State) -> bool:
+        before = item.supersedes or ""
+        names = (before, f"{self._format}-{_digest(before)}")
+        return takes_over(self._handle, item, state, names)
 
     def _position(self) -> int:
         try:

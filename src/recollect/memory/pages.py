@@ -143,6 +143,7 @@ class Pages(Calls):
             unchanged=len(found.same),
             edited=tuple(found.edited),
             aside=(*moved, *found.aside),
+            restored=found.restored,
         )
 
     def status(self, folder: str | os.PathLike[str] | None = None) -> PagesStatus:
