@@ -156,6 +156,21 @@ def test_every_space_has_its_own_files(tmp_path: Path) -> None:
     assert one.folder.exists()
 
 
+def test_what_a_session_writes_is_on_the_page_of_its_day(tmp_path: Path) -> None:  # S3-186
+    with MemoryFiles(tmp_path, session="morning") as files:
+        files.append("user-profile", "User goes by Kming.", ["identity"])
+        (day,) = [one.path for one in files.list_memories() if one.path.startswith("event-")]
+        page = (files.folder / day).read_text()
+        assert re.fullmatch(r"event-\d{4}-\d\d-\d\d\.md", day)
+        assert "{session: morning}" in page
+        assert "- User goes by Kming. ([User Profile](user-profile.md))\n" in page
+        (told,) = files.read_memory(day).entries
+        assert told.id == "morning"
+    with MemoryFiles(tmp_path) as files:  # the control: no session, nothing told of it
+        files.append("user-profile", "User likes tea.", ["drink"])
+        assert (files.folder / day).read_text() == page
+
+
 def test_the_index_is_derived(tmp_path: Path) -> None:  # S3-178
     with MemoryFiles(tmp_path) as files:
         id = files.append("user-profile", "User goes by Kming.", ["identity"])

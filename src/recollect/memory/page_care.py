@@ -21,7 +21,7 @@ from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, DropDocument, SetDocument
 from recollect.memory import answers
 from recollect.memory.handle import Handle
-from recollect.memory.page_limits import status_at, tokens_above, why_long
+from recollect.memory.page_limits import limits_of, status_at, tokens_above, why_long
 from recollect.memory.page_sources import Sources
 from recollect.mirror import words
 from recollect.mirror.gather import Made
@@ -94,6 +94,13 @@ def _preseeding(handle: Handle, name: str, tags: Iterable[str], reads: Reads) ->
 def created_now(handle: Handle) -> str:
     """When a page is created, as its document keeps it."""
     return words.with_offset(words.local(handle.seam.now(), handle.actor.tz_minutes))
+
+
+def is_long(handle: Handle, reads: Reads, page: str) -> bool:
+    """True if a page is longer than the hard limit, so that it stays flagged."""
+    limits = limits_of(reads)
+    found = (tokens_above(one.page, limits) for one in Sources(handle, reads).pages({page}))
+    return any((tokens or 0) > limits.hard_limit_tokens for tokens in found)
 
 
 def flag_once(handle: Handle, page: str, reason: str | None) -> None:

@@ -371,7 +371,8 @@ class Pages(Calls):
 
         Without a proposer, entries that say the same are merged: of one user, one trust and one
         kind, in the same words. Nothing is asked and nothing is lost: ``history`` has what was
-        merged, and ``undo`` takes it back. A page that became shorter is not flagged any more.
+        merged, and ``undo`` takes it back. The page is not flagged any more, unless it is still
+        longer than the hard limit.
 
         A proposer is given the records that hold and have no key, of one user and one trust at a
         time, and no episodes. It suggests to ``update`` or ``delete`` them. If that keeps all but

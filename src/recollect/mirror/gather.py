@@ -31,7 +31,7 @@ _TITLES: Final = {
     PREFERENCES: "User Preferences",
     UNFILED: "Everything else",
 }
-_DESCRIPTIONS: Final = {
+DESCRIPTIONS: Final = {
     PROFILE: "Identity and background of the user",
     PREFERENCES: "How the user wants things done",
     UNFILED: "What is about nothing in particular",
@@ -252,7 +252,7 @@ def _entry(row: VersionRow) -> Entry:
 def _description(name: str, title: str) -> str:
     if name.startswith("event-"):
         return f"What was learned in the sessions of {name.removeprefix('event-')}"
-    return _DESCRIPTIONS.get(name) or words.one_line(f"What is known about {title}")
+    return DESCRIPTIONS.get(name) or words.one_line(f"What is known about {title}")
 
 
 def _text(about: About | None, field: str) -> str:

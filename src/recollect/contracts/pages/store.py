@@ -54,12 +54,17 @@ class MemoryFiles:
     advice: tuple[str, ...] = ()
 
     def __init__(
-        self, root: str | os.PathLike[str] = HOME, *, space: str = "main", origin: Trust = "agent"
+        self,
+        root: str | os.PathLike[str] = HOME,
+        *,
+        space: str = "main",
+        origin: Trust = "agent",
+        session: str | None = None,
     ) -> None:
         """Open the memory at a folder, which is created if it is not there.
 
         Writes have the trust ``origin``; by default an agent's, so that a program cannot change
-        what a person said.
+        what a person said. What is written in a ``session`` is also on the page of its day.
         """
         settings = load(root)
         if settings.folder is None:
@@ -68,7 +73,7 @@ class MemoryFiles:
                 hint="open the memory, then use MemoryFiles.over(memory, folder)",
             )
         knobs = read_knobs(settings.folder / CONFIG)
-        memory = Memory.open(space=space, settings=settings).scoped(origin=origin)
+        memory = Memory.open(space=space, settings=settings).scoped(origin=origin, session=session)
         try:
             self._take(memory, Path(memory.where) / PAGE_FOLDERS[-1])
             self.advice += apply_knobs(memory, knobs)
