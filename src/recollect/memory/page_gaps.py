@@ -17,7 +17,7 @@ from recollect.index.rows import VersionRow
 from recollect.memory.handle import Handle
 from recollect.memory.page_sources import Sources
 from recollect.mirror.gather import is_shown
-from recollect.mirror.naming import page_of
+from recollect.mirror.naming import DOCUMENT, document_name, page_of
 from recollect.mirror.page import SUFFIX, Page
 from recollect.model.counts import counted
 from recollect.model.values import PageProblem
@@ -62,6 +62,9 @@ def deleted_files(
             found.append(
                 _problem(page, gone, f"the file was deleted, with {counted(len(gone), 'entry')}")
             )
+        elif reads.document(DOCUMENT, document_name(page)) is not None:
+            said = "the file was deleted; it is written again, because the page is described"
+            found.append(PageProblem(file=name, line=0, message=said, keeps=False))
     return found
 
 

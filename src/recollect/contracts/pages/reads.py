@@ -20,9 +20,9 @@ from recollect.model.counts import counted
 from recollect.model.values import Hit, PageInfo, PageProblem, Synced
 
 _TO_ADOPT: Final = (
-    "{}: not in this memory. If you did not erase them, take them in as they stand: "
-    'MemoryFiles(…, origin="person").rebuild_index(unknown="adopt"), or '
-    "`recollect rebuild-index --unknown adopt`"
+    "not in this memory: {}. What you did not erase can be taken in as it stands, by a person: "
+    "`recollect rebuild-index --unknown adopt`, or rebuild_index(unknown=\"adopt\") of "
+    "MemoryFiles(…, origin=\"person\")"
 )
 
 
