@@ -139,7 +139,7 @@ def test_a_path_is_as_good_as_a_name(folder: Folder) -> None:
         await talk.ask("remember", text="Alice sits in row 3.", about="person:Alice")
         for asked in (
             {"path": "person-alice.md"}, {"path": "person-alice"}, {"name": "person-alice.md"},
-            {"path": "/home/ann/.recollect/memory/person-alice.md"},
+            {"path": str(folder.home / "memory" / "person-alice.md")},
             {"path": "person-alice.md", "name": "person-alice"},
         ):  # fmt: skip
             read = await talk.ask("read_memory", **asked)

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.memory.handle import Handle
+from recollect.exchange.items import RecordItem
+from recollect.memory.handle import Handle, handle_of
+from recollect.memory.importing import Importing
 from recollect.mirror.parse import parse
 from recollect.model.values import Record
 from recollect.store.volatile.space import MemorySpace
@@ -167,6 +169,15 @@ def test_an_import_takes_no_place_of_what_it_did_not_bring(
     assert memory.get(mine.id) == mine
 
 
+def test_pages_without_entries_are_pages(memory: Memory, tmp_path: Path) -> None:
+    head, _, _ = THEIRS.partition("\n## [")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "project-apollo.md").write_text(head.replace("4", "0"))
+    done = memory.import_(tmp_path / "theirs")
+    assert (done.format, done.kept, done.records) == ("openchronicle", 1, 0)
+    assert "tags: [space, c]\n" in memory.pages.read("project-apollo")
+
+
 def test_what_a_page_says_here_stays(memory: Memory, folder: Path) -> None:
     agent = memory.scoped(origin="agent")
     agent.documents.set("page", "project-apollo", {"description": "Mine"})
@@ -186,13 +197,52 @@ def test_a_page_that_a_person_described_stays(memory: Memory, folder: Path) -> N
     assert "\ntags: []\n" in memory.pages.read("project-apollo")
 
 
-def test_what_an_earlier_release_imported_is_not_doubled(memory: Memory, folder: Path) -> None:
-    old = memory.scoped(origin="agent").remember(
-        "The build runs make.", about="project-apollo", id="openchronicle-20260502-1000-ffffff"
-    )
+@pytest.mark.parametrize("fate", ["stays", "forgotten", "erased"])
+def test_what_an_earlier_release_imported_is_not_doubled(
+    memory: Memory, folder: Path, tmp_path: Path, fate: str
+) -> None:
+    """Earlier releases put the name of the format before each id, and before its command."""
+    text, earlier = "The build runs make.", "openchronicle-20260502-1000-ffffff"
+    item = RecordItem(id=earlier, text=text, about="project-apollo", source_type="imported")
+    importing = Importing(handle_of(memory), "openchronicle")
+    importing.take([item])
+    assert importing.report("").kept == 1
+    if fate != "stays":
+        {"forgotten": memory.forget, "erased": memory.erase}[fate](earlier)
+    for _ in range(2):
+        assert memory.import_(folder).refused == 0
+        assert [one.id for one in memory.list() if one.text == text] == (
+            [earlier] if fate == "stays" else []
+        )
+    if fate == "stays":
+        mine = tmp_path / "mine"
+        shutil.copytree(folder, mine)
+        (refusal,) = memory.pages.sync(mine, unknown="adopt").refused
+        assert f"was imported as {earlier}" in refusal.reason
+    page = folder / "project-apollo.md"
+    page.write_text(page.read_text().replace("runs make", "runs ninja"))
     memory.import_(folder)
-    same = [one.id for one in memory.list() if one.text == "The build runs make."]
-    assert same == [old.id]
+    same = [one.id for one in memory.list() if one.text == "The build runs ninja."]
+    assert same == ([earlier] if fate == "stays" else [])
+
+
+@pytest.mark.parametrize("fate", ["forgotten", "erased"])
+def test_what_was_taken_away_here_does_not_come_back(
+    memory: Memory, folder: Path, fate: str
+) -> None:
+    memory.import_(folder)
+    {"forgotten": memory.forget, "erased": memory.erase}[fate]("20260502-1000-ffffff")
+    memory.import_(folder)
+    assert "The build runs make." not in [one.text for one in memory.list()]
+
+
+def test_a_secret_in_an_id_is_in_no_id_here(memory: Memory, folder: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    page = folder / "project-apollo.md"
+    page.write_text(THEIRS.replace("20260503-0900-bbbbbb", secret))
+    done = memory.import_(folder)
+    assert sum(done.redacted.values()) > 0
+    assert secret not in memory.pages.read("project-apollo")
 
 
 def test_a_page_of_a_longer_memory_is_not_compared_with_a_past_of_this_one(

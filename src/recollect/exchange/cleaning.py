@@ -86,6 +86,7 @@ class Cleaning:
             evidence=tuple(map(self._text, item.evidence)),
             supersedes=None if item.supersedes is None else self._id(item.supersedes, item.state),
             data=self._data(item.data),
+            earlier_id=None if item.earlier_id is None else self._text(item.earlier_id),
             state=self._state(item.state),
         )
 
@@ -132,6 +133,7 @@ def _texts(item: Item) -> Iterator[str]:
         yield _encoded(data)
     if isinstance(item, RecordItem):
         yield from (item.about or "", item.supersedes or "", *item.tags, *item.evidence)
+        yield item.earlier_id or ""
 
 
 def _encoded(data: dict[str, Json]) -> str:

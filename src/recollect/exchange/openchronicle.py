@@ -43,13 +43,17 @@ from recollect.model.validate import Json
 
 FORMAT: Final = "openchronicle"
 _HEADING: Final = re.compile(r"## \[[^\]\n]{1,40}\] \{id: [\w.:-]{1,80}\}")
+_COUNT: Final = re.compile(r"---\r?\n(?:[^\n]{0,2000}\n){0,20}?entry_count: \d")
 _MARK: Final = re.compile(r"\s*#superseded-by:([\w.:-]{1,80})\Z")
 
 
 def recognizes(name: str, head: bytes) -> bool:
     """True if a file begins like one of these."""
-    text = head.decode("utf-8", "replace")
-    return name.endswith(SUFFIX) and _HEADING.search(text) is not None
+    text, file = head.decode("utf-8", "replace"), name.rpartition("/")[2]
+    if not file.endswith(SUFFIX):
+        return False
+    is_empty = is_page_name(file.removesuffix(SUFFIX)) and _COUNT.match(text) is not None
+    return is_empty or _HEADING.search(text) is not None
 
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:

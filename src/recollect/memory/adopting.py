@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET, structs
 
-from recollect.errors import Forbidden, RecollectError
+from recollect.errors import Conflict, Forbidden, RecollectError
+from recollect.exchange.openchronicle import FORMAT
 from recollect.lifecycle.bringing import Bring
 from recollect.memory import answers
 from recollect.memory.fields import RecordFields
@@ -21,6 +22,7 @@ from recollect.memory.handle import Handle
 from recollect.memory.syncing import FilePlan
 from recollect.mirror import words
 from recollect.mirror.arriving import Arrival, arrivals
+from recollect.mirror.page import Entry
 from recollect.model import validate
 from recollect.model.values import PageChange, Refusal
 
@@ -42,6 +44,7 @@ def adopt(handle: Handle, files: Iterable[FilePlan]) -> tuple[list[str], list[Re
                 continue
             unknown.remove(one.entry.id)  # an id that is there twice: only the first entry counts
             try:
+                _require_new(local, one.entry)
                 local.write((_act(local, file, one),), answers.nothing)
             except RecollectError as error:
                 refused.append(Refusal(change=_adopted(file, one), reason=str(error)))
@@ -57,6 +60,14 @@ def _arrivals(
     said = [words.offset_of(file.page.created) for file in files]
     offsets = [otherwise if one is None else one for one in said]
     return zip(files, offsets, arrivals([file.page for file in files], offsets), strict=True)
+
+
+def _require_new(handle: Handle, entry: Entry) -> None:
+    """Refuses what an import of an earlier release brought in under another id."""
+    with handle.reading() as reads:
+        known = reads.version(f"{FORMAT}-{entry.id}")
+    if known is not None and known.text == entry.text:
+        raise Conflict(f"{entry.id} was imported as {known.id}")
 
 
 def _act(handle: Handle, file: FilePlan, one: Arrival) -> Bring:

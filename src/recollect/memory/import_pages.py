@@ -43,12 +43,18 @@ def as_here(handle: Handle, items: list[Item]) -> list[Item]:
 
 def _earlier_ids(reads: Reads, items: Iterable[Item]) -> dict[str, str]:
     """For each id that an earlier release imported under another one, that one."""
-    found: dict[str, str] = {}
-    for item in items:
-        earlier = short(item.earlier_id) if isinstance(item, RecordItem) and item.earlier_id else ""
-        if isinstance(item, RecordItem) and earlier != item.id and reads.has_version(earlier):
-            found[item.id] = earlier
-    return found
+    records = (item for item in items if isinstance(item, RecordItem))
+    pairs = ((item.id, earlier_id(item)) for item in records)
+    return {  # the command stays when the record is erased, so that it does not come back
+        id: earlier
+        for id, earlier in pairs
+        if earlier != id and earlier is not None and reads.command(earlier) is not None
+    }
+
+
+def earlier_id(item: RecordItem) -> str | None:
+    """What an earlier release called a record, and the command that imported it."""
+    return None if item.earlier_id is None else short(item.earlier_id)
 
 
 def _here(item: RecordItem, ids: Mapping[str, str], offset: int) -> RecordItem:
@@ -94,7 +100,7 @@ def whole(handle: Handle, item: SettingItem) -> SettingItem:
 
 
 def filled(reads: Reads, item: SettingItem) -> dict[str, Json]:
-    """The document of a page with what an import knows and nobody said here."""
+    """The document of a page with what an import knows and no document says here."""
     type, name = item.id.split("/", 1)
     row = reads.document(type, name)
     known = {} if row is None else unpack_object(row.data)

@@ -55,7 +55,14 @@ from recollect.memory.import_own import (
     record_acts,
     setting_acts,
 )
-from recollect.memory.import_pages import as_here, filled, other_fields, takes_over, whole
+from recollect.memory.import_pages import (
+    as_here,
+    earlier_id,
+    filled,
+    other_fields,
+    takes_over,
+    whole,
+)
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
 from recollect.model.values.exchange import Checked, Imported, Refused
@@ -257,7 +264,7 @@ class Importing:
         if isinstance(item, SettingItem):
             what = [item.data] if item.fills else []
             return f"{self._format}-setting-{_digest([item.is_frame, item.id, *what])}"
-        if isinstance(item, RecordItem) and item.earlier_id == item.id:
+        if isinstance(item, RecordItem) and item.id == earlier_id(item):
             return item.id
         own = None if item.state is None else f"{self._format}-{_digest(item.id)}"
         return own or item.id

@@ -17,7 +17,7 @@ from recollect.index.rows import VersionRow
 from recollect.memory.handle import Handle
 from recollect.memory.page_sources import Sources
 from recollect.mirror.gather import is_shown
-from recollect.mirror.naming import DOCUMENT, document_name, page_of
+from recollect.mirror.naming import DOCUMENT, INDEX, document_name, page_of
 from recollect.mirror.page import SUFFIX, Page
 from recollect.model.counts import counted
 from recollect.model.values import PageProblem
@@ -66,6 +66,12 @@ def deleted_files(
             said = "the file was deleted; it is written again, because the page is described"
             found.append(PageProblem(file=name, line=0, message=said, keeps=False))
     return found
+
+
+def restored(before: Notes, new: Iterable[str]) -> tuple[str, ...]:
+    """Of the files that a rendering found missing, those that one had written before."""
+    noted = ((name, before.pages.get(name)) for name in new if name != f"{INDEX}{SUFFIX}")
+    return tuple(name for name, one in noted if one is not None and one.stamp is not None)
 
 
 def _problem(page: str, gone: list[str], what: str) -> PageProblem:

@@ -91,7 +91,6 @@ class Compared(NamedTuple):
     digests: dict[str, str]  # of the files that are there
     stamps: dict[str, Stamp]
     aside: tuple[str, ...] = ()  # where files that a person changed are now
-    restored: tuple[str, ...] = ()  # of the new ones, those that were there before
 
 
 class Desk:
@@ -131,7 +130,6 @@ class Desk:
         wanted, found = plan.files, compare(self._folder, self.notes, plan.files, settled or {})
         over = [name for name in found.edited if overwrite and is_file(self._folder / name)]
         due = (*found.new, *found.old, *found.extra, *over)
-        restored = tuple(name for name in found.new if name != _INDEX and self._was_there(name))
         data = {name: wanted[name].data for name in due if name in wanted}
         if None in data.values():
             return None
@@ -152,12 +150,7 @@ class Desk:
             for names in (found.new, [*found.old, *over], found.extra)
         )
         return found._replace(
-            new=new,
-            old=old,
-            extra=extra,
-            edited=sorted(kept),
-            aside=tuple(aside),
-            restored=restored,
+            new=new, old=old, extra=extra, edited=sorted(kept), aside=tuple(aside)
         )
 
     def _index_aside(self, wanted: Mapping[str, Wanted]) -> list[str]:
@@ -177,11 +170,6 @@ class Desk:
         data = read_page(self._folder, _INDEX) or b""
         added = added_to_index(data.decode(errors="replace"), says)
         return [self.set_aside(_INDEX, added)] if added else []
-
-    def _was_there(self, name: str) -> bool:
-        """True if a rendering has written a file."""
-        noted = self.notes.pages.get(name)
-        return noted is not None and noted.stamp is not None
 
     def _found(self, name: str) -> tuple[str | None, Stamp | None]:
         return file_digest(self._folder, name, self.notes)

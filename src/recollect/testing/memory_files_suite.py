@@ -338,28 +338,6 @@ class MemoryFilesSuite:
         ]
         assert "needs_compact: false\n" in text(files, "user-profile")
 
-    def test_a_file_with_nothing_to_merge_is_not_flagged_for_ever(
-        self, memory: Memory, files: MemoryFiles
-    ) -> None:
-        # S3-198 S3-215: the next round has looked at it; one that is too long stays flagged
-        files.append("user-profile", "User likes tea.", ["drink"])
-        before = body(text(files, "user-profile"))
-        files.flag_compact("user-profile", "it may repeat itself")
-        assert files.compact("user-profile").merged == ()
-        assert "needs_compact: false\n" in text(files, "user-profile")
-        assert body(text(files, "user-profile")) == before
-        position = memory.position
-        files.compact("user-profile")
-        assert memory.position == position
-        memory.scoped(origin="person").pages.flag("user-profile")  # for a person to take back
-        files.compact("user-profile")
-        assert "needs_compact: true\n" in text(files, "user-profile")
-        memory.pages.unflag("user-profile")
-        memory.pages.set_limits(soft_limit_tokens=10, hard_limit_tokens=20)
-        files.flag_compact("user-profile", "it is long")
-        files.compact("user-profile")
-        assert "needs_compact: true\n" in text(files, "user-profile")
-
     def test_a_rewrite_that_drops_facts_is_rejected(
         self, memory: Memory, files: MemoryFiles
     ) -> None:
