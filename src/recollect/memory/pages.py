@@ -209,8 +209,7 @@ class Pages(Calls):
             propose: Apply nothing: new and changed texts and struck entries become proposals that
                 wait in ``memory.review``, each once and without trust.
             unknown: What becomes of entries that are not in this memory: they were erased, or came
-                from elsewhere. ``leave`` their files; ``adopt`` them as they stand; or move their
-                files to the folder ``aside``.
+                from elsewhere. ``leave`` or ``adopt`` them, or move their files ``aside``.
 
         Returns:
             What was applied, what waits for a review, and what is left.
