@@ -156,6 +156,19 @@ The build runs ninja.
     assert memory.pages.read("project-apollo") == text
 
 
+def test_what_a_person_adopted_and_ended_there_is_told(
+    memory: Memory, folder: Path, tmp_path: Path
+) -> None:
+    adopt(memory, folder, tmp_path)
+    page = folder / "project-apollo.md"
+    page.write_text(THEIRS.replace("\nThe build runs make.", "\n~~The build runs make.~~"))
+    done = memory.import_(folder)
+    assert [one.why for one in done.problems] == [
+        "20260502-1000-ffffff does not hold there any more; here it does"
+    ]
+    assert memory.get("20260502-1000-ffffff").text == "The build runs make."
+
+
 def test_an_import_takes_no_place_of_what_it_did_not_bring(
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:
@@ -197,6 +210,13 @@ def test_a_page_that_a_person_described_stays(memory: Memory, folder: Path) -> N
     assert "\ntags: []\n" in memory.pages.read("project-apollo")
 
 
+def take_away(memory: Memory, id: str, fate: str) -> None:
+    if fate == "erased":
+        memory.erase(id)
+    else:
+        memory.forget(id)
+
+
 @pytest.mark.parametrize("fate", ["stays", "forgotten", "erased"])
 def test_what_an_earlier_release_imported_is_not_doubled(
     memory: Memory, folder: Path, tmp_path: Path, fate: str
@@ -208,7 +228,7 @@ def test_what_an_earlier_release_imported_is_not_doubled(
     importing.take([item])
     assert importing.report("").kept == 1
     if fate != "stays":
-        {"forgotten": memory.forget, "erased": memory.erase}[fate](earlier)
+        take_away(memory, earlier, fate)
     for _ in range(2):
         assert memory.import_(folder).refused == 0
         assert [one.id for one in memory.list() if one.text == text] == (
@@ -231,7 +251,7 @@ def test_what_was_taken_away_here_does_not_come_back(
     memory: Memory, folder: Path, fate: str
 ) -> None:
     memory.import_(folder)
-    {"forgotten": memory.forget, "erased": memory.erase}[fate]("20260502-1000-ffffff")
+    take_away(memory, "20260502-1000-ffffff", fate)
     memory.import_(folder)
     assert "The build runs make." not in [one.text for one in memory.list()]
 

@@ -17,6 +17,7 @@ from recollect.index.rows import VersionRow, content_id
 from recollect.index.statements import NOW
 from recollect.memory.handle import Handle
 from recollect.memory.page_gaps import entries_on
+from recollect.memory.page_sources import Sources
 from recollect.mirror.gather import Made
 from recollect.mirror.merge import Known, known
 from recollect.mirror.naming import page_of
@@ -31,6 +32,7 @@ class Folder:
     def __init__(
         self,
         handle: Handle,
+        reads: Reads,
         folder: Path,
         made: Callable[[Reads, str | None], list[Made]],
         read: Iterable[Reading],
@@ -41,6 +43,7 @@ class Folder:
         self.foreign = foreign
         self.ids = entries_on(one.page for one in read)  # on any of the files that were changed
         self._made = made
+        self.sources = Sources(handle, reads)
         self._exactly: dict[int, dict[str, Page]] = {}
         self._elsewhere: dict[str, Page] = {}
         self._moved: set[str] = set()

@@ -422,6 +422,8 @@ class Importing:
         if base is None:
             if not any(version.text == item.text for version in reads.versions(item.id)):
                 self._refuse(item.where, f"{item.id} has another text there; the one here stays")
+            elif item.earlier_id and item.status not in _LIVE:
+                self._refuse(item.where, f"{item.id} does not hold there any more; here it does")
             return None  # it has the text of there, or had it before it was changed here
         if is_torn(base, row, item):
             self._refuse(item.where, f"{item.id} was changed both there and here")

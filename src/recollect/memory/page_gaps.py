@@ -14,7 +14,6 @@ from typing import Final
 
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
-from recollect.memory.handle import Handle
 from recollect.memory.page_sources import Sources
 from recollect.mirror.gather import is_shown
 from recollect.mirror.naming import DOCUMENT, INDEX, document_name, page_of
@@ -33,10 +32,10 @@ def entries_on(pages: Iterable[Page]) -> set[str]:
 
 
 def deleted_entries(
-    handle: Handle, reads: Reads, then: Reads, page: str, there: Collection[str]
+    sources: Sources, then: Reads, page: str, there: Collection[str]
 ) -> PageProblem | None:
     """What a page showed at a position, still shows, and does not have in its file."""
-    rows = [row for row in Sources(handle, reads).shown_on(page) if row.id not in there]
+    rows = [row for row in sources.shown_on(page) if row.id not in there]
     gone = [row.id for row in rows if _was_on(page, then.version(row.id))]
     if not gone:
         return None
@@ -49,10 +48,10 @@ def _was_on(page: str, row: VersionRow | None) -> bool:
 
 
 def deleted_files(
-    handle: Handle, reads: Reads, folder: Path, notes: Notes, there: Collection[str]
+    sources: Sources, reads: Reads, folder: Path, notes: Notes, there: Collection[str]
 ) -> list[PageProblem]:
     """The files that this memory wrote and that are not in the folder."""
-    found, sources = list[PageProblem](), Sources(handle, reads)
+    found = list[PageProblem]()
     for name, noted in notes.pages.items():
         if noted.stamp is None or os.path.lexists(folder / name):
             continue  # it was never there, or still is

@@ -87,10 +87,13 @@ class Comparison:
             found = list(changed_files(self.folder, notes))
             texts = {file.name: file.text for file in found if file.text is not None}
             read = {name: parse(name.removesuffix(SUFFIX), text) for name, text in texts.items()}
-            state = Folder(self.handle, self.folder, self._made, read.values(), self.foreign)
+            made, texts = self._made, read.values()
+            state = Folder(self.handle, reads, self.folder, made, texts, self.foreign)
             plans = [_compared(state, reads, file, read.get(file.name)) for file in found]
-            gone = deleted_files(self.handle, reads, self.folder, notes, state.ids)
-            return [*plans, *(_gone(one) for one in (gone if is_known else ()))]
+            if not is_known:  # nothing tells which files were there
+                return plans
+            gone = deleted_files(state.sources, reads, self.folder, notes, state.ids)
+            return [*plans, *map(_gone, gone)]
 
 
 def _compared(state: Folder, reads: Reads, file: PageFile, reading: Reading | None) -> FilePlan:
@@ -158,8 +161,8 @@ class _OneFile:
         """Entries that a person took off the page; an empty file has lost all of them."""
         is_empty = not (self._file.text and self._file.text.strip())
         if self._then is not None or is_empty:
-            handle, then = self._folder.handle, self._then or self._reads
-            gone = deleted_entries(handle, self._reads, then, self._name, self._folder.ids)
+            sources, then = self._folder.sources, self._then or self._reads
+            gone = deleted_entries(sources, then, self._name, self._folder.ids)
             self._problems += [] if gone is None else [gone]
 
     def _report(self, line: int, message: str, *, keeps: bool = True) -> None:

@@ -49,16 +49,16 @@ def other_lines(lines: Iterable[object]) -> tuple[str, ...]:
 
 def unfolded(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Lines with their numbers from 0; a description that goes on below is put on one line."""
-    number, last = 0, ""
+    number, parts = 0, list[str]()
     for at, line in enumerate(lines):
-        if last.startswith(_FOLDED) and line[:1] in (" ", "\t") and line.strip():
-            last = f"{last.rstrip()} {line.strip()}"
+        if parts and parts[0].startswith(_FOLDED) and line[:1] in (" ", "\t") and line.strip():
+            parts.append(line.strip())
             continue
-        if at:
-            yield number, last
-        number, last = at, line
-    if last:
-        yield number, last
+        if parts:
+            yield number, " ".join(parts)
+        number, parts = at, [line.rstrip() if line.startswith(_FOLDED) else line]
+    if parts:
+        yield number, " ".join(parts)
 
 
 def _is_other(line: str) -> bool:
