@@ -156,6 +156,31 @@ The build runs ninja.
     assert memory.pages.read("project-apollo") == text
 
 
+def test_an_import_ends_nothing_that_another_import_brought(
+    memory: Memory, folder: Path, tmp_path: Path
+) -> None:
+    """A hostile page may name any record as the predecessor of its own."""
+    importing = Importing(handle_of(memory), "mem0")
+    importing.take([RecordItem(id="mem0-1", text="The disk holds 4 KiB.")])
+    page = folder / "project-apollo.md"
+    page.write_text(THEIRS.replace("20260502-1000-aaaaaa", "mem0-1"))
+    done = memory.import_(folder)
+    assert memory.get("mem0-1").text == "The disk holds 4 KiB."
+    assert [one.why for one in done.problems] == [
+        "mem0-1 does not hold there any more; here it does"
+    ]
+
+
+def test_days_are_made_from_the_pages_of_their_records(memory: Memory, tmp_path: Path) -> None:
+    with opened() as other:
+        other.scoped(session="s").remember("It is blue.", about="project:X")
+        other.pages.render(tmp_path / "theirs")
+    done = memory.import_(tmp_path / "theirs")
+    assert (done.records, done.refused) == (1, 1)
+    assert "what was learned in sessions" in done.problems[0].why
+    assert done.problems[0].where.startswith("event-2026-06-01")
+
+
 def test_what_a_person_adopted_and_ended_there_is_told(
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:

@@ -42,6 +42,7 @@ from recollect.mirror.parse import parse
 from recollect.model.validate import Json
 
 FORMAT: Final = "openchronicle"
+_SESSIONS: Final = "what was learned in sessions is taken from the pages of its records alone"
 _HEADING: Final = re.compile(r"## \[[^\]\n]{1,40}\] \{id: [\w.:-]{1,80}\}")
 _COUNT: Final = re.compile(r"---\r?\n(?:[^\n]{0,2000}\n){0,20}?entry_count: \d")
 _MARK: Final = re.compile(r"\s*#superseded-by:([\w.:-]{1,80})\Z")
@@ -91,9 +92,11 @@ def _marked(entry: Entry) -> Entry:
 def _entries(where: str, page: Page) -> Iterator[Found]:
     about = name_of(about_of(page.name, page.title))
     offset = words.offset_of(page.created)
+    if any(entry.is_session for entry in page.entries):
+        yield Trouble(where=where, why=_SESSIONS)
     for one in arrivals([page], [offset])[0]:
         if one.entry.is_session:
-            continue  # what was learned in a session is on the pages of its records
+            continue
         place = f"{where}, {one.entry.id or one.entry.at}"
         if one.entry.text:
             yield _record(one, place, about, offset)

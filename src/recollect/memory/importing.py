@@ -303,7 +303,8 @@ class Importing:
 
     def _takes_over(self, item: RecordItem, state: State) -> bool:
         before = item.supersedes or ""
-        names = (before, f"{self._format}-{_digest(before)}")
+        own = f"{self._format}-{_digest(before)}"  # one of an earlier release is the id itself
+        names = (own, before) if before.startswith(f"{self._format}-") else (own,)
         return takes_over(self._handle, item, state, names)
 
     def _position(self) -> int:

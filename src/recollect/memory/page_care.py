@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import structs
 
-from recollect.errors import Changed, Conflict, NotFound
+from recollect.errors import Changed, Conflict, Forbidden, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.index.statements import NOW
@@ -78,6 +78,8 @@ def preseed(handle: Handle) -> None:
         except NotFound:  # no memory was created yet
             said: dict[str, Json] = {"tags": list(tags), "created": created_now(agent)}
             agent.write((_stating(name, said),), answers.nothing)
+        except Forbidden:  # a token or a policy keeps documents from agents
+            return
 
 
 def _preseeding(handle: Handle, name: str, tags: Iterable[str], reads: Reads) -> list[Act]:

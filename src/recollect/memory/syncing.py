@@ -87,8 +87,8 @@ class Comparison:
             found = list(changed_files(self.folder, notes))
             texts = {file.name: file.text for file in found if file.text is not None}
             read = {name: parse(name.removesuffix(SUFFIX), text) for name, text in texts.items()}
-            made, texts = self._made, read.values()
-            state = Folder(self.handle, reads, self.folder, made, texts, self.foreign)
+            made, pages = self._made, read.values()
+            state = Folder(self.handle, reads, self.folder, made, pages, self.foreign)
             plans = [_compared(state, reads, file, read.get(file.name)) for file in found]
             if not is_known:  # nothing tells which files were there
                 return plans
