@@ -133,6 +133,7 @@ class _OneFile:
         self._changes: list[PageChange] = []
         self._rows: dict[str, VersionRow] = {}  # as they are now
         self._base: dict[str, VersionRow] = {}
+        self._moments: list[datetime | None] = []  # when each entry was said
         self._is_copied = False  # an entry is also on the page that it belongs to
 
     def plan(self) -> FilePlan:
@@ -200,6 +201,8 @@ class _OneFile:
     def _entries(self) -> None:
         seen, line = set[str](), self._reading.head.count("\n") + 1
         broken = [problem.line for problem in self._reading.problems]
+        dates, offset = (one.at for one in self._read.entries), self._folder.handle.actor.tz_minutes
+        self._moments = [*moments(dates, offset)]  # of new entries: local time is that of now
         for number, entry in enumerate(self._read.entries):
             end = line + self._reading.parts[number].count("\n")
             last = end - self._reading.parts[number].endswith("\n")
@@ -255,7 +258,7 @@ class _OneFile:
             return
         replaced = self._replaced(number, entry)
         tags = tuple(tag for tag in entry.tags if not tag.startswith(SUPERSEDES))
-        said_at = self._said_at()[number]
+        said_at = self._moments[number]
         if said_at is None and entry.at.lower() not in _NOW:
             self._report(line, f"{entry.at!r} is not a date, so today's is taken", keeps=False)
         change = PageChange(
@@ -286,11 +289,6 @@ class _OneFile:
             self._changes.append(change)
         else:
             self._succeed(line, replaced, change)
-
-    def _said_at(self) -> list[datetime | None]:
-        """When each entry was said, as its heading has it; here, local time is that of now."""
-        dates = [entry.at for entry in self._read.entries]
-        return [*moments(dates, self._folder.handle.actor.tz_minutes)]
 
     def _replaced(self, number: int, entry: Entry) -> str | None:
         """The entry that a new one names, or the struck one above that names a successor."""
