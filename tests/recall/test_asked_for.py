@@ -110,6 +110,7 @@ def test_reading_a_question_takes_work_that_grows_with_its_length(unit: str) -> 
 def test_reading_an_answer_takes_work_that_grows_with_its_length(unit: str) -> None:
     for _, pattern in asked_for._THINGS:
         small, large = (
-            steps_of_search(pattern, f"The port {unit * size}x", re.IGNORECASE) for size in (30, 60)
+            steps_of_search(pattern, f"The port {unit * size}x", re.IGNORECASE)
+            for size in (30, 60)
         )
         assert large <= 2.3 * small + 50, pattern
