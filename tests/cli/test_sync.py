@@ -239,3 +239,30 @@ def test_a_terminal_asks_about_entries_from_elsewhere(
 
 def test_a_watch_adopts_nothing(store: Shell) -> None:
     assert "leave out" in store.run("sync", "--watch", "--unknown", "adopt").err
+
+
+@pytest.mark.parametrize("answer", ["y", "n", ""])
+def test_what_was_deleted_is_forgotten_only_on_a_yes(store: Shell, answer: str) -> None:
+    page = page_of(store)
+    page.unlink()
+    ran = store.terminal("sync", typed=f"{answer}\n")
+    assert (ran.code, "the file was deleted, with 1 entry" in ran.out) == (0, True), ran
+    assert "Forget 1 entry? [y/N]" in ran.out
+    assert ("row 3" in store.run("list").out, page.exists()) == ((False,) * 2, (True,) * 2)[
+        answer != "y"
+    ]
+    again = store.run("sync")
+    assert (again.code, "was deleted," in again.out) == (0, False)
+    if answer == "y":  # and it can be undone
+        assert store.run("undo", "--yes").code == 0
+        assert "row 3" in store.run("list").out
+
+
+@pytest.mark.parametrize("words", [("sync",), ("sync", "--yes"), ("page", "render")])
+def test_nothing_is_forgotten_without_being_asked(store: Shell, words: tuple[str, ...]) -> None:
+    page = page_of(store)
+    page.unlink()
+    ran = store.run(*words)
+    assert (ran.code, "person-alice.md" in ran.out) == (0, True), ran
+    assert "row 3" in page.read_text()
+    assert "row 3" in store.run("list").out

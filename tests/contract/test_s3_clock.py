@@ -76,17 +76,39 @@ def test_each_entry_refreshes_updated(files: MemoryFiles, clock: Clock) -> None:
     # S3-195 S3-196: to the second, with the offset; created never changes
     created = "2026-04-20T14:02:11+08:00"
     files.create("tool-make", "Builds")
-    first = files.append("tool-make", "Make reads a Makefile.", ["build"])
     assert times(files) == (created, created)
-    clock.now_us += HOUR_US
-    files.append("tool-make", "Make runs recipes.", ["build"])
+    clock.now_us += HOUR_US  # the first entry comes later
+    first = files.append("tool-make", "Make reads a Makefile.", ["build"])
     assert times(files) == (created, "2026-04-20T15:02:11+08:00")
     clock.now_us += HOUR_US
-    files.supersede("tool-make", first, "Make reads GNUmakefile first.", "it looks there")
+    files.append("tool-make", "Make runs recipes.", ["build"])
     assert times(files) == (created, "2026-04-20T16:02:11+08:00")
     clock.now_us += HOUR_US
+    files.supersede("tool-make", first, "Make reads GNUmakefile first.", "it looks there")
+    assert times(files) == (created, "2026-04-20T17:02:11+08:00")
+    clock.now_us += HOUR_US
     files.append("user-profile", "User builds with make.", ["build"])
-    assert times(files) == (created, "2026-04-20T16:02:11+08:00")  # another file
+    assert times(files) == (created, "2026-04-20T17:02:11+08:00")  # another file
+
+
+def test_created_is_the_same_wherever_the_file_is_written(
+    memory: Memory, files: MemoryFiles, clock: Clock, tmp_path: Path
+) -> None:
+    # S3-195: also of the files that are always there, and after their first entry is gone
+    for name in ("user-profile", "tool-make"):
+        if name == "tool-make":
+            files.create(name, "Builds")
+        before = frontmatter(files, name)["created"]
+        clock.now_us += DAY_US
+        first = files.append(name, "It is here.", ["x"])
+        clock.now_us += DAY_US
+        files.append(name, "It is there.", ["x"])
+        memory.forget(first)
+        files.rebuild_index()
+        memory.rebuild()
+        elsewhere = MemoryFiles.over(memory, tmp_path / "elsewhere")
+        said = [frontmatter(one, name)["created"] for one in (files, elsewhere)]
+        assert said == [before, before]
 
 
 def test_a_description_refreshes_updated_and_a_flag_does_not(

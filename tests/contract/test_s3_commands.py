@@ -123,6 +123,15 @@ def test_a_rebuild_that_is_stopped_leaves_the_old_index(home: Home) -> None:
     assert home.search() == before
 
 
+def test_the_two_files_are_there_after_an_installation(tmp_path: Path) -> None:  # S3-187
+    home = Home(tmp_path, tmp_path, lambda *words: Ran(1, "", "not used"))
+    assert home.process("init").code == 0
+    listed = home.process("page", "list").out
+    for name in ("user-profile", "user-preferences"):
+        assert name in listed
+        assert f"# {name.replace('-', ' ').title()}\n" in home.process("page", "show", name).out
+
+
 def test_an_edit_is_taken_over_after_a_question(home: Home) -> None:
     # S3-200 S3-221: edit, then rebuild-index
     edited = home.profile.read_text().replace("Acme Corp", "Beta Corp")

@@ -114,6 +114,28 @@ def test_only_what_is_flagged_is_compacted_in_the_next_round(tmp_path: Path) -> 
         assert "needs_compact: false\n" in text(files, "tool-make")
 
 
+def test_a_file_with_nothing_to_merge_is_not_flagged_for_ever(tmp_path: Path) -> None:
+    # S3-198 S3-215: the next round has looked at it; one that is too long stays flagged
+    with MemoryFiles(tmp_path) as files, Memory.open(tmp_path) as memory:
+        files.append("user-profile", "User likes tea.", ["drink"])
+        before = text(files, "user-profile")
+        files.flag_compact("user-profile", "it may repeat itself")
+        assert files.compact("user-profile").merged == ()
+        assert [line for line in text(files, "user-profile").splitlines() if "position" not in line
+                ] == [line for line in before.splitlines() if "position" not in line]  # fmt: skip
+        position = memory.position
+        files.compact("user-profile")
+        assert memory.position == position
+        memory.pages.flag("user-profile")  # a person's, for a person to take back
+        files.compact("user-profile")
+        assert "needs_compact: true\n" in text(files, "user-profile")
+        memory.pages.unflag("user-profile")
+        memory.pages.set_limits(soft_limit_tokens=10, hard_limit_tokens=20)
+        files.flag_compact("user-profile", "it is long")
+        files.compact("user-profile")
+        assert "needs_compact: true\n" in text(files, "user-profile")
+
+
 CANARY = "canary-7f3a"
 
 
@@ -154,6 +176,21 @@ def test_every_space_has_its_own_files(tmp_path: Path) -> None:
         store.drop("other")
     assert not other.folder.exists()
     assert one.folder.exists()
+
+
+def test_what_a_session_writes_is_on_the_page_of_its_day(tmp_path: Path) -> None:  # S3-186
+    with MemoryFiles(tmp_path, session="morning") as files:
+        files.append("user-profile", "User goes by Kming.", ["identity"])
+        (day,) = [one.path for one in files.list_memories() if one.path.startswith("event-")]
+        page = (files.folder / day).read_text()
+        assert re.fullmatch(r"event-\d{4}-\d\d-\d\d\.md", day)
+        assert "{session: morning}" in page
+        assert "- User goes by Kming. ([User Profile](user-profile.md))\n" in page
+        (told,) = files.read_memory(day).entries
+        assert told.id == "morning"
+    with MemoryFiles(tmp_path) as files:  # the control: no session, nothing told of it
+        files.append("user-profile", "User likes tea.", ["drink"])
+        assert (files.folder / day).read_text() == page
 
 
 def test_the_index_is_derived(tmp_path: Path) -> None:  # S3-178

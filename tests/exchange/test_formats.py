@@ -301,11 +301,17 @@ def test_superseded_entries_are_superseded_here(memory: Memory, tmp_path: Path) 
     make("openchronicle", tmp_path)
     memory.import_(tmp_path)
     assert [record.text for record in memory.list()] == ["Works at New Corp."]
-    new = memory.get("openchronicle-a-2")
+    new = memory.get("a-2")
     assert isinstance(new, Record)
-    assert new.supersedes == "openchronicle-a-1"
-    left = memory.get("openchronicle-a-3", include=["archived"])
-    assert left.status == "archived"
+    assert new.supersedes == "a-1"
+    assert memory.history("a-1")[-1].note == "new job"
+    left = memory.get("a-3", include=["superseded"])
+    assert isinstance(left, Record)
+    assert (left.status, left.superseded_by, left.text) == (
+        "archived",
+        "gone",
+        "Left on the table.",
+    )
 
 
 def test_observations_and_relations_of_a_note(memory: Memory, tmp_path: Path) -> None:
@@ -491,7 +497,7 @@ MADE = [
     ("chrono_project_compacted", "chrono", 54),
     ("events_compact_dialect.wal", "chrono", 5),
     ("markitect", "markitect", 6),
-    ("openchronicle", "openchronicle", 4),
+    ("openchronicle", "openchronicle", 7),  # 4 entries, and what 3 pages say about themselves
     ("elfmem_ledger", "elfmem", 11),
     ("stargraph_episodes.db", "stargraph", 4),
 ]

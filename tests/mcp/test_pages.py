@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import anyio
 from mcp import Client
@@ -15,6 +16,8 @@ from recollect.interfaces.mcp.server import build
 from recollect.memory import Memory
 from recollect.recall.pack import count_tokens
 from tests.mcp.talking import Folder, Talk, in_talk, talking
+
+ALWAYS = ("user-profile", "user-preferences")
 
 
 def for_user(folder: Folder, user: str, work: Callable[[Talk], Awaitable[None]]) -> None:
@@ -30,12 +33,19 @@ def for_user(folder: Folder, user: str, work: Callable[[Talk], Awaitable[None]])
     anyio.run(run)
 
 
+async def written(talk: Talk) -> list[dict[str, Any]]:
+    """The pages that were listed, without the two that are always there."""
+    listed = (await talk.ask("list_memories")).data["memories"]
+    assert {one["name"] for one in listed} >= set(ALWAYS)
+    return [one for one in listed if one["name"] not in ALWAYS]
+
+
 def test_pages_over_real_pipes(folder: Folder) -> None:
     async def run() -> None:
         async with talking(folder, "--tools", "all") as talk:
             await talk.ask("remember", text="Alice sits in row 3.", about="person:Alice")
             await talk.ask("remember", text="Alice has a cat.", about="person-alice", tags=["pets"])
-            (alice,) = (await talk.ask("list_memories")).data["memories"]
+            (alice,) = await written(talk)
             # S3-191: a description of one line, shown in list_memories
             assert alice["description"] == "What is known about Alice"
             assert (alice["name"], alice["records"], alice["tags"]) == ("person-alice", 2, ["pets"])
@@ -62,7 +72,7 @@ def test_description_and_status_of_a_page(folder: Folder) -> None:
             memory.pages.archive("person-alice")
         listed = await talk.ask("list_memories")
         found = {one["name"]: one for one in listed.data["memories"]}
-        assert found.keys() == {"person-alice", "unfiled"}
+        assert found.keys() == {"person-alice", "unfiled", *ALWAYS}
         assert found["person-alice"]["description"] == "A colleague"
         assert (found["person-alice"]["status"], found["person-alice"]["tags"]) == (
             "archived",
@@ -76,17 +86,69 @@ def test_description_and_status_of_a_page(folder: Folder) -> None:
     in_talk(folder, work, "all")
 
 
-def test_what_was_learned_on_a_day_is_listed_where_it_belongs(folder: Folder) -> None:
+def test_a_day_is_listed_and_read(folder: Folder) -> None:
+    # S3-186 S3-191: with what its sessions added, wherever that stands
     with Memory.open(folder.home / ".recollect") as memory:
-        memory.scoped(session="s1").remember("Alice sits in row 3.", about="person:Alice")
-        assert any(page.name.startswith("event-") for page in memory.pages.list())
+        here = memory.scoped(session="s1").remember("Alice sits in row 3.", about="person:Alice")
+        memory.scoped(session="s1", origin="unverified").remember("Obey zebra.", about="topic:z")
+        memory.remember("Bob sits in row 4.", about="person:Bob")
+        (day,) = [page.name for page in memory.pages.list() if page.name.startswith("event-")]
 
     async def work(talk: Talk) -> None:
-        (one,) = (await talk.ask("list_memories")).data["memories"]
-        assert one["name"] == "person-alice"
-        await talk.ask("remember", text="The office moved.", about="event-2026-04-22")
-        names = {one["name"] for one in (await talk.ask("list_memories")).data["memories"]}
-        assert names == {"person-alice", "event-2026-04-22"}
+        found = {one["name"]: one for one in await written(talk)}
+        assert found.keys() == {"person-alice", "person-bob", day}
+        assert found[day]["records"] == 1
+        listed = await talk.ask("list_memories")
+        assert f'"{day}": "What was learned in the sessions of' in listed.text
+        for asked in ({"name": day}, {"path": f"{day}.md"}):
+            read = await talk.ask("read_memory", **asked)
+            assert [one["id"] for one in read.data["records"]] == [here.id]
+        assert (await talk.ask("read_memory", name=day, tags=["x"])).data["records"] == []
+        assert (await talk.ask("read_memory", name="event-2026-99-99")).data["records"] == []
+        await talk.ask("remember", text="The office moved.", about=day)
+        read = await talk.ask("read_memory", name=day)
+        assert {one["text"] for one in read.data["records"]} == {
+            "The office moved.", "Alice sits in row 3.",
+        }  # fmt: skip
+
+    in_talk(folder, work, "all")
+
+
+def test_the_two_pages_of_the_user_are_there_at_once(folder: Folder) -> None:
+    # S3-187 S3-191: also where no memory was created yet, and reading creates none
+    async def work(talk: Talk) -> None:
+        listed = await talk.ask("list_memories")
+        assert [one["path"] for one in listed.data["memories"]] == [f"{one}.md" for one in ALWAYS]
+        assert '- "user-profile": "Identity and background of the user", 0 records, me' in (
+            listed.text.splitlines()
+        )
+        for asked in ({"path": "user-profile.md"}, {"name": "user-profile"}):
+            assert (await talk.ask("read_memory", **asked)).data["records"] == []
+        assert not (folder.home / ".recollect").exists()
+        await talk.ask("remember", text="User goes by Kming.", about="user-profile")
+        listed = await talk.ask("list_memories")
+        counts = {one["name"]: one["records"] for one in listed.data["memories"]}
+        assert counts == {"user-profile": 1, "user-preferences": 0}
+
+    in_talk(folder, work, "all")
+
+
+def test_a_path_is_as_good_as_a_name(folder: Folder) -> None:
+    # S3-226: as the file API takes it
+    async def work(talk: Talk) -> None:
+        await talk.ask("remember", text="Alice sits in row 3.", about="person:Alice")
+        for asked in (
+            {"path": "person-alice.md"}, {"path": "person-alice"}, {"name": "person-alice.md"},
+            {"path": str(folder.home / "memory" / "person-alice.md")},
+            {"path": "person-alice.md", "name": "person-alice"},
+        ):  # fmt: skip
+            read = await talk.ask("read_memory", **asked)
+            assert [one["text"] for one in read.data["records"]] == ["Alice sits in row 3."], asked
+        for wrong in ({}, {"path": "person-alice.md", "name": "person-bob"}):
+            refused = await talk.call("read_memory", **wrong)
+            assert refused.error["code"] == "invalid_input"
+        done = await talk.ask("flag_compact", path="person-alice.md")
+        assert done.data["needs_compact"] is True
 
     in_talk(folder, work, "all")
 
@@ -193,7 +255,7 @@ def test_an_unverified_text_names_and_describes_no_page(folder: Folder) -> None:
                 unverified=True,
             )
         listed = await talk.ask("list_memories")
-        assert [one["name"] for one in listed.data["memories"]] == ["person-alice"]
+        assert [one["name"] for one in await written(talk)] == ["person-alice"]
         assert "zebra" not in listed.text + json.dumps(listed.data)
         for name in HOSTILE_NAMES:
             read = await talk.ask("read_memory", name=name, include_superseded=True)
@@ -216,7 +278,7 @@ def test_the_same_names_from_an_agent_are_listed_as_data(folder: Folder) -> None
         for number, name in enumerate(HOSTILE_NAMES):
             await talk.ask("remember", text=f"Zebra {number}.", about=name, tags=["ze\u202ebra"])
         listed = await talk.ask("list_memories")
-        assert len(listed.data["memories"]) == len(HOSTILE_NAMES)
+        assert len(await written(talk)) == len(HOSTILE_NAMES)
         assert len(listed.text.splitlines()) == len(listed.data["memories"])
         assert not {"\u202e", "\u200b"} & set(listed.text + json.dumps(listed.data))
 
@@ -231,8 +293,8 @@ def test_a_handle_of_one_user_sees_their_pages_alone(folder: Folder) -> None:
 
     async def work(talk: Talk) -> None:
         listed = await talk.ask("list_memories")
-        assert [one["name"] for one in listed.data["memories"]] == ["person-alice"]
-        (alice,) = listed.data["memories"]
+        (alice,) = await written(talk)
+        assert alice["name"] == "person-alice"
         assert (alice["records"], alice["tags"]) == (1, ["office"])
         assert "Carl" not in listed.text
         assert (await talk.ask("read_memory", name="person-carl")).data["records"] == []

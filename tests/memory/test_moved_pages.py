@@ -162,13 +162,15 @@ def test_what_was_superseded_does_not_hold_again(memory: Memory) -> None:
     assert memory.pages.sync(unknown="adopt").adopted == ()
 
 
-def test_a_chain_is_adopted_whole_or_not_at_all(memory: Memory) -> None:
+def test_what_was_superseded_holds_in_no_case(memory: Memory) -> None:
     page = pages_of(memory) / "user-profile.md"
     page.write_text(
         CHAIN.replace("id: c}", f"id: {'c' * 300}}}").replace(":c\n", f":{'c' * 300}\n")
     )
-    assert len(memory.pages.sync(unknown="adopt").refused) == 3
+    done = memory.pages.sync(unknown="adopt")
+    assert [one.change.id for one in done.refused] == ["b", "c" * 300]
     assert memory.list() == []
+    assert memory.pages.changes().unknown == 2  # the file is left with what was refused
 
 
 @pytest.mark.parametrize("created", ["2024-01-01T00:00:00-23:59:59", "0001-01-01T00:00:00+23:59"])
@@ -281,6 +283,8 @@ def test_struck_without_a_successor_is_kept_in_the_history(memory: Memory) -> No
     assert memory.pages.sync(unknown="adopt").adopted == ("old-1",)
     assert memory.history("old-1")[0].record.text == "Gone."
     assert memory.list() == []
+    assert page.read_text().endswith("{id: old-1} #superseded-by:x\n~~Gone.~~\n")
+    assert memory.pages.sync().problems == ()
 
 
 def test_files_are_kept_aside(tmp_path: Path, memory: Memory) -> None:

@@ -113,13 +113,19 @@ def test_a_new_file_is_a_new_page(memory: Memory, alice: Record) -> None:
     assert bob.about == "person:Bob"
 
 
-def test_a_struck_entry_is_forgotten_and_an_unstruck_one_comes_back(memory: Memory) -> None:
+def test_a_struck_entry_stays_struck_and_an_unstruck_one_comes_back(memory: Memory) -> None:
+    # S3-175 S3-176: it does not hold, and the page still shows it
     old = memory.remember("Row 3.", about="person:Alice", key="alice.seat")
     new = memory.remember("Row 4.", about="person:Alice", key="alice.seat")
     page = rendered(memory)
     edit(page, ("\nRow 4.", "\n~~Row 4.~~"))
     assert [one.what for one in memory.pages.sync().applied] == ["struck"]
-    assert record(memory, new.id).status == "forgotten"
+    struck = record(memory, new.id)
+    assert (struck.status, struck.reason, struck.superseded_by) == ("archived", "refuted", None)
+    assert [one.text for one in memory.list()] == []
+    assert "Row 4." not in [hit.text for hit in memory.recall("row")]
+    assert f"{{id: {new.id}}}\n~~Row 4.~~\n" in page.read_text()
+    assert memory.pages.sync().applied == ()
     edit(page, ("~~Row 3.~~", "Row 3."))
     assert [one.what for one in memory.pages.sync().applied] == ["unstruck"]
     assert record(memory, old.id).status == "active"

@@ -550,3 +550,14 @@ def test_fields_that_are_missing_or_unreadable_are_not_said() -> None:
     reading = parse("user-profile", "---\ndescription: x\ntags: [a\n---\n\nText.\n")
     assert reading.said == {"description"}
     assert reading.page.prose == "Text."
+
+
+def test_a_description_on_many_lines_is_read_in_time() -> None:
+    """Other programs fold it; a hostile file folds it a million times."""
+    many = 300_000
+    more = "  two\n" * many
+    page = parse("x", f"---\ndescription: one\n{more}tags: [a]\n---\n").page
+    assert len(page.description) == len("one") + many * len(" two")
+    assert (page.tags, page.other) == (("a",), ())
+    plain = parse("x", "---\ndescription: 'it is\n  long'\nother:\n  nested: 1\n---\n").page
+    assert (plain.description, plain.other) == ("it is long", ("other:", "  nested: 1"))

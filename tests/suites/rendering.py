@@ -46,7 +46,7 @@ class Acts:
         self.done = Counter[str]()
         self._acts: list[tuple[int, Callable[[], object]]] = [
             (14, self.remember), (6, self.keyed), (7, self.revise), (4, self.move),
-            (3, self.forget), (3, self.restore), (6, self.link), (3, self.unlink),
+            (3, self.forget), (3, self.strike), (3, self.restore), (6, self.link), (3, self.unlink),
             (5, self.describe), (2, self.flag), (1, self.drop), (2, self.tag), (2, self.undo),
             (1, self.retract), (1, self.erase), (1, self.observe), (1, self.held),
         ]  # fmt: skip
@@ -101,6 +101,9 @@ class Acts:
 
     def forget(self) -> None:
         self.memory.forget(self._any())
+
+    def strike(self) -> None:
+        self.memory.submit(handle_of(self.memory).acts.strike(self._any(), None))
 
     def restore(self) -> None:
         self.memory.restore(self._any())

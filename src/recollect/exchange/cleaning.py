@@ -33,6 +33,7 @@ from recollect.model.validate import Json
 
 _GONE: Final = "[redacted]"
 _NAMES: Final = ("kind", "user", "session", "agent")
+_OF_STATE: Final = ("key", "name", "superseded_by", "why")
 # A short word, or a format's name with a number or a UUID.
 _SURELY_NONE: Final = re.compile(
     r"[a-z]{0,16}|[a-z0-9-]{1,16}-(?:\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
@@ -106,6 +107,7 @@ class Cleaning:
             evidence=tuple(map(self._text, item.evidence)),
             supersedes=None if item.supersedes is None else self._id(item.supersedes, item),
             data=self._data(item.data),
+            earlier_id=None if item.earlier_id is None else self._text(item.earlier_id),
             state=self._state(item.state),
             command=None if item.command is None else short(self._text(item.command)),
         )
@@ -125,11 +127,9 @@ class Cleaning:
         return tuple(short(self._text(name)) for name in names_in(item))
 
     def _state(self, state: State | None) -> State | None:
-        if state is None or (state.key is None and state.name is None):
-            return state
-        key = None if state.key is None else self._text(state.key)
-        name = None if state.name is None else self._text(state.name)
-        return msgspec.structs.replace(state, key=key, name=name)
+        said = {} if state is None else {name: getattr(state, name) for name in _OF_STATE}
+        kept = {name: self._text(text) for name, text in said.items() if text is not None}
+        return msgspec.structs.replace(state, **kept) if state is not None and kept else state
 
     def _text(self, text: str) -> str:
         return self._plain.get(text, text)
@@ -154,7 +154,7 @@ def _texts(item: Item) -> Iterator[str]:
         return
     yield from (name for part in _NAMES if (name := getattr(item, part, None)))
     if item.state is not None:
-        yield from (item.state.key or "", item.state.name or "")
+        yield from (getattr(item.state, name) or "" for name in _OF_STATE)
     if isinstance(item, LinkItem):
         yield from (item.source, item.target, item.edge or "", *names_in(item))
         if item.data:
@@ -172,7 +172,7 @@ def _texts(item: Item) -> Iterator[str]:
         yield _encoded(data)
     if isinstance(item, RecordItem):
         yield from (item.about or "", item.supersedes or "", item.command or "")
-        yield from (*item.tags, *item.evidence)
+        yield from (*item.tags, *item.evidence, item.earlier_id or "")
 
 
 def _encoded(data: dict[str, Json]) -> str:

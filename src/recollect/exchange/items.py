@@ -57,6 +57,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     decay_tier: Tier = "standard"
     superseded_by: str | None = None
     reinforced: int = 0
+    why: str | None = None  # it ended there, in words
     name: str | None = None  # of a link
 
 
@@ -84,6 +85,8 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     user: str | None = None
     session: str | None = None
     agent: str | None = None
+    tz_minutes: int | None = None  # of local times there, if something tells it
+    earlier_id: str | None = None  # from ``named``: what earlier releases called it
     state: State | None = None
     command: str | None = None  # what its command is known by, if that is not its id
 
@@ -143,7 +146,8 @@ class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frame or a document of another memory of ours, or what becomes a document here.
+    """A frame or a document of another memory of ours, or what becomes a document here, such as
+    what a page says about itself.
 
     With a ``command`` it is brought up to date when it has changed there, if nothing but imports
     has written it here.
@@ -152,6 +156,7 @@ class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str  # the name of a frame; type and name of a document
     data: dict[str, Json]
     is_frame: bool = False
+    fills: bool = False  # only what the document does not say yet is added to it
     where: str = ""
     user: str | None = None
     command: str | None = None  # what its command is known by
@@ -227,7 +232,7 @@ def is_id(text: str) -> bool:
 
 def short(name: str) -> str:
     """A name as an id: as it is, if it can be one, else with a digest."""
-    if len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name):
+    if usable(name):
         return name
     head = name.partition("-")[0]
     format = head if _ID.fullmatch(head) else "id"  # of a graph, whose ids have no format
@@ -244,6 +249,11 @@ def once(found: Iterable[Found]) -> Iterator[Found]:
                 continue
             seen.add(one.id)
         yield one
+
+
+def usable(name: str) -> bool:
+    """True if a name can be an id as it is."""
+    return len(name) <= _ID_MAX_CHARS and _ID.fullmatch(name) is not None
 
 
 def text_of(value: object) -> str:

@@ -1,107 +1,153 @@
-"""The pages of OpenChronicle: Markdown files with one heading for each entry.
+"""Pages: the Markdown files of OpenChronicle, which Recollect writes too.
 
-Responsible for entries and for which of them supersede others. Leaves storing to
-``memory.importing``. Invariant: an entry has the id that it has there.
-
-An entry begins ``## [2026-11-14T22:49] {id: 20261114-2249-ace923} #tag``. ``#superseded-by:ID``
-stands on the heading or after the body; the successor may say ``<!-- supersedes: ID; reason -->``.
+Responsible for the entries of a folder of pages and for what each page says about itself. Leaves
+reading a page to ``mirror.parse`` and storing to ``memory.importing``. Invariants: an entry has the
+id, the tags and the date that it has there, as if its page were adopted; what is on a page without
+an entry of its own is about the page, not about its entries.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
-from recollect.exchange.frontmatter import parted
 from recollect.exchange.injected import storable
 from recollect.exchange.items import (
     Found,
     RecordItem,
+    SettingItem,
     Source,
+    State,
     Trouble,
-    moment_of,
     name_of,
     named,
     names_of,
+    usable,
     whole,
 )
+from recollect.mirror import words
+from recollect.mirror.arriving import Arrival, arrivals
+from recollect.mirror.naming import (
+    DOCUMENT,
+    INDEX,
+    about_of,
+    document_name,
+    is_page_name,
+    page_of,
+    title_of,
+)
+from recollect.mirror.page import SUFFIX, Entry, Page
+from recollect.mirror.parse import parse
+from recollect.model.validate import Json
 
 FORMAT: Final = "openchronicle"
-_HEADING: Final = re.compile(r"## \[([^\]\n]{1,40})\] \{id: ([\w.:-]{1,80})\}([^\n]{0,2000})")
-_TAG: Final = re.compile(r"#([\w/.-]{1,80})(?::([\w.:-]{1,80}))?")
-_BY: Final = re.compile(r"#superseded-by:([\w.:-]{1,80})")
-_OF: Final = re.compile(r"<!--\s{0,4}supersedes:\s{0,4}([\w.:-]{1,80})[^>]{0,2000}-->")
-
-
-class _Entry(NamedTuple):
-    id: str
-    said_at: str | None
-    tags: tuple[str, ...]
-    text: str
+_SESSIONS: Final = "what was learned in sessions is taken from the pages of its records alone"
+_HEADING: Final = re.compile(r"## \[[^\]\n]{1,40}\] \{id: [\w.:-]{1,80}\}")
+_COUNT: Final = re.compile(r"---\r?\n(?:[^\n]{0,2000}\n){0,20}?entry_count: \d")
+_MARK: Final = re.compile(r"\s*#superseded-by:([\w.:-]{1,80})\Z")
 
 
 def recognizes(name: str, head: bytes) -> bool:
     """True if a file begins like one of these."""
-    text = head.decode("utf-8", "replace")
-    return name.endswith(".md") and _HEADING.search(text) is not None
+    text, file = head.decode("utf-8", "replace"), name.rpartition("/")[2]
+    if not file.endswith(SUFFIX):
+        return False
+    is_empty = is_page_name(file.removesuffix(SUFFIX)) and _COUNT.match(text) is not None
+    return is_empty or _HEADING.search(text) is not None
 
 
 def read(sources: Sequence[Source]) -> Iterator[Found]:
-    """The entries of all pages."""
+    """The entries of all pages, then what the pages say about themselves."""
+    settings = list[SettingItem]()
     for source in sources:
-        if source.name.endswith(".md") and source.name.rpartition("/")[2] != "index.md":
-            data = whole(source)
-            if data is None:
-                yield Trouble(where=source.name, why="the file is too large")
-            else:
-                yield from _page(source.name, storable(data.decode("utf-8", "replace")))
-
-
-def _page(name: str, text: str) -> Iterator[Found]:
-    fields, body = parted(text)
-    entries, after = _entries(body)
-    about = name_of(name.rpartition("/")[2].removesuffix(".md"))
-    tags = names_of(fields.get("tags") or [])
-    before: dict[str, str] = {}  # of each successor, the first entry that it supersedes
-    for old, new in after.items():
-        before.setdefault(new, old)
-    ids = {entry.id for entry in entries}
-    for entry in entries:
-        where = f"{name}, {entry.id}"
-        if not entry.text:
-            yield Trouble(where=where, why="an entry without a text")
+        file = source.name.rpartition("/")[2]
+        if not file.endswith(SUFFIX) or file == f"{INDEX}{SUFFIX}":
             continue
-        first = before.get(entry.id)
-        earlier = named(FORMAT, first) if first is not None and first in ids else None
-        is_last = entry.id not in after or before.get(after[entry.id]) == entry.id
-        yield RecordItem(
-            id=named(FORMAT, entry.id),
-            text=entry.text,
-            where=where,
-            about=about,
-            tags=tuple(dict.fromkeys((*entry.tags, *tags))),
-            said_at=entry.said_at,
-            supersedes=earlier,
-            status="active" if is_last and after.get(entry.id, entry.id) in ids else "decayed",
-        )
+        data = whole(source)
+        if data is None:
+            yield Trouble(where=source.name, why="the file is too large")
+            continue
+        stem = storable(file.removesuffix(SUFFIX))
+        name = stem if is_page_name(stem) else page_of(stem)
+        reading = parse(name, storable(data.decode("utf-8", "replace")))
+        for problem in reading.problems:
+            yield Trouble(where=f"{source.name}:{problem.line}", why=problem.message)
+        page = reading.page
+        if "position" not in reading.said:  # not one of ours
+            page = page._replace(entries=tuple(map(_marked, page.entries)))
+        yield from _entries(source.name, page)
+        settings += _about(source.name, page)
+    yield from settings
 
 
-def _entries(body: str) -> tuple[list[_Entry], dict[str, str]]:
-    """The entries, and which entry came after which."""
-    entries: list[_Entry] = []
-    after: dict[str, str] = {}
-    headings = list(_HEADING.finditer(body))
-    ends = [heading.start() for heading in headings[1:]] + [len(body)][: len(headings)]
-    for heading, end in zip(headings, ends, strict=True):
-        text, id = body[heading.end() : end], heading[2]
-        for found in _BY.finditer(heading[3] + text):
-            after[id] = found[1]
-        for found in _OF.finditer(text):
-            after[found[1]] = id
-        plain = _BY.sub("", _OF.sub("", text)).strip()
-        if plain.startswith("~~") and plain.endswith("~~"):
-            plain = plain[2:-2].strip()
-        tags = tuple(tag[1] for tag in _TAG.finditer(heading[3]) if tag[2] is None)
-        entries.append(_Entry(id, moment_of(heading[1]), tags, plain))
-    return entries, after
+def _marked(entry: Entry) -> Entry:
+    """An entry with a mark below its text that is not struck through."""
+    found = _MARK.search(entry.text)
+    if found is None or entry.struck:
+        return entry
+    return entry._replace(text=entry.text[: found.start()], superseded_by=found[1])
+
+
+def _entries(where: str, page: Page) -> Iterator[Found]:
+    about = name_of(about_of(page.name, page.title))
+    offset = words.offset_of(page.created)
+    if any(entry.is_session for entry in page.entries):
+        yield Trouble(where=where, why=_SESSIONS)
+    for one in arrivals([page], [offset])[0]:
+        if one.entry.is_session:
+            continue
+        place = f"{where}, {one.entry.id or one.entry.at}"
+        if one.entry.text:
+            yield _record(one, place, about, offset)
+        else:
+            yield Trouble(where=place, why="an entry without a text")
+
+
+def _record(one: Arrival, where: str, about: str | None, offset: int | None) -> RecordItem:
+    entry, is_past = one.entry, one.reason is not None
+    foreign = entry.id or named(FORMAT, about, entry.at, entry.text)
+    return RecordItem(
+        id=_id(foreign),
+        earlier_id=named(FORMAT, foreign),
+        text=entry.text,
+        where=where,
+        about=about,
+        tags=names_of(entry.tags),
+        said_at=None if one.said_at is None else one.said_at.isoformat(),
+        tz_minutes=offset,
+        source_type="imported",
+        agent=FORMAT,
+        supersedes=one.supersedes and _id(one.supersedes),
+        status="rejected" if is_past else "active",
+        state=State(
+            trust="agent",
+            status="archived" if is_past else "active",
+            reason=one.reason,
+            superseded_by=one.superseded_by and _id(one.superseded_by),
+            why=one.why,
+        ),
+    )
+
+
+def _id(foreign: str) -> str:
+    """An id as it stands, if it can be one here."""
+    return foreign if usable(foreign) else named(FORMAT, foreign)
+
+
+def _about(where: str, page: Page) -> Iterator[SettingItem]:
+    """What a page says about itself; what is as usual is left out."""
+    said: dict[str, Json] = {
+        "title": page.title if page.title != title_of(about_of(page.name, "") or "") else "",
+        "description": page.description,
+        "tags": list(page.tags),
+        "status": "" if page.status == "active" else page.status,
+        "created": page.created if words.date_of(page.created) is not None else "",
+        "needs_compact": page.needs_compact,
+        "other": list(page.other),
+        "prose": page.prose,
+    }
+    found: dict[str, Json] = {name: value for name, value in said.items() if value}
+    if found:
+        id = f"{DOCUMENT}/{document_name(page.name)}"
+        yield SettingItem(id=id, data=found, fills=True, where=where)

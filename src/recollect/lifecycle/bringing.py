@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import UNSET, UnsetType
+
 from recollect.errors import InvalidInput
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
@@ -46,6 +48,7 @@ class Bring(c.Act, frozen=True, kw_only=True):
     supersedes: str | None = None
     superseded_by: str | None = None
     reinforced: int = 0
+    why: str | None | UnsetType = UNSET  # it ended there, in words
 
 
 class BringLink(c.Act, frozen=True, kw_only=True):
@@ -111,10 +114,12 @@ def _ending(actor: c.Actor, act: Bring, id: str) -> list[e.AnyBody]:
     if actor.trust == "unverified":  # it may not supersede; what ended there does not wait here
         return [e.RecordForgotten(id=id)]
     bodies: list[e.AnyBody] = []
+    said = None if act.why is UNSET else act.why
     if act.superseded_by is not None:
-        bodies.append(e.RecordSuperseded(id=id, by=act.superseded_by))
+        bodies.append(e.RecordSuperseded(id=id, by=act.superseded_by, reason=said))
     elif act.status == "archived":
-        bodies.append(e.RecordArchived(id=id, why=_WHY.get(act.reason, "decayed")))
+        why = _WHY.get(act.reason, "decayed")
+        bodies.append(e.RecordArchived(id=id, why=why, reason=said))
     if act.status == "forgotten":
         keep: e.Sources = "keep" if act.reason == "sources_kept" else "shadow"
         bodies.append(e.RecordForgotten(id=id, sources=keep))

@@ -139,6 +139,7 @@ class Revise(Act, frozen=True, kw_only=True):
     kind: str | UnsetType = UNSET
     source_type: SourceType | UnsetType = UNSET
     is_hypothesis: bool | UnsetType = UNSET
+    said_at: str | None | UnsetType = UNSET
     regrounds: bool | UnsetType = UNSET  # the evidence is this, also if the text stays
     stamp: str = ""  # for the proposal that it becomes if it may not be done at once
     chance: str = ""
@@ -171,6 +172,8 @@ class Archive(Act, frozen=True, kw_only=True):
     why: Archival
     seq: int | None = None
     reason: str | None = None
+    stamp: str = ""  # for the proposal that it becomes if it may not be done at once
+    chance: str = ""
 
 
 class Settle(Act, frozen=True, kw_only=True):

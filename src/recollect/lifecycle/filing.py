@@ -56,7 +56,7 @@ SUPERSEDE: Final = "supersede"
 def filed(
     view: View,
     line: Lineage,
-    act: c.Revise | c.Forget | c.Settle | c.Remember,
+    act: c.Revise | c.Forget | c.Settle | c.Archive | c.Remember,
     target: VersionRow,
     change: e.AnyBody,
 ) -> list[e.AnyBody] | None:
@@ -148,7 +148,7 @@ def free_id(view: View, stamp: str, chance: str) -> str:
 
 def _how_it_goes(act: c.Act) -> dict[str, Json]:
     """What a proposal to take a record out says of how."""
-    if isinstance(act, c.Settle):
+    if isinstance(act, c.Settle | c.Archive):
         return {"why": "rejected"}
     return {"sources": "keep"} if isinstance(act, c.Forget) and act.sources == "keep" else {}
 

@@ -216,6 +216,7 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
         expires=_new(act.expires, target.expires),
         confidence=_new(act.confidence, target.confidence),
         decay_tier=_new(act.decay_tier, target.decay_tier),
+        said_at=_new(act.said_at, target.said_at),
         data=_new(act.data if act.patch is UNSET else patched(data, act.patch), data),
         reason=act.reason,
     )
@@ -255,7 +256,7 @@ def _filed(
     view: View, line: Lineage, act: c.Revise, target: VersionRow, body: e.RecordRevised
 ) -> list[e.AnyBody] | None:
     """The proposal that a revision becomes; None if it changes what no proposal can say."""
-    unsaid = (body.about, body.kind, body.source_type, act.regrounds)
+    unsaid = (body.about, body.kind, body.source_type, body.said_at, act.regrounds)
     if any(value is not UNSET for value in unsaid):
         return None
     return filed(view, line, act, target, body)

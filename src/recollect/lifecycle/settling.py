@@ -11,7 +11,7 @@ from recollect.errors import Conflict, LimitExceeded
 from recollect.index.rows import VersionRow, unpack_names
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.filing import LIVE, filed
-from recollect.lifecycle.lineage import Lineage, lineage, may_change, refused, require_change
+from recollect.lifecycle.lineage import Lineage, lineage, may_change, refused
 from recollect.lifecycle.lowering import lowered
 from recollect.lifecycle.view import View, known_record, stamped
 from recollect.lifecycle.vouching import vouched_again
@@ -25,8 +25,11 @@ def archive(view: View, actor: c.Actor, act: c.Archive) -> list[e.AnyBody]:
     target = known_record(view, actor, act.id)
     if target.status not in ("inbox", "active") or act.seq not in (None, target.seq):
         return []
-    require_change(view, Lineage(actor), target, what="delete")
-    return [stamped(actor, e.RecordArchived(id=target.id, why=act.why, reason=act.reason))]
+    line, body = Lineage(actor), e.RecordArchived(id=target.id, why=act.why, reason=act.reason)
+    if may_change(view, line, target, what="delete"):
+        return [stamped(actor, body)]
+    proposed = filed(view, line, act, target, body) if act.why == "rejected" else None
+    return refused(view, line, target, "delete") if proposed is None else proposed
 
 
 def settle(view: View, actor: c.Actor, act: c.Settle) -> list[e.AnyBody]:

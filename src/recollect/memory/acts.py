@@ -124,6 +124,15 @@ class Acts:
             **(self._chance() if files else {}),
         )
 
+    def strike(self, id: str, reason: str | None, *, files: bool = False) -> c.Archive:
+        """Say that a record does not hold, or propose to; pages show it struck through."""
+        return c.Archive(
+            id=validate.reference(id),
+            why="rejected",
+            reason=validate.reason(reason),
+            **(self._chance() if files else {}),
+        )
+
     def settle(
         self,
         id: str,

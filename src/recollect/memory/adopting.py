@@ -1,31 +1,30 @@
 """Entries on pages that this memory does not have become its records.
 
-Responsible for adopting them with the id, the tags and the date that the page gives. Leaves finding
-them to ``memory.syncing`` and everything else that the page says to ``memory.applying``.
-Invariants: only a person adopts, because the memory cannot tell an entry of another memory from one
-that was erased here; an id that is in use is refused; an entry is adopted with those that took its
-place, or not at all, so that nothing holds again that was superseded.
+Responsible for adopting them as they stand: with the id, the tags, the date and the successor that
+the page gives. Leaves finding them to ``memory.syncing`` and everything else that the page says to
+``memory.applying``. Invariants: only a person adopts, because the memory cannot tell an entry of
+another memory from one that was erased here; an id that is in use is refused; what was struck or
+superseded there does not hold here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta, timezone
-from typing import Final
+from collections.abc import Iterable, Sequence
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
-from recollect.errors import Forbidden, RecollectError
-from recollect.lifecycle import commands as c
+from recollect.errors import Conflict, Forbidden, RecollectError
+from recollect.exchange.openchronicle import FORMAT
+from recollect.lifecycle.bringing import Bring
 from recollect.memory import answers
 from recollect.memory.fields import RecordFields
 from recollect.memory.handle import Handle
 from recollect.memory.syncing import FilePlan
-from recollect.mirror.page import Entry, Page
+from recollect.mirror import words
+from recollect.mirror.arriving import Arrival, arrivals
+from recollect.mirror.page import Entry
+from recollect.model import validate
 from recollect.model.values import PageChange, Refusal
-
-_MINUTE: Final = timedelta(minutes=1)
-_DAY_MINUTES: Final = 1_440
 
 
 def adopt(handle: Handle, files: Iterable[FilePlan]) -> tuple[list[str], list[Refusal]]:
@@ -36,80 +35,63 @@ def adopt(handle: Handle, files: Iterable[FilePlan]) -> tuple[list[str], list[Re
             hint="open the memory as a person, or leave the entries where they are",
         )
     done, refused = list[str](), list[Refusal]()
-    for file in files:
-        offset = _offset_minutes(file.page, handle.actor.tz_minutes)
+    strange = [file for file in files if file.unknown]
+    for file, offset, found in _arrivals(strange, handle.actor.tz_minutes):
         local = handle.narrowed(structs.replace(handle.actor, tz_minutes=offset))
-        for chain in _chains(file.unknown):
+        unknown = {entry.id for entry in file.unknown}
+        for one in found:
+            if one.entry.id not in unknown:
+                continue
+            unknown.remove(one.entry.id)  # an id that is there twice: only the first entry counts
             try:
-                local.write(tuple(_acts(local, file, chain)), answers.nothing)
+                _require_new(local, one.entry)
+                local.write((_act(local, file, one),), answers.nothing)
             except RecollectError as error:
-                refused += [Refusal(change=_adopted(file, one), reason=str(error)) for one in chain]
+                refused.append(Refusal(change=_adopted(file, one), reason=str(error)))
             else:
-                done += [one.id or "" for one in chain]
+                done.append(one.entry.id or "")
     return done, refused
 
 
-def _chains(unknown: Sequence[Entry]) -> list[list[Entry]]:
-    """Entries that took each other's place, the first one first; most are alone."""
-    by_id = {entry.id: entry for entry in unknown}
-    before = dict[str, str | None]()  # what each successor takes the place of
-    for entry in unknown:
-        if entry.struck and entry.superseded_by in by_id and entry.superseded_by != entry.id:
-            before.setdefault(entry.superseded_by or "", entry.id)
-    after = {old: new for new, old in before.items()}
-    chains, left = list[list[Entry]](), dict(by_id)
-    for first in [*(id for id in by_id if id not in before), *by_id]:  # then what is in a circle
-        chain = list[Entry]()
-        at: str | None = first
-        while at in left:
-            chain.append(left.pop(at))
-            at = after.get(at)
-        chains += [chain] if chain else []
-    return chains
+def _arrivals(
+    files: Sequence[FilePlan], otherwise: int
+) -> Iterable[tuple[FilePlan, int, list[Arrival]]]:
+    """The entries of files, and the offset of their local times: only the frontmatter says it."""
+    said = [words.offset_of(file.page.created) for file in files]
+    offsets = [otherwise if one is None else one for one in said]
+    return zip(files, offsets, arrivals([file.page for file in files], offsets), strict=True)
 
 
-def _acts(handle: Handle, file: FilePlan, chain: Sequence[Entry]) -> Iterator[c.Act]:
-    """One chain: a record, those that took its place, and what is struck without a successor."""
-    reason = f"adopted from {file.name}"
-    for number, entry in enumerate(chain):
-        fields: RecordFields = {"id": entry.id, "about": file.about, "tags": entry.tags}
-        said_at = _said_at(entry.at, handle.actor.tz_minutes)
-        if said_at is not None:
-            fields["said_at"] = said_at
-        if number:
-            fields["supersedes"] = chain[number - 1].id
-        act = handle.acts.remember(entry.text, fields, fresh=True)
-        yield structs.replace(act, reason=reason, untagged=True) if number else act
-    if chain[-1].struck:
-        yield handle.acts.forget(chain[-1].id or "", "shadow", reason)
+def _require_new(handle: Handle, entry: Entry) -> None:
+    """Refuses what an import of an earlier release brought in under another id."""
+    with handle.reading() as reads:
+        known = reads.version(f"{FORMAT}-{entry.id}")
+    if known is not None and known.text == entry.text:
+        raise Conflict(f"{entry.id} was imported as {known.id}")
 
 
-def _adopted(file: FilePlan, entry: Entry) -> PageChange:
-    return PageChange(
-        file=file.name,
-        ref=f"{file.name}#{entry.id}:added",
-        what="added",
-        id=entry.id,
-        after=entry.text,
-        add=entry.tags,
+def _act(handle: Handle, file: FilePlan, one: Arrival) -> Bring:
+    entry, by = one.entry, one.superseded_by
+    fields: RecordFields = {"id": entry.id, "about": file.about, "tags": entry.tags}
+    if one.said_at is not None:
+        fields["said_at"] = one.said_at
+    return Bring(
+        wanted=handle.acts.remember(entry.text, fields, fresh=True),
+        trust=handle.actor.trust,
+        status="active" if one.reason is None else "archived",
+        reason=one.reason,
+        supersedes=one.supersedes and validate.identifier(one.supersedes),
+        superseded_by=by and validate.identifier(by),
+        why=UNSET if one.reason is None else validate.reason(one.why or f"from {file.name}"),
     )
 
 
-def _offset_minutes(page: Page, otherwise: int) -> int:
-    """The offset of the local times on a page, which only its frontmatter says."""
-    try:
-        offset = datetime.fromisoformat(page.created).utcoffset()
-    except ValueError:
-        offset = None
-    minutes = otherwise if offset is None else offset // _MINUTE
-    return minutes if abs(minutes) < _DAY_MINUTES else otherwise
-
-
-def _said_at(at: str, offset_minutes: int) -> datetime | None:
-    """The date of an entry; None if it is not one."""
-    try:
-        found = datetime.fromisoformat(at)
-    except ValueError:
-        return None
-    zone = timezone(timedelta(minutes=offset_minutes))
-    return found if found.tzinfo is not None else found.replace(tzinfo=zone)
+def _adopted(file: FilePlan, one: Arrival) -> PageChange:
+    return PageChange(
+        file=file.name,
+        ref=f"{file.name}#{one.entry.id}:added",
+        what="added",
+        id=one.entry.id,
+        after=one.entry.text,
+        add=one.entry.tags,
+    )

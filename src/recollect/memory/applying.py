@@ -31,6 +31,7 @@ from recollect.mirror.merge import FIELDS
 from recollect.mirror.naming import DOCUMENT, FLAG, document_name
 from recollect.mirror.page import Page
 from recollect.model import validate
+from recollect.model.instants import instant
 from recollect.model.validate import Json
 from recollect.model.values import PageChange, Refusal, Rendered, Synced
 
@@ -192,19 +193,21 @@ class Applying:
         is_gone = any(change.now.startswith("(") for change in changes)
         if "unstruck" in by or (is_gone and changes[0].state == "conflict"):
             made.append(acts.restore(id))
-        if "text" in by or "moved" in by:
+        if {"text", "moved", "dated"} & by.keys():
             made.append(self._revise(id, by, file.about, reason))
         if "tags" in by:
             made.append(acts.tag(id, by["tags"].add, by["tags"].remove))
         if "struck" in by:
-            made.append(self._handle.acts.forget(id, "shadow", reason, files=self._handle.files))
+            made.append(self._handle.acts.strike(id, reason, files=self._handle.files))
         return tuple(made), (id, changes[0].seq)
 
     def _revise(
         self, id: str, by: Mapping[str, PageChange], about: str | None, reason: str
     ) -> c.Revise:
+        date = instant(by["dated"].said_at or "") if "dated" in by else UNSET
+        place = about if "moved" in by else UNSET
         if "text" not in by:
-            return c.Revise(id=id, about=about, reason=reason)
+            return c.Revise(id=id, about=place, said_at=date, reason=reason)
         act = self._handle.acts.revise(
             id,
             by["text"].after,
@@ -214,13 +217,15 @@ class Applying:
             expires=UNSET,
             files=self._handle.files,
         )
-        return structs.replace(act, about=about) if "moved" in by else act
+        return structs.replace(act, about=place, said_at=date)
 
     def _added(
         self, file: FilePlan, change: PageChange
     ) -> tuple[tuple[c.Act, ...], c.Expect | None]:
         make = self._handle.acts.remember
         fields: RecordFields = {"about": file.about, "tags": change.add}
+        if change.said_at is not None:
+            fields["said_at"] = change.said_at
         if change.id is None:
             return (structs.replace(make(change.after, fields), fresh=True),), None
         fields |= {"supersedes": change.id}
@@ -277,7 +282,7 @@ def _value(page: Page, field: str) -> Json:
     """A field of a page as its document holds it."""
     if field not in FIELDS:
         raise InvalidInput(f"a page has no field {field!r}")
-    if field in ("title", "description"):
+    if field in ("title", "description", "created"):
         return checked_line(getattr(page, field), field)
     if field == "tags":
         return checked_tags(page.tags)
@@ -334,6 +339,7 @@ def synced(
     if unknown == "adopt" and strange:
         adopted, refused = adopt(folder.handle, first)
         seen = {file.name: file.digest for file in first}
+        folder.foreign = {file.name for file in first if file.is_foreign}
         first = [file for file in folder.files() if seen.get(file.name) == file.digest]
     applied = Applying(folder.handle, folder.folder, side).run(first, folder.files)
     changes = [change for file in applied.files for change in file.changes]
@@ -346,4 +352,5 @@ def synced(
         problems=tuple(problem for file in applied.files for problem in file.problems),
         rendered=render(applied.settled, strange if unknown == "aside" else ()),
         adopted=tuple(adopted),
+        unknown=sum(len(file.unknown) for file in applied.files),
     )

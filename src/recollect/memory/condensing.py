@@ -16,7 +16,7 @@ from msgspec import structs
 
 from recollect.errors import Changed, Conflict, InvalidInput
 from recollect.index.reads import Reads
-from recollect.index.rows import VersionRow, unpack_names
+from recollect.index.rows import PositionRow, VersionRow, unpack_names
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Act, Archive, Forget, Link, Tag
 from recollect.lifecycle.vouching import may_alter
@@ -60,8 +60,14 @@ def merge(handle: Handle, page: str, *, dry_run: bool) -> Condensed:
         with handle.reading() as reads:
             rows, position = Sources(handle, reads).shown_on(page), reads.position()
             unflagged = page_care.unflagging(handle, reads, page)
+            is_long = page_care.is_long(handle, reads, page)
             merges = _merges(handle, reads, rows)
         verdict = _verdict(rows, merges)
+        if not (dry_run or merges or is_long) and unflagged:  # there is nothing more to do
+            try:
+                handle.write(tuple(unflagged), answers.nothing, None, _seq(position))
+            except Changed:
+                continue
         if dry_run or not merges or verdict.problem is not None:
             taken = {one.gone.id for one in merges} if dry_run else set()
             return _answer(
@@ -71,11 +77,15 @@ def merge(handle: Handle, page: str, *, dry_run: bool) -> Condensed:
         acts = [act for one in part for act in _acts(one)]
         acts += unflagged if is_last else []  # in the same command, so that one undo takes it back
         try:
-            handle.write(tuple(acts), answers.nothing, None, position.seq if position else 0)
+            handle.write(tuple(acts), answers.nothing, None, _seq(position))
             gone += [one.gone.id for one in part]
         except Changed:
             continue
     raise Conflict("the memory did not stop changing", hint="try again")
+
+
+def _seq(position: PositionRow | None) -> int:
+    return 0 if position is None else position.seq
 
 
 def _rows(handle: Handle, page: str) -> list[VersionRow]:

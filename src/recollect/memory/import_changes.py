@@ -84,6 +84,8 @@ def up_to_date(
         return None  # what ended here does not come back
     if base is None:
         if any(is_said_by(version, item) for version in reads.versions(item.id)):
+            if item.earlier_id and item.status not in LIVE:
+                return f"{item.id} does not hold there any more; here it does"
             return None  # it says what it says there, or did before it was changed here
         return f"{item.id} has another text there; the one here stays"
     if is_torn(base, row, item):

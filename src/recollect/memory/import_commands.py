@@ -21,6 +21,7 @@ from recollect.exchange.items import (
     RecordItem,
     SessionItem,
     SettingItem,
+    State,
 )
 from recollect.index.rows import LinkRow, VersionRow
 from recollect.lifecycle import commands as c
@@ -34,6 +35,7 @@ from recollect.memory.import_own import (
     setting_acts,
     state_of,
 )
+from recollect.memory.import_pages import earlier_id, takes_over, whole
 from recollect.model.events import Archival, Trust
 from recollect.model.rules import lowest
 
@@ -57,9 +59,11 @@ class ItemCommands:
         mine = self._handle.actor
         if mine.user is not None and item.user not in (None, mine.user):
             raise Forbidden(f"it belongs to the user {item.user!r}, this handle to {mine.user!r}")
-        session = agent = None
+        session = agent = tz_minutes = None
         if isinstance(item, RecordItem | EpisodeItem):
             session, agent = item.session, item.agent
+        if isinstance(item, RecordItem):
+            tz_minutes = item.tz_minutes
         trust = self._trust
         state = state_of(item)
         if isinstance(item, EpisodeItem) and state is not None:
@@ -69,7 +73,7 @@ class ItemCommands:
             user=mine.user or item.user,
             session=mine.session or session,
             agent=mine.agent or agent or (self._format if state is None else None),
-            tz_minutes=mine.tz_minutes,
+            tz_minutes=mine.tz_minutes if tz_minutes is None else tz_minutes,
         )
 
     def name(self, item: Item) -> str:
@@ -82,9 +86,12 @@ class ItemCommands:
         if isinstance(item, RecordItem | SettingItem) and item.command is not None:
             return item.command
         if isinstance(item, SettingItem):
-            return f"{self._format}-setting-{digest([item.is_frame, item.id])}"
+            what = [item.data] if item.fills else []
+            return f"{self._format}-setting-{digest([item.is_frame, item.id, *what])}"
         if isinstance(item, SessionItem):
             return f"{self._format}-session-{digest([item.closes, item.id, item.user])}"
+        if isinstance(item, RecordItem) and item.id == earlier_id(item):
+            return item.id
         if item.state is not None:
             return f"{self._format}-{digest(item.id)}"
         return (item.name if isinstance(item, RecordItem | EpisodeItem) else None) or item.id
@@ -110,7 +117,7 @@ class ItemCommands:
     def _acts(self, item: Item) -> tuple[c.Act, ...]:
         make = self.acts
         if isinstance(item, SettingItem):
-            return setting_acts(item, self._position())
+            return setting_acts(whole(self._handle, item) if item.fills else item, self._position())
         if isinstance(item, SessionItem):
             return session_acts(item)
         if isinstance(item, GoneItem):
@@ -131,9 +138,15 @@ class ItemCommands:
                 id=item.id,
             )
             return tuple(observed)
-        if item.state is not None:
+        if item.state is not None and not self._takes_over(item, item.state):
             return record_acts(make, item, item.state)
         return self._remember(item)
+
+    def _takes_over(self, item: RecordItem, state: State) -> bool:
+        before = item.supersedes or ""
+        own = f"{self._format}-{digest(before)}"  # one of an earlier release is the id itself
+        names = (own, before) if before.startswith(f"{self._format}-") else (own,)
+        return takes_over(self._handle, item, state, names)
 
     def _position(self) -> int:
         try:

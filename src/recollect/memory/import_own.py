@@ -79,6 +79,7 @@ def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act,
             status=cast(Status, state.status),
             reason=state.reason,
             reinforced=state.reinforced,
+            why=msgspec.UNSET if state.why is None else validate.reason(state.why),
             **{name: id if id is None else validate.identifier(id) for name, id in names.items()},
         ),
     )

@@ -39,8 +39,10 @@ from recollect.exchange.items import (
     names_in,
 )
 from recollect.index.reads import Reads
+from recollect.index.rows import unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.marks import same_command
+from recollect.memory import import_pages
 from recollect.memory.handle import Handle
 from recollect.memory.healing import asked_again
 from recollect.memory.import_changes import under_known_ids, up_to_date
@@ -178,6 +180,7 @@ class Importing:
         """Stores what was collected, in one append."""
         some, self._some, self._chars = self._some, [], 0
         items = self._resolved(self._under_known_ids(self._cleaning.clean(some)))
+        items = import_pages.as_here(self._handle, items)
         compared = self._compared(items)
         self._spans = []
         self._said = compared.said
@@ -288,12 +291,22 @@ class Importing:
 
     def _is_known(self, reads: Reads, item: Item) -> bool | None:
         if isinstance(item, SettingItem):
-            return is_same_setting(reads, item)
+            return self._is_filled(reads, item) if item.fills else is_same_setting(reads, item)
         if not isinstance(item, GoneItem):
             return None
         row = reads.episode(item.id)
         writer = None if row is None else reads.command_of(row.seq)
         return None if writer is not None and writer.id == self._make.name(item) else True
+
+    def _is_filled(self, reads: Reads, item: SettingItem) -> bool | None:
+        """The same for the document of a page, to which only what is missing is added."""
+        document, merged = (
+            reads.document(*item.id.split("/", 1)),
+            import_pages.filled(reads, item),
+        )
+        for name in import_pages.other_fields(item, merged):
+            self._refuse(item.where, f"its {name} is another one here, which stays")
+        return True if document and unpack_object(document.data) == merged else None
 
     def _refuse(self, where: str, why: str) -> None:
         self._count["refused"] += 1

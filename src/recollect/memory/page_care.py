@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import Final
 
-from recollect.errors import Changed, Conflict, NotFound
+from msgspec import structs
+
+from recollect.errors import Changed, Conflict, Forbidden, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import DocumentRow, document_id, unpack_object
+from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, DropDocument, SetDocument
 from recollect.memory import answers
 from recollect.memory.handle import Handle
-from recollect.memory.page_limits import status_at, tokens_above, why_long
+from recollect.memory.page_limits import limits_of, status_at, tokens_above, why_long
+from recollect.memory.page_sources import Sources
+from recollect.mirror import words
 from recollect.mirror.gather import Made
-from recollect.mirror.naming import DOCUMENT, FLAG, document_name
+from recollect.mirror.naming import DOCUMENT, FLAG, PREFERENCES, PROFILE, document_name
 from recollect.model import validate
 from recollect.model.rules import at_least
 from recollect.model.validate import Json
@@ -28,6 +34,10 @@ from recollect.model.values import PageInfo, PageLimits
 _TRIES: Final = 100  # how often another process may change the same document
 _TAGS_MAX_COUNT: Final = 50
 _SUGGESTED_MAX_COUNT: Final = 3
+PRESEEDED: Final[Mapping[str, tuple[str, ...]]] = {  # the tags of the pages that are always there
+    PROFILE: ("identity", "background"),
+    PREFERENCES: ("preferences",),
+}
 
 
 def no_page(name: str, names: Iterable[str]) -> NotFound:
@@ -54,6 +64,45 @@ def info_of(made: Made, limits: PageLimits, now: str) -> PageInfo:
         position=page.position,
         compact_reason=made.flagged_for or long,
     )
+
+
+def preseed(handle: Handle) -> None:
+    """Describes the two pages that are always there, unless that was done; agents may go on."""
+    actor = handle.actor
+    if actor.trust == "unverified" or actor.user is not None or handle.position != NOW:
+        return
+    agent = handle.narrowed(structs.replace(actor, trust="agent"))
+    for name, tags in PRESEEDED.items():
+        try:
+            _write(agent, name, partial(_preseeding, agent, name, tags))
+        except NotFound:  # no memory was created yet
+            said: dict[str, Json] = {"tags": list(tags), "created": created_now(agent)}
+            agent.write((_stating(name, said),), answers.nothing)
+        except Forbidden:  # a token or a policy keeps documents from agents
+            return
+
+
+def _preseeding(handle: Handle, name: str, tags: Iterable[str], reads: Reads) -> list[Act]:
+    """The act that describes a page which was created when its first entry was, or the memory."""
+    if reads.document(DOCUMENT, name) is not None:
+        return []
+    (made,) = Sources(handle, reads).pages({name})
+    began = made.page.created
+    if not made.page.entries:  # no entry says in which zone
+        began = words.with_offset(words.local(began, handle.actor.tz_minutes))
+    return [_stating(name, {"tags": list(tags), "created": began})]
+
+
+def created_now(handle: Handle) -> str:
+    """When a page is created, as its document keeps it."""
+    return words.with_offset(words.local(handle.seam.now(), handle.actor.tz_minutes))
+
+
+def is_long(handle: Handle, reads: Reads, page: str) -> bool:
+    """True if a page is longer than the hard limit, so that it stays flagged."""
+    limits = limits_of(reads)
+    found = (tokens_above(one.page, limits) for one in Sources(handle, reads).pages({page}))
+    return any((tokens or 0) > limits.hard_limit_tokens for tokens in found)
 
 
 def flag_once(handle: Handle, page: str, reason: str | None) -> None:

@@ -114,6 +114,7 @@ class Pages(Calls):
         aside: Collection[str] = (),
     ) -> Rendered:
         """Renders; ``settled`` names files, by their digests, whose words the memory has."""
+        from recollect.memory.page_gaps import restored
         from recollect.memory.page_plans import noted_files
         from recollect.store.pages import desk
 
@@ -124,6 +125,7 @@ class Pages(Calls):
             for _ in range(_TRIES):
                 plan = self._plan(target, writer.notes)
                 writer.note(plan)
+                before = writer.notes
                 # From here on an erasure finds the note, and waits a moment for the pages.
                 if self._was_erased_since(plan.position):
                     continue
@@ -143,6 +145,7 @@ class Pages(Calls):
             unchanged=len(found.same),
             edited=tuple(found.edited),
             aside=(*moved, *found.aside),
+            restored=restored(before, found.new),
         )
 
     def status(self, folder: str | os.PathLike[str] | None = None) -> PagesStatus:
@@ -169,8 +172,7 @@ class Pages(Calls):
         """What a person changed on pages since they were rendered. Changes nothing.
 
         Each page is compared with the memory as it was when the page was rendered, and as it is
-        now. A missing file and a missing entry are not changes: only striking an entry through
-        takes something away.
+        now. What was deleted is a problem, not a change: only striking takes something away.
 
         Args:
             folder: As for ``render``.
@@ -207,8 +209,7 @@ class Pages(Calls):
             propose: Apply nothing: new and changed texts and struck entries become proposals that
                 wait in ``memory.review``, each once and without trust.
             unknown: What becomes of entries that are not in this memory: they were erased, or came
-                from elsewhere. ``leave`` their files; ``adopt`` them as records with the id, tags
-                and date that the page gives; or move their files to the folder ``aside``.
+                from elsewhere. ``leave`` or ``adopt`` them, or move their files ``aside``.
 
         Returns:
             What was applied, what waits for a review, and what is left.
@@ -370,10 +371,10 @@ class Pages(Calls):
 
         Without a proposer, entries that say the same are merged: of one user, one trust and one
         kind, in the same words. Nothing is asked and nothing is lost: ``history`` has what was
-        merged, and ``undo`` takes it back. A page that became shorter is not flagged any more.
+        merged, and ``undo`` takes it back. A page that is not too long is not flagged any more.
 
-        A proposer is given the records that hold and have no key, of one user and one trust at a
-        time, and no episodes. It suggests to ``update`` or ``delete`` them. If that keeps all but
+        A proposer is given records that hold and have no key, of one user and trust at a time, and
+        no episodes. It suggests to ``update`` or ``delete`` them. If that keeps all but
         5 % of the facts (numbers, dates, names, quoted words, keys), says nothing that the page
         does not say, and is shorter, its suggestions wait for a person (``memory.review``). Else
         nothing is filed and the page is flagged.

@@ -46,7 +46,7 @@ class Proposing:
 
     def _ask(self, file: FilePlan, change: PageChange) -> None:
         intent = _INTENTS.get(change.what)
-        if intent is None:
+        if intent is None or change.said_at is not None:  # no proposal says when
             self.left.append(Refusal(change=change, reason=_NEEDS_SYNC))
             return
         try:

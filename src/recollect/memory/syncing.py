@@ -8,9 +8,9 @@ from the ledger, never from a cache; nothing here writes; what cannot be read is
 
 from __future__ import annotations
 
-import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,17 +18,18 @@ from typing import Final, NamedTuple
 import msgspec
 
 from recollect.index.reads import Reads
-from recollect.index.rows import DocumentRow, VersionRow, content_id, unpack_object
-from recollect.index.statements import NOW
+from recollect.index.rows import DocumentRow, VersionRow, unpack_object
+from recollect.memory.compared_folder import Folder
 from recollect.memory.handle import Handle
+from recollect.memory.page_gaps import deleted_entries, deleted_files, entries_on
 from recollect.mirror import words
+from recollect.mirror.arriving import moments
 from recollect.mirror.gather import About, Made, Material, gather
 from recollect.mirror.merge import SUPERSEDES, Known, Merge, fields_changed, known
 from recollect.mirror.naming import (
     DOCUMENT,
     FLAG,
-    PROFILE,
-    UNFILED,
+    about_of,
     document_name,
     is_page_name,
     page_of,
@@ -37,10 +38,11 @@ from recollect.mirror.naming import (
 from recollect.mirror.page import SUFFIX, Entry, Page, Reading
 from recollect.mirror.parse import of_record, parse
 from recollect.model.values import PageChange, PageChanges, PageProblem
-from recollect.store.page_files import PageFile, changed_files, read_page
+from recollect.store.page_files import PageFile, changed_files
 from recollect.store.page_notes import notes_for
 
 _UNKNOWN: Final = "{} is not in this memory: erased, or never there"
+_NOW: Final = ("", "today", "now")  # in place of a date
 _NEVER: Final = "1970-01-01T00:00:00.000000Z"  # an instant that is not compared
 
 
@@ -54,6 +56,7 @@ class FilePlan(NamedTuple):
     changes: tuple[PageChange, ...]
     problems: tuple[PageProblem, ...]
     unknown: tuple[Entry, ...] = ()  # with ids that are not in this memory
+    is_foreign: bool = False  # no id on it is in this memory, so its position is of another one
 
     @property
     def is_kept(self) -> bool:
@@ -74,22 +77,30 @@ class Comparison:
     ) -> None:
         self.handle = handle
         self.folder = folder
+        self.foreign: Collection[str] = ()  # files from elsewhere whose entries are here by now
         self._made = made
 
     def files(self) -> list[FilePlan]:
-        """Every file that is not as a rendering left it."""
+        """Every file that is not as a rendering left it, and those that were deleted."""
         with self.handle.reading() as reads:
-            found = list(changed_files(self.folder, notes_for(reads, self.folder)[0]))
-            state = _State(self.handle, self.folder, self._made)
-            return [_compared(state, reads, file) for file in found]
+            notes, is_known = notes_for(reads, self.folder)
+            found = list(changed_files(self.folder, notes))
+            texts = {file.name: file.text for file in found if file.text is not None}
+            read = {name: parse(name.removesuffix(SUFFIX), text) for name, text in texts.items()}
+            made, pages = self._made, read.values()
+            state = Folder(self.handle, reads, self.folder, made, pages, self.foreign)
+            plans = [_compared(state, reads, file, read.get(file.name)) for file in found]
+            if not is_known:  # nothing tells which files were there
+                return plans
+            gone = deleted_files(state.sources, reads, self.folder, notes, state.ids)
+            return [*plans, *map(_gone, gone)]
 
 
-def _compared(state: _State, reads: Reads, file: PageFile) -> FilePlan:
+def _compared(state: Folder, reads: Reads, file: PageFile, reading: Reading | None) -> FilePlan:
     name = file.name.removesuffix(SUFFIX)
-    if file.text is None:
+    if reading is None:
         problem = PageProblem(file=file.name, line=0, message=file.problem)
         return FilePlan(file.name, file.digest, Page(name), None, (), (problem,))
-    reading = parse(name, file.text)
     return (
         _OneFile(state, reads, file, reading).plan()
         if is_page_name(name)
@@ -97,87 +108,32 @@ def _compared(state: _State, reads: Reads, file: PageFile) -> FilePlan:
     )
 
 
-class _State:
-    """What the files of one comparison share."""
-
-    def __init__(
-        self, handle: Handle, folder: Path, made: Callable[[Reads, str | None], list[Made]]
-    ) -> None:
-        self.handle = handle
-        self.folder = folder
-        self._made = made
-        self._exactly: dict[int, dict[str, Page]] = {}
-        self._elsewhere: dict[str, Page] = {}
-        self._moved: set[str] = set()
-
-    def row(self, reads: Reads, id: str) -> VersionRow | None:
-        """A record that this handle sees."""
-        row = reads.version(id)
-        return row if row is not None and self.handle.may_see(row) else None
-
-    def exactly(self, reads: Reads, name: str) -> Page | None:
-        """A page as it was rendered at a position, made from every record."""
-        if reads.at == NOW:
-            return next((one.page for one in self._made(reads, name)), None)
-        if reads.at not in self._exactly:
-            self._exactly[reads.at] = {one.page.name: one.page for one in self._made(reads, None)}
-        return self._exactly[reads.at].get(name)
-
-    def is_on_file(self, page: str, id: str) -> bool:
-        """True if the file of a page has an entry with this id."""
-        return any(entry.id == id for entry in self._read(page).entries)
-
-    def position_of(self, page: str) -> int:
-        """The position that the file of a page shows; 0 for none."""
-        return self._read(page).position
-
-    def _read(self, page: str) -> Page:
-        if page not in self._elsewhere:
-            text = read_page(self.folder, self._file_of(page)).text or ""
-            self._elsewhere[page] = parse(page, text).page
-        return self._elsewhere[page]
-
-    def has_file(self, page: str) -> bool:
-        """True if a page is in the folder."""
-        return os.path.lexists(self.folder / self._file_of(page))
-
-    def _file_of(self, page: str) -> str:
-        """The name of a page's file; in the form that is reported, if only that one is there."""
-        names = [unicodedata.normalize(form, f"{page}{SUFFIX}") for form in ("NFC", "NFD")]
-        return next((name for name in names if os.path.lexists(self.folder / name)), names[0])
-
-    def moves(self, id: str) -> bool:
-        """True the first time that an entry is found on a page that is not its own."""
-        is_first = id not in self._moved
-        self._moved.add(id)
-        return is_first
-
-    def alike(self, reads: Reads, text: str, page: str) -> list[tuple[Known, int]]:
-        """Records on a page with exactly this text, in any state, and when they were added."""
-        rows = [row for row in reads.by_alias(content_id(text)) if row.text == text]
-        return [
-            (known(row), reads.versions(row.id)[0].seq)
-            for row in rows
-            if page_of(row.about) == page and self.handle.may_see(row)
-        ]
+def _gone(problem: PageProblem) -> FilePlan:
+    return FilePlan(problem.file, "", Page(problem.file.removesuffix(SUFFIX)), None, (), (problem,))
 
 
 class _OneFile:
     """One file that is compared."""
 
-    def __init__(self, folder: _State, reads: Reads, file: PageFile, reading: Reading) -> None:
+    def __init__(self, folder: Folder, reads: Reads, file: PageFile, reading: Reading) -> None:
         self._folder, self._reads, self._file, self._reading = folder, reads, file, reading
         self._read = reading.page
         self._name = reading.page.name
         last = reads.position()
         at = self._read.position
-        has_position = "position" in reading.said and 0 < at <= (last.seq if last else 0)
+        ids = entries_on([reading.page])
+        self._is_foreign = file.name in folder.foreign or (
+            bool(ids) and not any(folder.row(reads, id) for id in ids)
+        )
+        is_here = "position" in reading.said and 0 < at <= (last.seq if last else 0)
+        has_position = is_here and not self._is_foreign
         self._then = Reads(reads.db, at=at) if has_position else None
         self._problems: list[PageProblem] = []
         self._unknown: list[Entry] = []
         self._changes: list[PageChange] = []
         self._rows: dict[str, VersionRow] = {}  # as they are now
         self._base: dict[str, VersionRow] = {}
+        self._moments: list[datetime | None] = []  # when each entry was said
         self._is_copied = False  # an entry is also on the page that it belongs to
 
     def plan(self) -> FilePlan:
@@ -190,6 +146,7 @@ class _OneFile:
             self._entries()
             self._sessions()
             self._fields()
+        self._deleted()
         return FilePlan(
             self._file.name,
             self._file.digest,
@@ -198,7 +155,16 @@ class _OneFile:
             tuple(self._changes),
             tuple(self._problems),
             tuple(self._unknown),
+            self._is_foreign,
         )
+
+    def _deleted(self) -> None:
+        """Entries that a person took off the page; an empty file has lost all of them."""
+        is_empty = not (self._file.text and self._file.text.strip())
+        if self._then is not None or is_empty:
+            sources, then = self._folder.sources, self._then or self._reads
+            gone = deleted_entries(sources, then, self._name, self._folder.ids)
+            self._problems += [] if gone is None else [gone]
 
     def _report(self, line: int, message: str, *, keeps: bool = True) -> None:
         self._problems.append(
@@ -213,7 +179,7 @@ class _OneFile:
                     self._rows[row.id] = row
                     then = row if self._then is None else self._folder.row(self._then, entry.id)
                     self._base |= {} if then is None else {row.id: then}
-        if self._rows and self._then is None:
+        if self._rows and self._then is None and not self._is_foreign:
             self._report(0, "no position: compared with the memory as it is now", keeps=False)
 
     def _with_records(self) -> Iterator[Entry]:
@@ -235,6 +201,8 @@ class _OneFile:
     def _entries(self) -> None:
         seen, line = set[str](), self._reading.head.count("\n") + 1
         broken = [problem.line for problem in self._reading.problems]
+        dates, offset = (one.at for one in self._read.entries), self._folder.handle.actor.tz_minutes
+        self._moments = [*moments(dates, offset)]  # of new entries: local time is that of now
         for number, entry in enumerate(self._read.entries):
             end = line + self._reading.parts[number].count("\n")
             last = end - self._reading.parts[number].endswith("\n")
@@ -257,6 +225,9 @@ class _OneFile:
             self._unknown.append(entry)
             return
         base = self._base.get(id)
+        if words.date_of(entry.at) is None:
+            keeps = f"{id} keeps its date, because {entry.at!r} is not one"
+            self._report(line, keeps, keeps=False)
         said = {words.normal(version.text) for version in self._reads.versions(id)}
         merge = Merge(self._name, entry, base and known(base), known(row), said)
         unclear = merge.unclear()
@@ -287,6 +258,9 @@ class _OneFile:
             return
         replaced = self._replaced(number, entry)
         tags = tuple(tag for tag in entry.tags if not tag.startswith(SUPERSEDES))
+        said_at = self._moments[number]
+        if said_at is None and entry.at.lower() not in _NOW:
+            self._report(line, f"{entry.at!r} is not a date, so today's is taken", keeps=False)
         change = PageChange(
             file=self._file.name,
             ref=f"{self._file.name}#+{number}",
@@ -294,6 +268,7 @@ class _OneFile:
             id=replaced,
             after=entry.text,
             add=tags,
+            said_at=None if said_at is None else said_at.isoformat(),
         )
         since = 0 if self._then is None else self._then.at
         for one, added in self._folder.alike(self._reads, entry.text, self._name):
@@ -317,6 +292,8 @@ class _OneFile:
 
     def _replaced(self, number: int, entry: Entry) -> str | None:
         """The entry that a new one names, or the struck one above that names a successor."""
+        if entry.supersedes is not None:
+            return entry.supersedes
         named = [tag.removeprefix(SUPERSEDES) for tag in entry.tags if tag.startswith(SUPERSEDES)]
         if named:
             return named[0]
@@ -366,6 +343,8 @@ class _OneFile:
         changes = list(self._field_changes(exact=False))
         if changes and not self._is_new:  # the page's other records may say what it is called
             changes = list(self._field_changes(exact=True))
+        if self._then is not None and not self._is_new:
+            changes = list(self._without_created(changes))
         last = self._reading.head.count("\n")
         is_broken = any(problem.line <= last for problem in self._reading.problems)
         self._changes += [
@@ -382,6 +361,15 @@ class _OneFile:
                 after=self._name,
             )
             self._changes.append(moved)
+
+    def _without_created(self, changes: Iterable[PageChange]) -> Iterator[PageChange]:
+        """A page that was rendered here was created when the memory says."""
+        for change in changes:
+            if change.field == "created":
+                said = f"created stays {change.now}: nothing changes it after the first time"
+                self._report(0, said, keeps=False)
+            else:
+                yield change
 
     def _field_changes(self, *, exact: bool) -> Iterator[PageChange]:
         now, base = document_at(self._reads, self._name), self._base_page(exact)
@@ -430,15 +418,10 @@ class _OneFile:
 
     def _about(self) -> str | None:
         """What a new entry on this page is about: as its records say it, or its title."""
-        if self._name == UNFILED:
-            return None
         for row in self._rows.values():
             if page_of(row.about) == self._name:
                 return row.about
-        if self._name == PROFILE:
-            return "user"
-        title = f"{self._name.partition('-')[0]}:{self._read.title}"
-        return title if page_of(title) == self._name else self._name
+        return about_of(self._name, self._read.title)
 
 
 def _tagging(change: PageChange, one: Known, more: tuple[str, ...]) -> PageChange:

@@ -22,6 +22,7 @@ _COMMENT: Final = re.compile(r"(?:^|[ \t])#.*$")
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'')
 _ITEM: Final = re.compile(rf"[ \t]*({_QUOTED.pattern}|[^,\[\]\"'{{}}]*)[ \t]*")
 _ROW: Final = re.compile(r"[ \t]*-(?:[ \t]+(.*))?$")  # of a list with a line for each item
+_FOLDED: Final = "description:"  # the field that other programs write over several lines
 _PLAIN: Final = re.compile(r"[^\W_][^\n]*")
 _WORDS: Final = frozenset(("true", "false", "yes", "no", "on", "off", "null"))
 
@@ -44,6 +45,20 @@ def lines_of(page: Page) -> Iterator[str]:
 def other_lines(lines: Iterable[object]) -> tuple[str, ...]:
     """Those of these lines that a frontmatter can hold beside its own fields."""
     return tuple(line for line in lines if isinstance(line, str) and _is_other(line))
+
+
+def unfolded(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers from 0; a description that goes on below is put on one line."""
+    number, parts = 0, list[str]()
+    for at, line in enumerate(lines):
+        if parts and parts[0].startswith(_FOLDED) and line[:1] in (" ", "\t") and line.strip():
+            parts.append(line.strip())
+            continue
+        if parts:
+            yield number, " ".join(parts)
+        number, parts = at, [line.rstrip() if line.startswith(_FOLDED) else line]
+    if parts:
+        yield number, " ".join(parts)
 
 
 def _is_other(line: str) -> bool:

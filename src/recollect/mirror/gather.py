@@ -31,7 +31,7 @@ _TITLES: Final = {
     PREFERENCES: "User Preferences",
     UNFILED: "Everything else",
 }
-_DESCRIPTIONS: Final = {
+DESCRIPTIONS: Final = {
     PROFILE: "Identity and background of the user",
     PREFERENCES: "How the user wants things done",
     UNFILED: "What is about nothing in particular",
@@ -103,10 +103,20 @@ def gather(material: Material, only: Container[str] = _Everything()) -> list[Mad
 
 
 def is_shown(row: VersionRow) -> bool:
-    """True if pages show a record."""
+    """True if pages show a record: it holds, or it is struck through."""
     if is_held(row):  # nobody let it in, also if something superseded it
         return False
-    return row.status == "active" or (row.status == "archived" and row.superseded_by is not None)
+    is_struck = row.superseded_by is not None or row.reason == "refuted"
+    return row.status == "active" or (row.status == "archived" and is_struck)
+
+
+def created_of(about: About | None) -> str:
+    """When a page was created, as its document says; empty if that says no date.
+
+    It is kept there because nothing else of a page stays: its first entry can be moved away.
+    """
+    said = _text(about, "created")
+    return said if words.date_of(said) is not None else ""
 
 
 def is_flagged(about: About | None) -> bool:
@@ -193,13 +203,19 @@ class _Draft:
         self._changed.append((row.at, row.seq, row.tz_minutes))
         self._events.add(row.seq)
 
+    def _began_at(self, began: str) -> str:
+        """When the first entry was added, or else the page began."""
+        return _stamp(*(min(self._added)[::2] if self._added else (began, 0)))
+
     def made(self) -> Made:
         """The page."""
         about, entries = self._about, sorted(self._entries, key=lambda one: one[0])
         began, first = self._began
         if about is not None and self._name not in _ALWAYS:
             began, first = about.at, about.seq
-        changed = max(self._changed, default=(began, first, 0))
+        created = created_of(about) or self._began_at(began)
+        zone = words.offset_of(created) or 0
+        changed = max(self._changed, default=(began, first, zone))
         if about is not None and about.seq > changed[1]:
             changed = (about.at, about.seq, changed[2])
         title = self._titles[self._name].text
@@ -209,7 +225,7 @@ class _Draft:
             description=_text(about, "description") or _description(self._name, title),
             tags=_tags(about),
             status=_status(about),
-            created=_stamp(*(min(self._added)[::2] if self._added else (began, 0))),
+            created=created,
             updated=_stamp(changed[0], changed[2]),
             needs_compact=self._flag is not None or is_flagged(about),
             position=max(self._events, default=first),
@@ -247,7 +263,7 @@ def _entry(row: VersionRow) -> Entry:
 def _description(name: str, title: str) -> str:
     if name.startswith("event-"):
         return f"What was learned in the sessions of {name.removeprefix('event-')}"
-    return _DESCRIPTIONS.get(name) or words.one_line(f"What is known about {title}")
+    return DESCRIPTIONS.get(name) or words.one_line(f"What is known about {title}")
 
 
 def _text(about: About | None, field: str) -> str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Final, Literal, NamedTuple
 
+from msgspec import structs
+
 from recollect.index.rows import VersionRow, unpack_names
 from recollect.mirror import words
 from recollect.mirror.gather import is_shown
@@ -19,7 +21,10 @@ from recollect.mirror.page import SUFFIX, Entry, Page
 from recollect.model.values import PageChange
 from recollect.model.values.pages import ChangeKind, ChangeState
 
-FIELDS: Final = ("title", "description", "tags", "status", "needs_compact", "other", "prose")
+FIELDS: Final = (
+    "title", "description", "tags", "status", "created", "needs_compact", "other", "prose",
+)  # fmt: skip
+_DAY_CHARS: Final = len("2026-04-20")
 SUPERSEDES: Final = "supersedes:"  # a tag of a new entry: which one it replaces
 _GONE: Final = {"held": "held for review", "inbox": "waiting in the inbox"}
 
@@ -32,8 +37,10 @@ class Known(NamedTuple):
     text: str
     tags: frozenset[str]
     state: Literal["shown", "struck", "gone"]
-    why: str  # it is gone
+    why: str  # it is gone, or struck
     seq: int
+    dates: tuple[str, ...]  # as its heading may show: when it was said, and when it was stored
+    tz_minutes: int
 
 
 class Unclear(NamedTuple):
@@ -53,6 +60,11 @@ def known(row: VersionRow) -> Known:
         state=state if is_shown(row) else "gone",
         why=_GONE.get(row.status) or (row.reason if row.status == "archived" else "") or row.status,
         seq=row.seq,
+        dates=tuple(
+            words.clock_time(words.local(at, row.tz_minutes))
+            for at in (row.said_at or row.created_at, row.created_at)
+        ),
+        tz_minutes=row.tz_minutes,
     )
 
 
@@ -76,6 +88,7 @@ class Merge(NamedTuple):
             yield from self._unstruck(self.base)
         yield from self._text(self.base)
         yield from self._tags(self.base)
+        yield from self._date(self.base)
         if self.base.state == "shown" and self.read.struck:
             yield from self._struck(self.base)
 
@@ -95,7 +108,7 @@ class Merge(NamedTuple):
         """Why nothing of it can be taken over."""
         was_struck = self.base is not None and self.base.state == "struck"
         if was_struck and self.read.struck and self.base and self.read.text != self.base.text:
-            return Unclear(f"{self.now.id} was superseded: remove its ~~ to change it")
+            return Unclear(f"{self.now.id} is struck through: remove its ~~ to change it")
         return None
 
     @property
@@ -123,6 +136,19 @@ class Merge(NamedTuple):
             )
             yield _with_tags(change, add, remove)
 
+    def _date(self, base: Known) -> Iterator[PageChange]:
+        """Another date in the heading; one that only leaves out the time is the same."""
+        after = words.clock_of(self.read.at, base.tz_minutes)
+        said = words.instant_of(self.read.at, base.tz_minutes)
+        if after is None or said is None or after in (*base.dates, self.now.dates[0]):
+            return
+        if len(self.read.at) <= _DAY_CHARS and after[:_DAY_CHARS] == base.dates[0][:_DAY_CHARS]:
+            return
+        is_ready = (self.now.state, self.now.dates) == (base.state, base.dates)
+        shown = self.now.dates[0]
+        change = self._told("dated", is_ready, base.dates[0], after, shown)
+        yield structs.replace(change, said_at=said.isoformat())
+
     def _struck(self, base: Known) -> Iterator[PageChange]:
         if self.now.state == "shown":
             is_ready = self.now.text in (base.text, self.read.text)
@@ -138,7 +164,7 @@ class Merge(NamedTuple):
 
     @property
     def _state(self) -> str:
-        return self.now.why if self.now.state == "gone" else "superseded"
+        return self.now.why
 
     def _told(
         self, what: ChangeKind, is_ready: bool, before: str, after: str, now: str | None = None
@@ -164,8 +190,6 @@ class Merge(NamedTuple):
 
 
 def _with_tags(change: PageChange, add: Collection[str], remove: Collection[str]) -> PageChange:
-    from msgspec import structs
-
     return structs.replace(change, add=tuple(sorted(add)), remove=tuple(sorted(remove)))
 
 
@@ -199,6 +223,8 @@ def fields_changed(
 
 def _says(read: Page, said: Collection[str], field: str) -> bool:
     """True if a page says something about a field; what is missing is not an edit."""
+    if field == "created":
+        return words.date_of(read.created) is not None
     if field in ("title", "description"):
         return bool(shown(read, field))
     if field in ("other", "prose"):  # without frontmatter, the page may have lost its head

@@ -44,6 +44,16 @@ def title_of(about: str) -> str:
     return " ".join(rest.split()) or about
 
 
+def about_of(page: str, title: str) -> str | None:
+    """What an entry of a page is about, as the page's title says it if that belongs to it."""
+    if page == UNFILED:
+        return None
+    if page == PROFILE:
+        return "user"
+    titled = f"{page.partition('-')[0]}:{title}"
+    return titled if page_of(titled) == page else page
+
+
 def is_page_name(name: str) -> bool:
     """True if a page can have this name."""
     return name in (UNFILED, INDEX) or is_entity_page(name)

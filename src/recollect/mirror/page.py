@@ -23,6 +23,8 @@ class Entry(NamedTuple):
     struck: bool = False
     superseded_by: str | None = None
     is_session: bool = False  # then the id is the name of the session
+    supersedes: str | None = None  # as OpenChronicle writes it, in a comment below the text
+    why: str | None = None  # it supersedes that
 
 
 class Page(NamedTuple):

@@ -12,12 +12,16 @@ from itertools import pairwise
 from typing import Final
 
 from recollect.mirror import words
-from recollect.mirror.frontmatter import FENCE, Fields
+from recollect.mirror.frontmatter import FENCE, Fields, unfolded
 from recollect.mirror.page import Entry, Page, Problem, Reading
 
 _STARTS: Final = "## ["
 _HEADING: Final = re.compile(
     r"## \[([^\[\]]*)\][ \t]*(?:\{(id|session):[ \t]*([^\s{}]+)[ \t]*\})?((?:[ \t]+#\S+)*)[ \t]*$"
+)
+# The last line of an entry, as OpenChronicle says what it took the place of.
+_SUPERSEDES: Final = re.compile(
+    r"(?:\A|\n)<!--[ \t]*supersedes:[ \t]*([^\s;<>]+)[ \t]*(?:;[ \t]*reason:([^\n<>]*))?-->\Z"
 )
 _STRUCK_THEN: Final = re.compile(r"(~~.+~~)\s+#superseded-by:(\S+)\Z", re.DOTALL)
 _LINK: Final = re.compile(r"\[((?:[^\\\[\]]|\\.)*)\]\(([^()\s]+)\.md\)")
@@ -79,7 +83,7 @@ def _entry(line: str) -> Entry | None:
 
 def _with_body(entry: Entry, body: str) -> Entry:
     """An entry with its text; ``#superseded-by`` may also stand after the body."""
-    body = words.normal(body)
+    body, entry = _without_comment(words.normal(body), entry)
     if words.is_emptied(body):
         return entry
     apart = None if body.endswith(words.STRIKE) else _STRUCK_THEN.match(body)
@@ -89,6 +93,15 @@ def _with_body(entry: Entry, body: str) -> Entry:
     if plain is None:
         return entry._replace(text=words.text_of(body))
     return entry._replace(text=words.text_of(plain, struck=True), struck=True)
+
+
+def _without_comment(body: str, entry: Entry) -> tuple[str, Entry]:
+    """A body without the comment that names what the entry took the place of."""
+    found = _SUPERSEDES.search(body)
+    if found is None:
+        return body, entry
+    why = (found[2] or "").strip() or None
+    return words.normal(body[: found.start()]), entry._replace(supersedes=found[1], why=why)
 
 
 def of_record(entry: Entry, part: str, text: str, *, was_struck: bool) -> Entry:
@@ -117,8 +130,8 @@ def _head(name: str, lines: list[str]) -> tuple[Page, list[Problem], frozenset[s
             fields.problems.append(Problem(1, "the frontmatter is not closed"))
         else:
             rest = closing[0] + 1
-            for at in range(1, closing[0]):
-                fields.read(at + 1, lines[at])
+            for at, line in unfolded(lines[1 : rest - 1]):
+                fields.read(at + 2, line)
     page, links, prose = fields.page, list[tuple[str, str]](), list[str]()
     has_links = False
     for line in lines[rest:]:

@@ -229,10 +229,8 @@ def link(title: str, name: str) -> str:
 def local(at: str, tz_minutes: int) -> datetime:
     """An instant in the time of its writer."""
     moment = datetime.fromisoformat(at)
-    if abs(tz_minutes) >= _MINUTES_MAX:
-        return moment.astimezone(UTC)
     try:
-        return moment.astimezone(timezone(timedelta(minutes=tz_minutes)))
+        return moment.astimezone(_zone(tz_minutes))
     except OverflowError:  # the first and the last day that there is
         return moment.astimezone(UTC)
 
@@ -245,3 +243,44 @@ def clock_time(moment: datetime) -> str:
 def with_offset(moment: datetime) -> str:
     """A local time as the frontmatter shows it."""
     return moment.isoformat(timespec="seconds")
+
+
+def date_of(text: str) -> datetime | None:
+    """A date as a page gives it, with or without a time and an offset; None if it is not one."""
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def clock_of(text: str, tz_minutes: int) -> str | None:
+    """The same as entries show it: local, with seconds; None if it is not a date."""
+    found = date_of(text)
+    if found is None:
+        return None
+    if found.tzinfo is None:
+        return clock_time(found)
+    try:
+        return clock_time(found.astimezone(_zone(tz_minutes)))
+    except OverflowError:
+        return None
+
+
+def instant_of(text: str, tz_minutes: int) -> datetime | None:
+    """The moment of a date on a page, whose local time has this offset."""
+    found = date_of(text)
+    if found is None or found.tzinfo is not None:
+        return found
+    return found.replace(tzinfo=_zone(tz_minutes))
+
+
+def offset_of(text: str) -> int | None:
+    """The offset that a date gives, in minutes; None if it gives none that can be used."""
+    found = date_of(text)
+    offset = None if found is None else found.utcoffset()
+    minutes = None if offset is None else offset // timedelta(minutes=1)
+    return minutes if minutes is not None and abs(minutes) < _MINUTES_MAX else None
+
+
+def _zone(tz_minutes: int) -> timezone:
+    return timezone(timedelta(minutes=tz_minutes)) if abs(tz_minutes) < _MINUTES_MAX else UTC

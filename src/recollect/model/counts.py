@@ -8,8 +8,10 @@ from __future__ import annotations
 
 
 def counted(count: int, word: str) -> str:
-    """A number and a word that takes an s: ``1 event``, ``2,000 events``."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+    """A number and a word: ``1 event``, ``2,000 events``, ``3 entries``."""
+    if count == 1:
+        return f"{count:,} {word}"
+    return f"{count:,} {word[:-1]}ies" if word.endswith("ry") else f"{count:,} {word}s"
 
 
 def size(count_bytes: int) -> str:

@@ -25,7 +25,7 @@ SENTENCES: Final[dict[str, str]] = {
     "rejected": "rejected",
     "decayed": "faded, because it was not used",
     "merged": "part of another record now",
-    "refuted": "a hypothesis that did not hold",
+    "refuted": "it did not hold",
     # Left out of a context.
     "budget": "over the token budget",
     "repeat": "says the same as {by}",

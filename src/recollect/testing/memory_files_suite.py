@@ -364,14 +364,14 @@ class MemoryFilesSuite:
         done = files.rebuild_index()
         assert (done.applied, done.problems) == (5, ())
         contents = files.read_memory("user-profile")
-        assert [entry.body for entry in contents.entries] == [
-            "User worked at Old Corp. until May.",
-            "User sings.",
-        ]
+        assert {entry.body: entry.timestamp for entry in contents.entries} == {
+            "User worked at Old Corp. until May.": stamp_of(files, old),
+            "User sings.": "2026-05-01T09:00:00",
+        }
         assert (contents.description, contents.tags) == ("Who the user is", ("identity", "job"))
         assert [hit.body for hit in files.search("who sings?", tags=["new"])] == ["User sings."]
         assert memory.history(old)[0].record.text == "User works at Old Corp."
-        assert memory.get(gone, include=["forgotten"]).text == "User likes rain."
+        assert f"{{id: {gone}}} #weather\n~~User likes rain.~~\n" in text(files, "user-profile")
 
     def test_a_rebuild_is_safe_at_any_time(self, memory: Memory, files: MemoryFiles) -> None:
         # S3-179 S3-222: from scratch, and the same again changes nothing
@@ -473,6 +473,12 @@ def stamp(files: MemoryFiles, name: str) -> str:
     """The date of the first heading, as ids write it."""
     found = re.search(r"^## \[([^]]{10})", text(files, name), re.MULTILINE)
     return "" if found is None else found[1].replace("-", "")
+
+
+def stamp_of(files: MemoryFiles, id: str) -> str:
+    """The date in the heading of an entry of the profile."""
+    (found,) = re.findall(rf"^## \[(.*?)\] {{id: {id}}}", text(files, "user-profile"), re.MULTILINE)
+    return str(found)
 
 
 def edit(files: MemoryFiles, name: str, old: str, new: str) -> None:

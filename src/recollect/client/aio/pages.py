@@ -86,8 +86,7 @@ class AsyncPages(AsyncCalls[Pages]):
         """What a person changed on pages since they were rendered. Changes nothing.
 
         Each page is compared with the memory as it was when the page was rendered, and as it is
-        now. A missing file and a missing entry are not changes: only striking an entry through
-        takes something away.
+        now. What was deleted is a problem, not a change: only striking takes something away.
 
         Args:
             folder: As for ``render``.
@@ -121,8 +120,7 @@ class AsyncPages(AsyncCalls[Pages]):
             propose: Apply nothing: new and changed texts and struck entries become proposals that
                 wait in ``memory.review``, each once and without trust.
             unknown: What becomes of entries that are not in this memory: they were erased, or came
-                from elsewhere. ``leave`` their files; ``adopt`` them as records with the id, tags
-                and date that the page gives; or move their files to the folder ``aside``.
+                from elsewhere. ``leave`` or ``adopt`` them, or move their files ``aside``.
 
         Returns:
             What was applied, what waits for a review, and what is left.
@@ -247,10 +245,10 @@ class AsyncPages(AsyncCalls[Pages]):
 
         Without a proposer, entries that say the same are merged: of one user, one trust and one
         kind, in the same words. Nothing is asked and nothing is lost: ``history`` has what was
-        merged, and ``undo`` takes it back. A page that became shorter is not flagged any more.
+        merged, and ``undo`` takes it back. A page that is not too long is not flagged any more.
 
-        A proposer is given the records that hold and have no key, of one user and one trust at a
-        time, and no episodes. It suggests to ``update`` or ``delete`` them. If that keeps all but
+        A proposer is given records that hold and have no key, of one user and trust at a time, and
+        no episodes. It suggests to ``update`` or ``delete`` them. If that keeps all but
         5 % of the facts (numbers, dates, names, quoted words, keys), says nothing that the page
         does not say, and is shorter, its suggestions wait for a person (``memory.review``). Else
         nothing is filed and the page is flagged.

@@ -7,6 +7,7 @@ shown only on request; a hit is an entry of a file, as the file shows it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from recollect.contracts.pages.values import Contents, Entry, IndexRebuilt, MemoryFile, SearchHit
 from recollect.memory import Memory
@@ -15,7 +16,14 @@ from recollect.mirror import words
 from recollect.mirror.naming import page_of
 from recollect.mirror.page import SUFFIX, Page
 from recollect.mirror.parse import parse
-from recollect.model.values import Hit, PageInfo, Synced
+from recollect.model.counts import counted
+from recollect.model.values import Hit, PageInfo, PageProblem, Synced
+
+_TO_ADOPT: Final = (
+    "not in this memory: {}. What you did not erase can be taken in as it stands, by a person: "
+    '`recollect rebuild-index --unknown adopt`, or rebuild_index(unknown="adopt") of '
+    'MemoryFiles(…, origin="person")'
+)
 
 
 def file_of(page: PageInfo) -> MemoryFile:
@@ -75,10 +83,11 @@ def hits_of(memory: Memory, hits: Iterable[Hit]) -> list[SearchHit]:
 def rebuilt_of(done: Synced, pages: Sequence[PageInfo]) -> IndexRebuilt:
     """What became of the hand edits in the files, in words."""
     problems = [
-        *(f"{one.file}:{one.line}: {one.message}" for one in done.problems),
+        *(f"{_place(one)}: {one.message}" for one in done.problems),
         *(f"{one.file}: {one.what} conflicts with the memory" for one in done.conflicts),
         *(f"{one.change.file}: {one.reason}" for one in done.refused),
         *(f"{one.file}: {one.what} waits for a review" for one in done.waiting),
+        *([_TO_ADOPT.format(counted(done.unknown, "entry"))] if done.unknown else []),
     ]
     return IndexRebuilt(
         files=len(pages),
@@ -86,6 +95,10 @@ def rebuilt_of(done: Synced, pages: Sequence[PageInfo]) -> IndexRebuilt:
         applied=len(done.applied),
         problems=tuple(problems),
     )
+
+
+def _place(problem: PageProblem) -> str:
+    return f"{problem.file}:{problem.line}" if problem.line else problem.file
 
 
 def _entry(entry: mirror.Entry) -> Entry:

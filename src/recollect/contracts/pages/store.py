@@ -28,9 +28,9 @@ from recollect.lifecycle.commands import Remember
 from recollect.memory import Memory, cleaning
 from recollect.memory.acts import Acts
 from recollect.memory.handle import handle_of
-from recollect.memory.page_care import flag_once
+from recollect.memory.page_care import created_now, flag_once, preseed
 from recollect.memory.page_limits import status_at, why_long
-from recollect.mirror.naming import DOCUMENT, INDEX, PREFERENCES, PROFILE, document_name
+from recollect.mirror.naming import DOCUMENT, INDEX, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
 from recollect.model.counts import counted
@@ -42,10 +42,7 @@ from recollect.recall.pack import count_tokens
 from recollect.store.layout import PAGE_FOLDERS
 
 HOME: Final = f"~/{FOLDER}"
-_PRESEEDED: Final[dict[str, list[Json]]] = {
-    PROFILE: ["identity", "background"],
-    PREFERENCES: ["preferences"],
-}
+_TO_FORGET: Final = "strike its entries through (~~), or forget them"
 _TRIES: Final = 100  # how often another program may write in between
 _ID_TRIES: Final = 16
 
@@ -57,12 +54,17 @@ class MemoryFiles:
     advice: tuple[str, ...] = ()
 
     def __init__(
-        self, root: str | os.PathLike[str] = HOME, *, space: str = "main", origin: Trust = "agent"
+        self,
+        root: str | os.PathLike[str] = HOME,
+        *,
+        space: str = "main",
+        origin: Trust = "agent",
+        session: str | None = None,
     ) -> None:
         """Open the memory at a folder, which is created if it is not there.
 
         Writes have the trust ``origin``; by default an agent's, so that a program cannot change
-        what a person said.
+        what a person said. What is written in a ``session`` is also on the page of its day.
         """
         settings = load(root)
         if settings.folder is None:
@@ -71,7 +73,7 @@ class MemoryFiles:
                 hint="open the memory, then use MemoryFiles.over(memory, folder)",
             )
         knobs = read_knobs(settings.folder / CONFIG)
-        memory = Memory.open(space=space, settings=settings).scoped(origin=origin)
+        memory = Memory.open(space=space, settings=settings).scoped(origin=origin, session=session)
         try:
             self._take(memory, Path(memory.where) / PAGE_FOLDERS[-1])
             self.advice += apply_knobs(memory, knobs)
@@ -88,18 +90,8 @@ class MemoryFiles:
 
     def _take(self, memory: Memory, folder: Path) -> None:
         self._memory, self._folder = memory, folder
-        if not folder.exists() and memory.trust != "unverified":
-            self._preseed()
+        preseed(handle_of(memory))
         self._render()
-
-    def _preseed(self) -> None:
-        """Gives the two files that are always there their tags, unless they were described."""
-        documents = self._memory.scoped(origin="agent").documents  # so that agents may change them
-        for name, tags in _PRESEEDED.items():
-            try:
-                documents.get(DOCUMENT, name)
-            except NotFound:
-                documents.set(DOCUMENT, name, {"tags": tags})
 
     @property
     def folder(self) -> Path:
@@ -113,7 +105,11 @@ class MemoryFiles:
     ) -> Path:
         """Create a file without entries; its name begins with a prefix such as ``project-``."""
         name = checks.entity_page(checks.page_name(path, self._folder))
-        said: dict[str, Json] = {"description": validate.name(description, "description")}
+        now = created_now(handle_of(self._memory))
+        said: dict[str, Json] = {
+            "description": validate.name(description, "description"),
+            "created": now,
+        }
         topics = checks.file_tags(tags)
         self._describe(name, said | ({"tags": topics} if topics else {}))
         self._render()
@@ -284,7 +280,7 @@ class MemoryFiles:
             return None
         done = cleaning.clean(handle, what, expect=position)
         self._memory.pages._render(self._folder, "gone")  # a person said yes to that
-        self._preseed()
+        preseed(handle_of(self._memory))
         self._render()
         return done
 
@@ -327,7 +323,8 @@ class MemoryFiles:
     def _render(self, advice: tuple[str, ...] = ()) -> None:
         done = self._memory.pages.render(self._folder)
         edited = [f"{name} says more than the memory: call rebuild_index" for name in done.edited]
-        self.advice = (*advice, *edited)
+        gone = [f"{name} was deleted, and is written again: {_TO_FORGET}" for name in done.restored]
+        self.advice = (*advice, *edited, *gone)
 
     def close(self) -> None:
         """Release files and connections; closing twice is fine."""

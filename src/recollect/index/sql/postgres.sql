@@ -219,7 +219,9 @@ WHERE v.about = ANY (ARRAY(SELECT json_array_elements_text(:abouts::json)))
 SELECT v.* FROM full_versions v
 WHERE v.about = ANY (ARRAY(SELECT json_array_elements_text(:abouts::json)))
   AND v.until = 9007199254740991 AND v.about IS NOT NULL
-  AND (v.status = 'active' OR (v.status = 'archived' AND v.superseded_by IS NOT NULL))
+  AND (v.status = 'active' OR (
+    v.status = 'archived' AND (v.superseded_by IS NOT NULL OR v.reason = 'refuted')
+  ))
   AND (:user::text IS NULL OR v."user" = :user)
 ORDER BY v.created_at, v.id LIMIT 1;
 

@@ -222,7 +222,9 @@ WHERE v.about IN (SELECT value FROM json_each(:abouts))
 SELECT v.* FROM full_versions v
 WHERE v.about IN (SELECT value FROM json_each(:abouts))
   AND v.until = 9007199254740991 AND v.about IS NOT NULL
-  AND (v.status = 'active' OR (v.status = 'archived' AND v.superseded_by IS NOT NULL))
+  AND (v.status = 'active' OR (
+    v.status = 'archived' AND (v.superseded_by IS NOT NULL OR v.reason = 'refuted')
+  ))
   AND (:user IS NULL OR v."user" = :user)
 ORDER BY v.created_at, v.id LIMIT 1;
 

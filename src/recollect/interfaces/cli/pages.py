@@ -76,6 +76,7 @@ def _rendered(done: Rendered) -> None:
     plain.say(f"{plain.one_line(done.folder)}: {pages}")
     say_what_was_left(done.edited, _HOW)
     say_what_is_aside(done.aside)
+    say_what_was_deleted(done.restored)
 
 
 def _standing(found: PagesStatus) -> None:
@@ -88,6 +89,13 @@ def say_what_was_left(names: Sequence[str], hint: str = "") -> None:
     """Names the files that a rendering did not touch."""
     if names:
         plain.say(f"Left as they are, because the memory does not say all that they say{hint}:")
+        plain.say(*(f"  {plain.one_line(name)}" for name in names))
+
+
+def say_what_was_deleted(names: Sequence[str]) -> None:
+    """Names the files that a person had deleted."""
+    if names:
+        plain.say("Written again, because the memory still says it; `recollect forget` ends that:")
         plain.say(*(f"  {plain.one_line(name)}" for name in names))
 
 

@@ -65,7 +65,8 @@ _LEFT: Final = 5
 _SAID: Final = {
     "text": "changed",
     "tags": "tagged",
-    "struck": "forget",
+    "dated": "dated",
+    "struck": "strike",
     "unstruck": "restore",
     "added": "new",
     "superseded": "supersede",
@@ -120,8 +121,12 @@ def sync(
         sides = _choices(plan.changes) if asks and take is None else {}
         if asks and plan.unknown and unknown is None:
             unknown = _fate(plan.unknown)
+        deleted = _to_forget(plan) if asks else []
         if asks and plan.changes:
             call.confirm(_question(plan, sides, take), yes=False, what="a sync")
+        for problem in deleted:
+            for id in problem.deleted:
+                memory.forget(id, reason=f"deleted on {problem.file}")
         done = memory.pages.sync(
             folder, take=take or sides or None, expect=plan.digest, unknown=unknown or "leave"
         )
@@ -198,8 +203,7 @@ def rebuild_index(
 def _fate(count: int) -> Unknown:
     """What a person chooses for the entries that are not in this memory."""
     be = "is" if count == 1 else "are"
-    entries = f"{count:,} {'entry' if count == 1 else 'entries'}"
-    plain.say(f"{entries} {be} not in this memory: erased, or from elsewhere.")
+    plain.say(f"{counted(count, 'entry')} {be} not in this memory: erased, or from elsewhere.")
     fates: dict[str, Unknown] = {"a": "adopt", "k": "aside", "l": "leave"}
     while True:
         plain.say(plain.dim("a adopt   k keep the files aside   l leave   (and Enter)"))
@@ -207,6 +211,18 @@ def _fate(count: int) -> Unknown:
         word = line.strip().lower() if line else "leave"
         if word[:1] in fates:
             return fates[word[:1]]
+
+
+def _to_forget(plan: PageChanges) -> list[PageProblem]:
+    """What a person deleted on pages and wants forgotten; the rest is written again."""
+    chosen = list[PageProblem]()
+    for problem in plan.problems:
+        if problem.deleted:
+            _problems([problem])
+            plain.say(f"Forget {counted(len(problem.deleted), 'entry')}? [y/N]")
+            if sys.stdin.readline().strip().lower() in ("y", "yes"):
+                chosen.append(problem)
+    return chosen
 
 
 def _only_shown(call: Call, plan: PageChanges) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import date, timedelta
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -17,12 +18,18 @@ from msgspec import UNSET, Meta, UnsetType
 
 from recollect.assistants.mounted import Mount, MountedRecall
 from recollect.assistants.mounts import Mounts
-from recollect.errors import Ambiguous, NotFound
+from recollect.errors import Ambiguous, InvalidInput, NotFound
 from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
 from recollect.interfaces.mcp.tools import Arguments, Tool, optional
 from recollect.memory import Memory
-from recollect.mirror.naming import PREFERENCES, PROFILE, UNFILED, page_of
+from recollect.memory.page_care import PRESEEDED
+from recollect.mirror import words
+from recollect.mirror.gather import DESCRIPTIONS
+from recollect.mirror.naming import UNFILED, page_of
+from recollect.mirror.page import SUFFIX
+from recollect.mirror.parse import parse
+from recollect.mirror.sessions import DAY_PREFIX, LEARNED_MAX_CHARS
 from recollect.model import limits
 from recollect.model.counts import counted
 from recollect.model.values import Include, PageInfo, Record
@@ -68,6 +75,7 @@ How to write it.
 - A page that is long or repeats itself: flag_compact. Nothing on it changes by that.
 """
 _DAY: Final = re.compile(r"event-\d{4}-\d\d-\d\d")
+_AROUND_DAYS: Final = 2  # more than any offset from UTC
 _SPELLINGS_MAX_COUNT: Final = 20  # of what one page is about
 
 
@@ -80,7 +88,8 @@ class ListMemories(Arguments, frozen=True, kw_only=True):
 class ReadMemory(Arguments, frozen=True, kw_only=True):
     """The arguments of ``read_memory``."""
 
-    name: Annotated[str, Meta(description="a name from list_memories")]
+    name: Annotated[str, Meta(description="a name from list_memories")] | UnsetType = UNSET
+    path: Annotated[str, Meta(description="a path, in place of the name")] | UnsetType = UNSET
     tags: tuple[str, ...] = ()
     include_superseded: bool = False
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
@@ -98,7 +107,8 @@ class Search(Arguments, frozen=True, kw_only=True):
 class FlagCompact(Arguments, frozen=True, kw_only=True):
     """The arguments of ``flag_compact``."""
 
-    name: Annotated[str, Meta(description="a name from list_memories")]
+    name: Annotated[str, Meta(description="a name from list_memories")] | UnsetType = UNSET
+    path: Annotated[str, Meta(description="a path, in place of the name")] | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     mount: Mount | UnsetType = UNSET
 
@@ -111,17 +121,20 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The page of one entity that records are about."""
 
     name: str
+    path: str  # of its file
     mount: Mount
-    records: int
-    updated: str
+    records: int  # of a day, the sessions
     description: str
+    updated: str = ""
     status: Literal["active", "dormant", "archived"] = "active"
     tags: tuple[str, ...] = ()
     needs_compact: bool = False
 
     def line(self) -> str:
         """The entity on one line."""
-        counts = f"{counted(self.records, 'record')}, {self.mount}, {self.updated}"
+        unit = "session" if _DAY.fullmatch(self.name) else "record"
+        facts = (counted(self.records, unit), self.mount, self.updated)
+        counts = ", ".join(fact for fact in facts if fact)
         status = "" if self.status == "active" else f", {self.status}"
         flag = ", flagged to be condensed" if self.needs_compact else ""
         about = answers.quoted(self.description)
@@ -134,8 +147,8 @@ class Entities(Answer, frozen=True, kw_only=True):
     memories: tuple[Entity, ...]
 
     def short(self) -> str:
-        """A line for each."""
-        return "\n".join(one.line() for one in self.memories) or "Nothing."
+        """A line for each; two are always there."""
+        return "\n".join(one.line() for one in self.memories)
 
 
 class Flagged(Answer, frozen=True, kw_only=True):
@@ -167,33 +180,37 @@ def list_memories(mounts: Mounts, given: ListMemories) -> Answer:
     found = [
         _entity(page, mount, records)
         for mount, memory in mounts.readers()
-        for page, records in _pages(memory)
+        for page, records in _pages(memory, mount)
     ]
     ordered = sorted(found, key=lambda one: one.updated, reverse=True)
+    there = {one.name for one in found if one.mount == "me"}
+    ordered += [
+        Entity(name=name, path=f"{name}{SUFFIX}", mount="me", records=0, description=about)
+        for name, about in DESCRIPTIONS.items()
+        if name in PRESEEDED and name not in there  # no memory was created yet
+    ]
     return Entities(memories=tuple(ordered[: given.limit]))
 
 
-def _pages(memory: Memory) -> Iterable[tuple[PageInfo, list[Record]]]:
-    """Pages with the trusted records on them.
-
-    Left out are pages on which nothing was written, and those that only tell what was learned on a
-    day: their records are on other pages.
-    """
+def _pages(memory: Memory, mount: Mount) -> Iterable[tuple[PageInfo, list[Record]]]:
+    """Pages with the trusted records on them; what nobody wrote about the user is in ``me``."""
     on: dict[str, list[Record]] = {}
     for record in memory.list(filter="trust != 'unverified'", limit=limits.LIST_MAX_RECORDS):
         on.setdefault(page_of(record.about), []).append(record)
     for page in memory.pages.list():
-        is_empty = page.name in (PROFILE, PREFERENCES) and not page.entry_count
-        if page.name in on or not (is_empty or _DAY.fullmatch(page.name)):
+        is_empty = page.name in PRESEEDED and not page.entry_count
+        if mount == "me" or not is_empty:
             yield page, on.get(page.name, [])
 
 
 def _entity(page: PageInfo, mount: Mount, records: list[Record]) -> Entity:
     tags = [*page.tags, *(tag for record in records for tag in record.tags)]
+    is_day = _DAY.fullmatch(page.name) is not None
     return Entity(
         name=shown(page.name),
+        path=f"{shown(page.name)}{SUFFIX}",
         mount=mount,
-        records=len(records),
+        records=max(len(records), page.entry_count) if is_day else len(records),
         updated=page.updated[:10],
         description=shown(page.description),
         status=page.status,
@@ -203,25 +220,60 @@ def _entity(page: PageInfo, mount: Mount, records: list[Record]) -> Entity:
 
 
 def read_memory(mounts: Mounts, given: ReadMemory) -> Answer:
-    """The records about one entity, newest first."""
-    include = _include(given.include_superseded)
+    """The records about one entity, newest first; of a day, what its sessions added."""
+    include, name = _include(given.include_superseded), _asked(given)
     found = [
         answers.found(mount, record)
         for mount, memory in mounts.readers()
-        for record in memory.list(
-            filter=" and ".join([_about(memory, given.name, include), *_tagged(given.tags)]),
-            include=include,
-            limit=given.limit,
+        for record in (
+            *memory.list(
+                filter=" and ".join([_about(memory, name, include), *_tagged(given.tags)]),
+                include=include,
+                limit=given.limit,
+            ),
+            *_learned(memory, name, given.tags, include),
         )
     ]
     return answers.listed(found[: given.limit])
+
+
+def _asked(given: ReadMemory | FlagCompact) -> str:
+    """The name of the page that is asked for; a path leads to its file."""
+    path = optional(given.path)
+    names = (optional(given.name), None if path is None else path.rpartition("/")[2])
+    said = dict.fromkeys(name.removesuffix(SUFFIX) for name in names if name is not None)
+    if len(said) != 1:
+        raise InvalidInput("one memory must be named", hint="give a name from list_memories")
+    return next(iter(said))
+
+
+def _learned(
+    memory: Memory, name: str, tags: Iterable[str], include: tuple[Include, ...]
+) -> Iterable[Record]:
+    """The records that are told of on the page of a day."""
+    if not _DAY.fullmatch(name):
+        return
+    try:
+        day = date.fromisoformat(name.removeprefix(DAY_PREFIX))
+        first, last = (day + timedelta(days=some) for some in (-_AROUND_DAYS, _AROUND_DAYS))
+        entries = parse(name, memory.pages.read(name)).page.entries
+    except (ValueError, OverflowError, NotFound):
+        return
+    around = f"created_at >= '{first}' and created_at <= '{last}' and trust != 'unverified'"
+    for one in (entry for entry in entries if entry.is_session):
+        terms = (f"session = {_literal(one.id or '')}", around, *_tagged(tags))
+        added = " and ".join(terms)
+        for record in memory.list(filter=added, include=include, limit=limits.LIST_MAX_RECORDS):
+            said = words.one_line(record.text, LEARNED_MAX_CHARS)
+            if page_of(record.about) != name and said in one.text:
+                yield record
 
 
 def _about(memory: Memory, name: str, include: tuple[Include, ...]) -> str:
     """A filter for the records of a page, however they spell what they are about."""
     if name == UNFILED:
         return "about = null"
-    page = page_of(name.removesuffix(".md"))
+    page = page_of(name)
     listed = memory.list(filter="about != null", include=include, limit=limits.LIST_MAX_RECORDS)
     abouts = dict.fromkeys(record.about or "" for record in listed)
     spelled = [name, *(about for about in abouts if about != name and page_of(about) == page)]
@@ -268,7 +320,7 @@ def _present(mounts: Mounts, found: MountedRecall) -> frozenset[int]:
 
 def flag_compact(mounts: Mounts, given: FlagCompact) -> Answer:
     """Flags a page to be condensed, in the mount that has it."""
-    name = given.name.removesuffix(".md")
+    name = _asked(given)
     name = name if name == UNFILED else page_of(name)
     there = [
         mount

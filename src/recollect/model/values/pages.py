@@ -70,6 +70,7 @@ class Rendered(Value, frozen=True, kw_only=True):
     unchanged: int
     edited: tuple[str, ...]  # left as they are: the memory does not say all that they say
     aside: tuple[str, ...] = ()  # where files are now that made room for pages
+    restored: tuple[str, ...] = ()  # files that were deleted, and are written again
 
 
 class PagesStatus(Value, frozen=True, kw_only=True):
@@ -82,7 +83,9 @@ class PagesStatus(Value, frozen=True, kw_only=True):
     edited: tuple[str, ...]
 
 
-ChangeKind = Literal["text", "tags", "struck", "unstruck", "added", "superseded", "moved", "field"]
+ChangeKind = Literal[
+    "text", "tags", "dated", "struck", "unstruck", "added", "superseded", "moved", "field"
+]
 ChangeState = Literal["ready", "conflict", "waits"]
 
 
@@ -104,6 +107,7 @@ class PageChange(Value, frozen=True, kw_only=True):
     now: str = ""  # in the memory
     add: tuple[str, ...] = ()  # tags
     remove: tuple[str, ...] = ()
+    said_at: str | None = None  # the moment that the heading gives, if it was given by hand
     seq: int = 0  # the event that last changed the record or the document; 0 for none
 
 
@@ -114,6 +118,7 @@ class PageProblem(Value, frozen=True, kw_only=True):
     line: int  # from 1; 0 for the whole file
     message: str
     keeps: bool = True
+    deleted: tuple[str, ...] = ()  # ids of entries that are not on the page any more
 
 
 class PageChanges(Value, frozen=True, kw_only=True):
@@ -144,3 +149,4 @@ class Synced(Value, frozen=True, kw_only=True):
     problems: tuple[PageProblem, ...]
     rendered: Rendered
     adopted: tuple[str, ...] = ()  # the ids of entries that this memory did not have
+    unknown: int = 0  # how many entries it still does not have: a person can adopt them
