@@ -118,7 +118,7 @@ class _Graph:
         if self._entities[name] == 1:
             relations = self._relations.get(name, [])
             says |= {said.id: said for said in map(_sentence, relations)}
-            links = tuple(dict.fromkeys(_links(relations)))
+            links = tuple(_links(dict.fromkeys(relations)))
             yield Entity(record=node, says=tuple(says.values()), links=links)
         else:  # it stands in more than one place, so no line says all of it
             yield node
