@@ -243,6 +243,7 @@ def test_a_watch_adopts_nothing(store: Shell) -> None:
 
 @pytest.mark.parametrize("answer", ["y", "n", ""])
 def test_what_was_deleted_is_forgotten_only_on_a_yes(store: Shell, answer: str) -> None:
+    # S3-221
     page = page_of(store)
     page.unlink()
     ran = store.terminal("sync", typed=f"{answer}\n")

@@ -404,6 +404,13 @@ def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trus
         abandon = Action(kind="abandon", subject="try", reason="no")
         with pytest.raises(Forbidden):
             paths.abandon(store, "try", "no")
+        shown, position = paths.diff(store, "try").digest, store.memory.position
+        with pytest.raises((Changed, Forbidden)):  # what was shown is what a person merges
+            paths.merge(store, "try", "0" * 64)
+        if origin == "agent":
+            with pytest.raises(Forbidden):
+                paths.merge(store, "try", shown)
+        assert store.memory.position == position
         merged(store, "try")
         assert (store.load_node("a").text, store.load_edge("e").source) == ("Changed.", "c")
         paths.branch(store, "try.2")

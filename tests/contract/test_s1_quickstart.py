@@ -219,7 +219,7 @@ def test_the_guide_covers_what_the_seed_asks_for() -> None:
 
 
 def test_the_guide_runs(tmp_path: Path) -> None:
-    # S1-70 S1-109: its Python, in one piece; and what it says of a clone holds for its workspace
+    # S1-50 S1-70 S1-109: its Python, in one piece; what it says of a clone holds for its workspace
     blocks = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     assert len(blocks) == len(COVERED) - 1, "each section but that of the commands has one"
     done = run(tmp_path, sys.executable, "-W", "error", "-c", "\n".join(blocks))

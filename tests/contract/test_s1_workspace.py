@@ -84,6 +84,14 @@ def test_a_workspace_has_a_place_for_everything(tmp_path: Path) -> None:
         for name, raw in visible(tmp_path).items():
             for line in raw.splitlines() if name.endswith("l") else [raw]:
                 assert str(json.loads(line)["schema_version"]).startswith("recollect."), name
+        parts = ("activation", "edge", "node", "path", "profile")
+        assert json.loads((tmp_path / "workspace.json").read_bytes()) == {  # runtime metadata
+            "schema_version": "recollect.workspace.v1",
+            "files": {f"{part}s": f"recollect.{part}.v1" for part in parts}
+            | {f"{part}s.jsonl": f"recollect.{part}.v1" for part in ("event",)}
+            | {"audit.jsonl": "recollect.audit.v1"},
+            "graph": store.load_about(),
+        }
         given = json.loads((tmp_path / "nodes" / "constraint.load.json").read_bytes())
         assert given == {
             "schema_version": "recollect.node.v1",

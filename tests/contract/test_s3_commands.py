@@ -123,7 +123,7 @@ def test_a_rebuild_that_is_stopped_leaves_the_old_index(home: Home) -> None:
     assert home.search() == before
 
 
-def test_the_two_files_are_there_after_an_installation(tmp_path: Path) -> None:  # S3-187
+def test_the_two_files_are_on_every_list_from_the_beginning(tmp_path: Path) -> None:  # S3-187
     home = Home(tmp_path, tmp_path, lambda *words: Ran(1, "", "not used"))
     assert home.process("init").code == 0
     listed = home.process("page", "list").out

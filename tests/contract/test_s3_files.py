@@ -355,3 +355,29 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="memory"):
         MemoryFiles(tmp_path)
     assert (tmp_path / "memory").read_text() == "a file"
+
+
+def test_the_count_of_entries_is_kept_in_sync(tmp_path: Path) -> None:
+    # S3-197: after every kind of change, wherever it is read
+    with MemoryFiles(tmp_path, origin="person") as files:
+
+        def count(expected: int) -> None:
+            page = (files.folder / "user-profile.md").read_text()
+            (listed,) = [one for one in files.list_memories() if one.path == "user-profile.md"]
+            assert f"entry_count: {expected}\n" in page
+            assert page.count("\n## [") == expected
+            assert listed.entry_count == expected
+            assert files.read_memory("user-profile").entry_count == expected
+
+        count(0)
+        old = files.append("user-profile", "User works at Old Corp.", ["work"])
+        tea = files.append("user-profile", "User likes tea.", ["food"])
+        count(2)
+        files.supersede("user-profile", old, "User works at Acme.", "moved", ["work"])
+        count(3)
+        with Memory.open(tmp_path) as memory:
+            memory.forget(tea)
+        files.rebuild_index()
+        count(2)
+        files.compact("user-profile")
+        count(2)

@@ -81,6 +81,26 @@ def test_more_than_20_are_archived_at_once_by_who_may(tmp_path: Path) -> None:  
         assert len(gone) == 31
 
 
+def test_an_agent_archives_20_in_each_transaction(tmp_path: Path) -> None:  # S4-270
+    path = tmp_path / "x.db"
+
+    async def fifty(conn: AsyncConnection) -> None:
+        for n in range(50):
+            await block(conn, f"b{n}")
+
+    async def archive(conn: AsyncConnection, count: int) -> int:
+        active = await queries.get_active_blocks(conn)
+        for row in active[:count]:
+            await queries.update_block_status(conn, row["id"], status="archived")
+        return len(active)
+
+    as_("agent", path, fifty)
+    with pytest.raises(Forbidden, match="more than 20"):
+        as_("agent", path, lambda conn: archive(conn, 21))
+    left = [as_("agent", path, lambda conn: archive(conn, 20)) for _ in range(3)]
+    assert left == [50, 30, 10]
+
+
 def test_a_policy_can_ask_for_less_than_20_of_an_agent_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
 

@@ -170,7 +170,7 @@ def test_no_statement_holds_a_value() -> None:
     """Parameters are bound; the only literals are closed words of the schema."""
     words = {"shadowed", "forgotten", "active", "unverified", "added", "superseded", "delete"}
     words |= {"inbox", "restored", "held", "reviewed", "archived", "derived_from", *Names._fields}
-    words |= {"vouched", "person", "agent"}
+    words |= {"vouched", "person", "agent", "refuted"}
     words |= {"proposal", "record", "expired", "others", "shown"}  # the last three: why v is hidden
     words |= {"table"}  # of SQLite's own list
     for name, text in statements().items():

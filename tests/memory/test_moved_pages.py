@@ -66,6 +66,7 @@ def copied(tmp_path: Path, memory: Memory) -> Path:
 
 
 def test_pages_of_another_memory_are_left_and_named(tmp_path: Path, memory: Memory) -> None:
+    # S3-222
     folder = copied(tmp_path, memory)
     before = {path.name: path.read_text() for path in folder.glob("*-*.md")}
     memory.remember("It is mine.", about="user")
@@ -82,6 +83,7 @@ def test_pages_of_another_memory_are_left_and_named(tmp_path: Path, memory: Memo
 
 
 def test_an_older_ledger_leaves_newer_pages(tmp_path: Path) -> None:
+    # S3-222
     place, aside = tmp_path / "mine", tmp_path / "old"
     with Memory.open(place, embedder="none") as memory:
         memory.remember("One.", about="user")
@@ -379,6 +381,7 @@ def test_erasing_here_leaves_pages_of_another_memory(tmp_path: Path, memory: Mem
 
 
 def test_opening_files_between_pages_of_another_memory(tmp_path: Path) -> None:
+    # S3-222
     with MemoryFiles(tmp_path / "a", origin="person") as files:
         files.create("project-x", "A project", ["t"])
         files.append("project-x", "The build runs make.", ["build"])

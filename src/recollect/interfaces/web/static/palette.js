@@ -8,6 +8,7 @@ const box = () => document.getElementById("palette");
 
 function shown(places) {
   const list = box().querySelector("ol");
+  const chosen = list.contains(document.activeElement) ? document.activeElement.href : null;
   list.replaceChildren(
     ...places.map((place) => {
       const item = document.createElement("li");
@@ -21,6 +22,9 @@ function shown(places) {
       return item;
     }),
   );
+  if (chosen === null) return;
+  const again = [...list.querySelectorAll("a")].find((link) => link.href === chosen);
+  (again ?? box().querySelector("input")).focus();
 }
 
 async function ask() {
