@@ -88,8 +88,7 @@ def test_a_workspace_has_a_place_for_everything(tmp_path: Path) -> None:
         assert json.loads((tmp_path / "workspace.json").read_bytes()) == {  # runtime metadata
             "schema_version": "recollect.workspace.v1",
             "files": {f"{part}s": f"recollect.{part}.v1" for part in parts}
-            | {f"{part}s.jsonl": f"recollect.{part}.v1" for part in ("event",)}
-            | {"audit.jsonl": "recollect.audit.v1"},
+            | {"events.jsonl": "recollect.event.v1", "audit.jsonl": "recollect.audit.v1"},
             "graph": store.load_about(),
         }
         given = json.loads((tmp_path / "nodes" / "constraint.load.json").read_bytes())

@@ -151,7 +151,7 @@ def _in_turns(found: Iterable[list[Hit]]) -> Iterator[Hit]:
 
 
 def _is_absent(settings: Settings, space: str) -> bool:
-    """True if there is no memory in a folder; a server is not asked."""
+    """True if the place is a folder without a memory. A server is not asked."""
     return settings.folder is not None and is_empty(folder_of(settings.folder, space))
 
 
@@ -163,12 +163,12 @@ def _reading(
 
     A memory that is not up to date is opened, which heals it.
     """
-    folder = None if settings.folder is None else folder_of(settings.folder, space)
-    if folder is not None and is_empty(folder):
+    if _is_absent(settings, space):
         yield None, None
         return
     from recollect.store.files.quick_read import quick_read
 
+    folder = None if settings.folder is None else folder_of(settings.folder, space)
     reads = quick_read(folder) if folder is not None and glancing else None
     if reads is not None:
         yield reads, None

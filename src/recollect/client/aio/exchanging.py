@@ -29,8 +29,8 @@ class AsyncExchanging(AsyncCalls[Memory]):
         """Import what another program knew: a file, a folder or a zip archive.
 
         Importing the same again adds nothing: each item is known by its id there. If it changed
-        there since, it changes here; what is no longer said of a note or an entity ends here. What
-        a person changed, forgot or erased here stays as it is.
+        there since, it changes here. A statement that was removed there from a note or an entity
+        ends here. What a person changed, forgot or erased here stays as it is.
 
         Args:
             path: The file, folder or archive.

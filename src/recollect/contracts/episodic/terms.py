@@ -279,7 +279,7 @@ def _holds(sign: Op, one: Json, other: Json) -> bool | None:
 
 
 def is_null(part: Part) -> Term:
-    """True if there is no value, and false if there is one."""
+    """A term that is true for a missing value or null."""
     if part.field is None:
         return Term(lambda told: part.read(told) is None)
     missing = Missing(part.field)
