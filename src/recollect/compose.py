@@ -40,7 +40,7 @@ _SERVERS: Final = ("postgres", "postgresql")
 def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
     """The engine that these settings ask for."""
     if settings.where == MEMORY:
-        from recollect.store.volatile.backend import MemoryBackend
+        from recollect.store.indexed.backend import MemoryBackend
 
         return MemoryBackend(seam=seam)
     folder = settings.folder
@@ -60,7 +60,7 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
 
 def scratch_space(name: str, seam: Seam = REAL) -> Space:
     """An empty space in this process, to fold another ledger in."""
-    from recollect.store.volatile.space import MemorySpace
+    from recollect.store.indexed.backend import MemorySpace
 
     return MemorySpace(name, seam)
 

@@ -14,7 +14,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import make_token
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from tests.exchange.foreign import linked, records
 from tests.exchange.foreign_json import Graph
 from tests.exchange.foreign_notes import Vault

@@ -36,7 +36,7 @@ from recollect.model import limits
 from recollect.model.events import LedgerSealed, SpaceOpened
 from recollect.store.layout import LEDGER
 from recollect.store.port import Backend, Outcome, Space
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.acts import (
     command,
     hand,
