@@ -47,9 +47,9 @@ class IndexedBackend:
         """A space by name; nothing is looked at before it is used."""
         with self._opening:
             held = self._spaces.get(name)
-            if held is not None and not held.is_closed and not held.is_dropped:
-                if held.is_there or held.creates == create:
-                    return held
+            is_usable = held is not None and not held.is_closed and not held.is_dropped
+            if held is not None and is_usable and (held.is_there or held.creates == create):
+                return held
             made = IndexedSpace(
                 self.ledgers.ledger(name), name, self._seam, create=create, used=self._awake.use
             )

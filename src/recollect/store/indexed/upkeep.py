@@ -66,9 +66,9 @@ def receive(
     if keys:
         space.subjects.keys.take(keys)
     while parcel is not None:
-        head = _take(space, parcel, found, tick)
+        held = _take(space, parcel, found, tick)
         parcel = next(found, None)
-    return head
+    return held
 
 
 def _start(space: IndexedSpace, before: Head, first: str | None) -> None:

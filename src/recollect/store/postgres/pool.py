@@ -1,10 +1,8 @@
-"""Connections to the server, each with the role ``recollect_app``.
+"""Connections to the server.
 
 Responsible for checking connections and for using them again. Leaves opening one to
-``store.postgres.connect`` and transactions to ``store.postgres.entry``. Invariants: every
-connection has only the rights of ``recollect_app``, not those of its login; a server that may lose
-acknowledged data is refused, and so is a database of another release; nothing runs in the
-background.
+``store.postgres.connect``. Invariants: a server that may lose acknowledged data is refused, and so
+is a database of another release; nothing runs in the background.
 
 The driver's own pool connects in threads of its own, where it tries again and again: a wrong
 password would be known only after its time limit, without the reason.
@@ -51,7 +49,7 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection as the service's role, outside a transaction."""
+        """A connection outside a transaction."""
         with timed("pool"):
             is_free = self._free.acquire(timeout=_WAIT_S)
         if not is_free:
@@ -131,10 +129,5 @@ def _configure(connection: Connection) -> None:
                 f"the server runs with {name} = {found}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    for name in ("sync_commits", "see_one_space", "take_indexes"):
-        run(connection, name, {})
-    try:
-        run(connection, "give_up_rights", {})
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue) as error:
-        raise schema.no_service(connection) from error
+    run(connection, "put_setting", {"name": "synchronous_commit", "value": "on"})
     schema.check(connection)

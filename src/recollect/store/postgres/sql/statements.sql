@@ -36,14 +36,19 @@ SELECT pg_catalog.current_setting('max_wal_size'), pg_catalog.current_setting('w
 -- Where a ledger ends, what it has after an event, and the token that asks: one look, one state.
 SELECT s.id, s.seq, s.hash, s.at, s.size, s.epoch, s.blocks,
   ARRAY(
-    SELECT e.line FROM recollect.events e WHERE e.space = s.id AND e.seq > :after
-    ORDER BY e.seq LIMIT :most
+    SELECT e.line FROM (
+      SELECT e.line, e.seq, sum(length(e.line)) OVER (ORDER BY e.seq) - length(e.line) AS before
+      FROM (
+        SELECT line, seq FROM recollect.events WHERE space = s.id AND seq > :after
+        ORDER BY seq LIMIT :most
+      ) e
+    ) e WHERE e.before < :bytes ORDER BY e.seq
   ),
   t.id, t.label, t.space, t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
   t.revoked IS NULL AND (t.expires IS NULL OR t.expires > clock_timestamp())
 FROM (SELECT 1) one
 LEFT JOIN recollect.spaces s ON s.name = :name
-LEFT JOIN recollect.tokens t ON t.hash = :hash;
+LEFT JOIN recollect.tokens t ON t.hash = :hash::bytea;
 
 -- name: lock_space
 -- Writers that were late several times wait for their turn.
@@ -58,10 +63,33 @@ SELECT recollect.append(
 INSERT INTO recollect.spaces (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;
 
 -- name: page
-SELECT line FROM recollect.events WHERE space = :space AND seq > :after ORDER BY seq LIMIT :most;
+-- The lines after an event, up to about so many bytes.
+SELECT e.line, e.seq FROM (
+  SELECT e.line, e.seq, sum(length(e.line)) OVER (ORDER BY e.seq) - length(e.line) AS before
+  FROM (
+    SELECT line, seq FROM recollect.events WHERE space = :space AND seq > :after
+    ORDER BY seq LIMIT :most
+  ) e
+) e WHERE e.before < :bytes ORDER BY e.seq;
 
--- name: line
-SELECT line FROM recollect.events WHERE space = :space AND seq = :seq;
+-- name: lines
+SELECT seq, line FROM recollect.events WHERE space = :space AND seq = ANY (:seqs::bigint[]);
+
+-- name: last_seal
+SELECT coalesce(max(seq), 1) FROM recollect.events
+WHERE space = :space AND position('"kind":"ledger.sealed"'::bytea IN line) BETWEEN 1 AND 400;
+
+-- name: restart
+SELECT recollect.restart(:space, :hash);
+
+-- name: begin_still
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+
+-- name: begin
+BEGIN;
+
+-- name: commit
+COMMIT;
 
 -- name: erase
 UPDATE recollect.events e SET line = u.line
@@ -96,7 +124,7 @@ SELECT seq, image FROM recollect.snapshots WHERE space = :space AND version = :v
 SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image);
 
 -- name: get_blocks
-SELECT after, through, rows FROM recollect.blocks
+SELECT embedder, after, through, rows FROM recollect.blocks
 WHERE space = :space AND embedder = :embedder AND after >= :after ORDER BY after;
 
 -- name: blocks_holding
