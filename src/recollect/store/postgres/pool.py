@@ -1,10 +1,8 @@
-"""Connections to the server, each with the role ``recollect_app``.
+"""Connections to the server.
 
 Responsible for checking connections and for using them again. Leaves opening one to
-``store.postgres.connect`` and transactions to ``store.postgres.entry``. Invariants: every
-connection has only the rights of ``recollect_app``, not those of its login; a server that may lose
-acknowledged data is refused, and so is a database of another release; nothing runs in the
-background.
+``store.postgres.connect``. Invariants: a server that may lose acknowledged data is refused, and so
+is a database of another release; nothing runs in the background.
 
 The driver's own pool connects in threads of its own, where it tries again and again: a wrong
 password would be known only after its time limit, without the reason.
@@ -13,7 +11,7 @@ password would be known only after its time limit, without the reason.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import Final
@@ -22,11 +20,12 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from recollect.errors import ConfigError, Unavailable
+from recollect.index.rows import Row
 from recollect.model.values import Finding
 from recollect.store.observing import timed
 from recollect.store.postgres import schema
 from recollect.store.postgres.connect import connect, where
-from recollect.store.postgres.db import Connection, adapt, bound_waits, run
+from recollect.store.postgres.db import Connection, adapt, as_ours, bound_waits, run
 
 _CONNECTIONS_MAX_COUNT: Final = 8
 _WAIT_S: Final = 30.0  # for one that another thread uses
@@ -51,7 +50,7 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection as the service's role, outside a transaction."""
+        """A connection, outside a transaction."""
         with timed("pool"):
             is_free = self._free.acquire(timeout=_WAIT_S)
         if not is_free:
@@ -67,6 +66,23 @@ class Pool:
                 self._keep(connection)
         finally:
             self._free.release()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A connection in a transaction; errors of the driver are converted."""
+        try:
+            with self.connection() as connection, connection.transaction():
+                yield connection
+        except psycopg.Error as error:
+            raise as_ours(error) from error
+
+    def ask(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        """Runs one statement; what it changes is durable then. Errors are converted."""
+        try:
+            with self.connection() as connection:
+                return run(connection, name, params)
+        except psycopg.Error as error:
+            raise as_ours(error) from error
 
     def findings(self) -> list[Finding]:
         """The findings of ``doctor`` about the server."""
@@ -131,10 +147,5 @@ def _configure(connection: Connection) -> None:
                 f"the server runs with {name} = {found}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    for name in ("sync_commits", "see_one_space", "take_indexes"):
-        run(connection, name, {})
-    try:
-        run(connection, "give_up_rights", {})
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue) as error:
-        raise schema.no_service(connection) from error
+    run(connection, "sync_commits", {})
     schema.check(connection)

@@ -20,7 +20,8 @@ from recollect.store.volatile.space import MemorySpace
 from recollect.store.volatile.tokens import MemoryTokens
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.local_jobs import JobFile, LocalJobs
+    from recollect.store.job_file import JobFile
+    from recollect.store.kept_jobs import KeptJobs
 
 
 class MemoryBackend:
@@ -84,13 +85,14 @@ class MemoryBackend:
         """What opens the spaces of this store."""
         return ListedTokens(self._tokens, self._make, self._seam)
 
-    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> LocalJobs:
+    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> KeptJobs:
         """The work that was asked for in this store."""
-        from recollect.store.local_jobs import JobFile, LocalJobs
+        from recollect.store.job_file import JobFile
+        from recollect.store.kept_jobs import KeptJobs
 
         with self._opening:
             self._jobs = self._jobs or JobFile(None, self._seam)
-        return LocalJobs(self._jobs, self.has, token)
+        return KeptJobs(self._jobs, self.has, token)
 
     def _make(self, name: str) -> None:
         self.space(name, create=True)
