@@ -187,7 +187,7 @@ SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys
 WHERE space = :space AND pseudonym = ANY (:pseudonyms) ORDER BY pseudonym;
 
 -- name: get_destroyed
-SELECT pseudonym, by FROM recollect.destroyed_keys
+SELECT pseudonym FROM recollect.destroyed_keys
 WHERE space = :space AND pseudonym = ANY (:pseudonyms);
 
 -- name: list_subjects
