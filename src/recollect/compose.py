@@ -118,7 +118,7 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         copies=_subject_keys(seam),
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
-    return PostgresBackend(settings.where, token=settings.token, seam=seam, keeping=keeping)
+    return PostgresBackend(settings.where, seam=seam, keeping=keeping)
 
 
 def _no_driver() -> Unsupported:
@@ -132,12 +132,9 @@ def migrate(settings: Settings) -> Migrated:
     """Brings a database on a server to this release."""
     _check_server(settings, "migrate")
     try:
-        from recollect.store.postgres.migrate import migrate as bring
+        from recollect.store.postgres.schema import migrate as bring
     except ImportError as error:
-        raise Unsupported(
-            "the packages that migrate a database are not installed",
-            hint="install it with: pip install 'recollect[migrate]'",
-        ) from error
+        raise _no_driver() from error
     return bring(settings.where)
 
 

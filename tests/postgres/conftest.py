@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 import psycopg
 import pytest
@@ -18,6 +19,8 @@ from recollect.proof.checkpoints import Checkpoint, sign
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import render
 from recollect.store import checkpointing
+from recollect.store.postgres.db import Connection, run
+from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.schema import prepare
 from recollect.store.seam import REAL
 
@@ -43,6 +46,24 @@ def keep_keys(database: str, space: str, word: str) -> None:
                 " FROM recollect.spaces WHERE name = %s",
                 (word, space),
             )
+
+
+def wait_for_lock(pool: Pool) -> None:
+    """Returns once somebody waits for a lock in this database."""
+    waits = "SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted"
+    ours = f"{waits} AND datname = current_database()"
+    end = monotonic() + 30
+    with pool.connection() as connection:
+        while not connection.execute(ours.encode()).fetchall():
+            assert monotonic() < end, "nobody waits"
+
+
+def drop_space(connection: Connection, name: str) -> None:
+    """Drops a space in the transaction of a connection."""
+    found = connection.execute("SELECT id FROM recollect.spaces WHERE name = %s", (name,))
+    params = {"at": "", "by": "owner", "first": None, "reason": None}
+    for (id,) in found.fetchall():
+        run(connection, "drop_space", {**params, "space": id})
 
 
 @pytest.fixture(scope="session")
@@ -105,3 +126,11 @@ def shared_database(server: str, template: str) -> Iterator[str]:
 def url(database: str) -> str:
     """The same database as an address."""
     return as_address(database)
+
+
+@pytest.fixture
+def pool(database: str) -> Iterator[Pool]:
+    """Connections to the same database."""
+    pool = Pool(database)
+    yield pool
+    pool.close()

@@ -1,61 +1,224 @@
-"""A write finds what holds now by a key, however much held before."""
+"""The keys of subjects on a server: the suite, what the server sees, and what a machine keeps."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
+import psycopg
 import pytest
 
-from recollect.memory import Memory
-from recollect.store.postgres.db import PostgresDb, _text
+from recollect.errors import ConfigError, NotFound, Unavailable
+from recollect.index.rows import Row
+from recollect.model.events import Head
+from recollect.store.master_key import MasterKey
+from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.subject_keys import SpaceKeys
+from recollect.store.postgres.subjects import Keeping
+from recollect.store.seam import REAL
+from recollect.store.subject_keys import FileKeys
+from recollect.store.wrapped_keys import Wrapping
+from recollect.testing.subject_keys_suite import LEDGER, OTHER, Place, SubjectKeysSuite, key
+from tests.postgres.conftest import drop_space
 
-# Each statement, the index that it must take, and the columns by which that must narrow.
-BY_KEY = {
-    "derived_from": ("links_by_target", "target", "kind", "until"),
-    "end_frame": ("frames_by_name", "name", "until"),
-    "end_hidden": ("hidden_pkey", "episode", "until", "why"),
-    "end_link": ("links_by_(?:source|target)", "source", "target", "kind", "until"),
-    "end_tag": ("tags_by_record", "record", "tag", "until"),
-    "get_episode": ("hidden_pkey", "episode", "until"),
-    "get_frame": ("frames_by_name", "name", "until"),
-    "get_link": ("links_by_(?:source|target)", "source", "target", "kind", "until"),
-    "holder": ("versions_by_key", "key", "status", "user"),
-    "last_named": ("evidence_pkey", "episode", "record"),
-    "twins": ("versions_by_content", "content_id", "status", "user"),
-}
-
-
-def plan_of(db: PostgresDb, name: str) -> str:
-    """How the server would answer a statement, whatever it is asked."""
-    asked = f"EXPLAIN (GENERIC_PLAN, COSTS OFF) {numbered(_text(name))}"
-    lines = db.connection.execute(asked).fetchall()
-    return "\n".join(str(line) for (line,) in lines)
+SPACES = {LEDGER: "alice", OTHER: "bob"}
+NOBODY = "0" * 32
+Opened = Callable[[str], SpaceKeys]
 
 
-def numbered(text: str) -> str:
-    """The same statement with numbered parameters, which a generic plan takes without values."""
-    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", text)))
-    for number, name in enumerate(names, 1):
-        text = text.replace(f"%({name})s", f"${number}")
-    count = 0
-    while "%s" in text:
-        count += 1
-        text = text.replace("%s", f"${count}", 1)
-    return text
+class Following(SpaceKeys):
+    """As a space uses them, which forgets what an order destroys when it reads the order."""
+
+    def key(self, pseudonym: str, cipher: int) -> bytes | None:
+        self.forget(self.destroyed())
+        return super().key(pseudonym, cipher)
 
 
-def conditions(plan: str, index: str) -> list[str]:
-    """What an index is searched by, wherever a plan takes it."""
-    return re.findall(rf"using {index} on .*\n\s*Index Cond: (.*)", plan)
+class Counted(Pool):
+    """Counts the statements."""
+
+    asked = 0
+
+    def ask(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        self.asked += 1
+        return super().ask(name, params)
 
 
-@pytest.mark.parametrize("name", BY_KEY)
-def test_what_holds_now_is_found_by_a_key(url: str, name: str) -> None:
-    index, *columns = BY_KEY[name]
-    with Memory.open(url, space="main") as memory:
-        memory.remember("The office is in Oslo.", key="office")
-        with memory._handle.space._index.writing() as (db, _):  # type: ignore[attr-defined]
-            plan = plan_of(db, name)
-    searched = conditions(plan, index)
-    assert searched, plan
-    assert all(column in each for column in columns for each in searched), plan
+def space_id(pool: Pool, name: str) -> int:
+    """A space, which is made if it is not there."""
+    pool.ask("make_space", {"name": name})
+    with pool.connection() as connection:
+        row = connection.execute("SELECT id FROM recollect.spaces WHERE name = %s", (name,))
+        return int(row.fetchall()[0][0])
+
+
+def opener(pool: Pool, folder: Path, kind: type[SpaceKeys] = SpaceKeys) -> Opened:
+    master = MasterKey(folder, None, None, REAL)
+
+    def opened(ledger: str) -> SpaceKeys:
+        id = space_id(pool, SPACES[ledger])
+        wrapping = Wrapping(ledger, master, REAL, f"database, space {SPACES[ledger]}")
+        return kind(pool, lambda: id, wrapping, REAL)
+
+    return opened
+
+
+class TestOnAServer(SubjectKeysSuite):
+    @pytest.fixture
+    def place(self, pool: Pool, tmp_path: Path) -> Place:
+        return opener(pool, tmp_path, Following)
+
+
+@pytest.fixture
+def opened(pool: Pool, tmp_path: Path) -> Opened:
+    return opener(pool, tmp_path)
+
+
+def keeping(folder: Path) -> Keeping:
+    master = MasterKey(folder, None, None, REAL)
+
+    def noted(first: str, erased: Mapping[int, str]) -> None:
+        if not erased:
+            raise Unavailable("no room")
+
+    return Keeping(
+        master, lambda ledger: FileKeys(folder / "subjects", ledger, master, REAL), noted
+    )
+
+
+def test_control_a_key_that_is_held_is_given_until_it_is_forgotten(opened: Opened) -> None:
+    mine, its = opened(LEDGER), opened(LEDGER)
+    one = mine.add("ann")
+    its.destroy([one.pseudonym], 7)
+    assert mine.key(one.pseudonym, one.cipher) is not None
+    assert mine.named("ann") == []  # this is asked each time
+    mine.forget([one.pseudonym])
+    assert mine.key(one.pseudonym, one.cipher) is None
+
+
+def test_the_server_has_no_name_and_no_key_in_the_clear(opened: Opened, database: str) -> None:
+    keys = opened(LEDGER)
+    secret = key(keys, keys.add("Zebulon"))
+    with psycopg.connect(database) as owner:
+        rows = owner.execute("SELECT k.*, k::text FROM recollect.subject_keys k").fetchall()
+    assert len(rows) == 1
+    whole = b"".join(each if isinstance(each, bytes) else str(each).encode() for each in rows[0])
+    for word in (b"Zebulon", b"Zebulon".hex().encode(), secret, secret.hex().encode()):
+        assert word not in whole
+
+
+def test_another_master_key_is_refused_before_anybody_is_looked_for(
+    opened: Opened, pool: Pool, tmp_path: Path
+) -> None:
+    opened(LEDGER).add("ann")
+    (tmp_path / "other").mkdir()
+    other = MasterKey(tmp_path / "other", None, None, REAL)
+    other(True)
+    id = space_id(pool, "alice")
+    wrong = SpaceKeys(pool, lambda: id, Wrapping(LEDGER, other, REAL, "database"), REAL)
+    for call in (lambda: wrong.named("ann"), lambda: wrong.add("bob")):
+        with pytest.raises(ConfigError, match="master key"):
+            call()
+    assert len(opened(LEDGER).every()) == 1
+
+
+def test_many_keys_are_read_in_one_trip_and_none_before_they_are_needed(
+    database: str, tmp_path: Path
+) -> None:
+    pool = Counted(database)
+    made = [opener(pool, tmp_path)(LEDGER).add(f"user{number}") for number in range(20)]
+    pool.asked = 0
+    keys = opener(pool, tmp_path)(LEDGER)
+    assert pool.asked == 1  # the space
+    keys.look_up([one.pseudonym for one in made])
+    assert len({key(keys, one) for one in made}) == 20
+    keys.look_up([one.pseudonym for one in made])
+    assert pool.asked == 2
+    pool.close()
+
+
+def test_what_an_append_destroys_is_destroyed(opened: Opened, pool: Pool) -> None:
+    keys, id = opened(LEDGER), space_id(pool, "alice")
+    first, second = keys.add("ann"), keys.add("bob")
+    order = {
+        "space": id, "head": 0, "headed": "0" * 64, "lines": [b"{}"], "hashed": "1" * 64,
+        "dated": "2026-01-01T00:00:00.000000Z", "targets": [], "subjects": [first.pseudonym],
+    }  # fmt: skip
+    assert pool.ask("append", order) == [(True,)]
+    keys.forget([first.pseudonym])
+    assert keys.key(first.pseudonym, first.cipher) is None
+    assert keys.destroyed() == {first.pseudonym: 1}
+    assert key(keys, second)
+
+
+def test_a_destroyed_key_does_not_come_back(opened: Opened) -> None:
+    keys = opened(LEDGER)
+    gone, left = keys.add("ann"), keys.add("bob")
+    copies = keys.wrapped([gone.pseudonym, left.pseudonym])
+    keys.destroy([gone.pseudonym], 7)
+    again = opened(LEDGER)
+    again.take(copies)
+    assert again.key(gone.pseudonym, gone.cipher) is None
+    assert [one.pseudonym for one in again.every()] == [left.pseudonym]
+    assert again.lacks([gone.pseudonym, left.pseudonym, NOBODY]) == {NOBODY}
+
+
+def test_keys_are_carried_to_a_database_that_lacks_them(
+    opened: Opened, pool: Pool, database: str
+) -> None:
+    keys = opened(LEDGER)
+    made = [keys.add("ann"), keys.add("bob")]
+    before = {key(keys, one) for one in made}
+    copies = keys.every()
+    with psycopg.connect(database) as owner:
+        owner.execute("DELETE FROM recollect.subject_keys")
+    again = opened(LEDGER)
+    again.take(copies)
+    assert again.named("ann") == [made[0]]
+    assert {key(again, one) for one in made} == before
+
+
+def test_a_dropped_space_takes_no_key(opened: Opened, database: str) -> None:
+    keys = opened(LEDGER)
+    one = keys.add("ann")
+    copies = keys.every()
+    with psycopg.connect(database) as owner:
+        drop_space(owner, "alice")
+    for call in (
+        lambda: keys.add("bob"),
+        lambda: keys.destroy([one.pseudonym], 7),
+        lambda: keys.take(copies),
+    ):
+        with pytest.raises(NotFound, match="dropped"):
+            call()
+    with psycopg.connect(database) as owner:
+        for table in ("subject_keys", "destroyed_keys"):
+            assert owner.execute(f"SELECT 1 FROM recollect.{table}".encode()).fetchall() == []
+
+
+def test_what_is_ordered_destroyed_is_destroyed_on_this_machine_too(
+    pool: Pool, tmp_path: Path
+) -> None:
+    mine, id = keeping(tmp_path), space_id(pool, "alice")
+    keys = mine.keys(pool, lambda: id, LEDGER, "database, space alice", REAL)
+    mine.keep_copies(keys)  # there is nothing yet
+    first, second, third = keys.add("ann"), keys.add("bob"), keys.add("cyd")
+    mine.keep_copies(keys)
+    copies, names = mine.copies(LEDGER), [one.pseudonym for one in (first, second, third)]
+    assert {one.pseudonym for one in copies.wrapped(names)} == set(names)
+    told = mine.finish(keys, {first.pseudonym: 7, second.pseudonym: 9})
+    assert keys.destroyed() == {first.pseudonym: 7, second.pseudonym: 9}
+    assert [one.pseudonym for one in copies.wrapped(names)] == [third.pseudonym]
+    assert sum(first.pseudonym in each for each in told) == 2  # on the server, and here
+    assert told[-1].startswith("NOT cleaned")
+    assert "ann" not in " ".join(told).split()
+    assert mine.finish(keys, {}) == []
+    keys.destroy([third.pseudonym], 11)  # by another machine
+    mine.keep_copies(keys)
+    assert copies.wrapped(names) == []
+
+
+def test_what_was_erased_is_noted_for_backups_or_told(tmp_path: Path) -> None:
+    mine = keeping(tmp_path)
+    assert mine.note_heads(LEDGER, [Head(3, "c" * 64)]) == []
+    assert "NOT noted" in mine.note_heads(LEDGER, [])[0]

@@ -52,16 +52,12 @@ class Tokens(Protocol):
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
-        login: str | None = None,
     ) -> MadeToken:
-        """Creates a token for one space, or with None for every space.
-
-        ``login`` names a login of the server that may use the database from then on.
-        """
+        """Creates a token for one space, which is created too, or with None for every space."""
         ...
 
     def list(self) -> list[Token]:
-        """Every token ever created, except those of processes that ended."""
+        """Every token ever created, the oldest first."""
         ...
 
     def get(self, which: str) -> Token:

@@ -27,7 +27,8 @@ from recollect.store.subjects import Subjects
 from recollect.store.token_list import ListedTokens, TokenList, without_space
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.local_jobs import JobFile, LocalJobs
+    from recollect.store.job_file import JobFile
+    from recollect.store.kept_jobs import KeptJobs
 
 
 class MemoryCheckpoints:
@@ -302,13 +303,14 @@ class MemoryLedgers:
         """What opens the spaces here."""
         return ListedTokens(self._tokens, lambda name: MemoryLedger(self, name).make(), self.seam)
 
-    def jobs(self, token: Callable[[], Token | None]) -> LocalJobs:
+    def jobs(self, token: Callable[[], Token | None]) -> KeptJobs:
         """The work that was asked for here."""
-        from recollect.store.local_jobs import JobFile, LocalJobs
+        from recollect.store.job_file import JobFile
+        from recollect.store.kept_jobs import KeptJobs
 
         with self.turn:
             self._jobs = self._jobs or JobFile(None, self.seam)
-        return LocalJobs(self._jobs, self.has, token)
+        return KeptJobs(self._jobs, self.has, token)
 
     def close(self) -> None:
         """Ends the work that was asked for."""

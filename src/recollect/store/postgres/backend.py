@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from recollect.store.indexed.backend import IndexedBackend
 from recollect.store.postgres.ledgers import PostgresLedgers
-from recollect.store.postgres.subject_keys import Keeping
+from recollect.store.postgres.subjects import Keeping
 from recollect.store.seam import REAL, Seam
 
 

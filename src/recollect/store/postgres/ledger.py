@@ -8,12 +8,9 @@ decides between two writers.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, cast
-
-import psycopg
 
 from recollect.errors import Unavailable
 from recollect.index.rows import Row
@@ -22,9 +19,10 @@ from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding
 from recollect.store.indexed.ledger import Block, Erased, Meanwhile, Snapshot, Tail
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
-from recollect.store.postgres.db import Connection, as_ours, run
+from recollect.store.postgres.db import run
 from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.subject_keys import Keeping, KeptKeys
+from recollect.store.postgres.subject_keys import SpaceKeys
+from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import token_in
 from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
 from recollect.store.seam import Seam
@@ -45,31 +43,12 @@ class PostgresLedger:
         self._name = name
         self._seam = seam
         self._place: int | None = None
-        self._held = threading.local()  # the connection of a thread that has one already
-        where = f"{pool.where}, space {name}"
-        self._keys = KeptKeys(self, self._here, where, seam, keeping)
+        self._keeping = keeping
 
     @property
     def where(self) -> str:
         """The database, without its password."""
         return self._pool.where
-
-    @contextmanager
-    def connection(self) -> Iterator[Connection]:
-        """A connection: that of this thread if it has one, which must not wait for a second one."""
-        held: Connection | None = getattr(self._held, "connection", None)
-        try:
-            if held is not None:
-                yield held
-                return
-            with self._pool.connection() as connection:
-                yield connection
-        except psycopg.Error as error:
-            raise as_ours(error) from error
-
-    def _run(self, name: str, params: Mapping[str, object]) -> list[Row]:
-        with self.connection() as connection:
-            return run(connection, name, params)
 
     def _here(self) -> int:
         """The number of the ledger; the first look finds it."""
@@ -87,7 +66,7 @@ class PostgresLedger:
             "name": self._name, "after": after, "hash": hash,
             "most": _PIECE_LINES, "bytes": _PIECE_BYTES,
         }  # fmt: skip
-        (row,) = self._run("tail", asked)
+        (row,) = self._pool.ask("tail", asked)
         token = None if row[_HEAD_CELLS] is None else token_in(row[_HEAD_CELLS:])
         place, seq, said, at, size, epoch, blocks, lines = row[:_HEAD_CELLS]
         if place is None:
@@ -101,7 +80,7 @@ class PostgresLedger:
     @contextmanager
     def still(self) -> Iterator[None]:
         """Every read of this thread until the end of the block sees one state."""
-        with self._alone_with("begin_still"):
+        with self._pool.transaction(is_still=True):
             yield
 
     def pieces(self, after: int) -> Iterator[bytes]:
@@ -110,7 +89,7 @@ class PostgresLedger:
             asked = {
                 "space": self._here(), "after": after, "most": _PIECE_LINES, "bytes": _PIECE_BYTES,
             }  # fmt: skip
-            rows = self._run("page", asked)
+            rows = self._pool.ask("page", asked)
             if not rows:
                 return
             after = cast(int, rows[-1][1])
@@ -118,47 +97,29 @@ class PostgresLedger:
 
     def lines(self, seqs: Collection[int]) -> dict[int, bytes]:
         """Some lines, without their newlines."""
-        rows = self._run("lines", {"space": self._here(), "seqs": [*seqs]})
+        rows = self._pool.ask("lines", {"space": self._here(), "seqs": [*seqs]})
         return {cast(int, seq): cast(bytes, line) for seq, line in rows}
 
     def last_seal(self) -> int:
         """The event of the last seal; 1 if there is none."""
-        return cast(int, self._run("last_seal", {"space": self._here()})[0][0])
+        return cast(int, self._pool.ask("last_seal", {"space": self._here()})[0][0])
 
     # Writing.
 
     def make(self) -> None:
         """Makes an empty ledger, unless there is one."""
-        self._run("make_space", {"name": self._name})
+        self._pool.ask("make_space", {"name": self._name})
 
     def restart(self, head: Head) -> bool:
         """Empties a ledger that has one event, this one."""
-        return bool(self._run("restart", {"space": self._here(), "hash": head.hash})[0][0])
+        return bool(self._pool.ask("restart", {"space": self._here(), "hash": head.hash})[0][0])
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Other writers wait until this ends; what was appended is durable then."""
-        with self._alone_with("begin"):
-            self._run("lock_space", {"space": self._here()})
+        with self._pool.transaction() as connection:
+            run(connection, "lock_space", {"space": self._here()})
             yield
-
-    @contextmanager
-    def _alone_with(self, begin: str) -> Iterator[None]:
-        """A transaction that the statements of this thread belong to."""
-        with self.connection() as connection:
-            is_mine = getattr(self._held, "connection", None) is None
-            if not is_mine:
-                yield
-                return
-            run(connection, begin, {})
-            self._held.connection = connection
-            try:
-                yield
-                run(connection, "commit", {})
-            finally:
-                self._held.connection = None
-                if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                    connection.rollback()
 
     def append(
         self, before: Head, data: bytes, head: Head, erased: Erased | None, meanwhile: Meanwhile
@@ -171,20 +132,20 @@ class PostgresLedger:
             "subjects": None if erased is None else [*erased.subjects],
         }  # fmt: skip
         meanwhile()
-        return bool(self._run("append", asked)[0][0])
+        return bool(self._pool.ask("append", asked)[0][0])
 
     def erase(self, lines: Mapping[int, bytes]) -> None:
         """Replaces lines by the same ones without their bodies."""
         if lines:
             asked = {"space": self._here(), "seqs": [*lines], "lines": [*lines.values()]}
-            self._run("erase", asked)
-            self._run("resize", {"space": self._here()})
+            self._pool.ask("erase", asked)
+            self._pool.ask("resize", {"space": self._here()})
 
     # Caches.
 
     def snapshot(self, version: str) -> Snapshot | None:
         """The index that was kept by this version."""
-        rows = self._run("get_snapshot", {"space": self._here(), "version": version})
+        rows = self._pool.ask("get_snapshot", {"space": self._here(), "version": version})
         return Snapshot(cast(int, rows[0][0]), cast(bytes, rows[0][1])) if rows else None
 
     def keep_snapshot(self, epoch: int, version: str, snapshot: Snapshot) -> bool:
@@ -193,32 +154,37 @@ class PostgresLedger:
             "space": self._here(), "epoch": epoch, "version": version,
             "seq": snapshot.seq, "image": snapshot.image,
         }  # fmt: skip
-        return bool(self._run("keep_snapshot", asked)[0][0])
+        return bool(self._pool.ask("keep_snapshot", asked)[0][0])
 
     def blocks(self, embedder: str, after: int) -> list[Block]:
         """The blocks of an embedder after an event, in order."""
         asked = {"space": self._here(), "embedder": embedder, "after": after}
-        return [_block(row) for row in self._run("get_blocks", asked)]
+        return [_block(row) for row in self._pool.ask("get_blocks", asked)]
 
     def blocks_holding(self, targets: Sequence[int]) -> list[Block]:
         """The blocks of every embedder that hold one of these texts."""
         asked = {"space": self._here(), "targets": [*targets]}
-        return [_block(row) for row in self._run("blocks_holding", asked)]
+        return [_block(row) for row in self._pool.ask("blocks_holding", asked)]
 
     def keep_block(self, epoch: int, block: Block) -> bool:
         """Keeps a block, if nothing was erased since this epoch."""
         asked = {"space": self._here(), "epoch": epoch, **block._asdict()}
-        return bool(self._run("keep_block", asked)[0][0])
+        return bool(self._pool.ask("keep_block", asked)[0][0])
 
     # What belongs to it.
 
     def checkpoints(self) -> PostgresCheckpoints:
         """The checkpoints beside the ledger, in a table of the same database."""
-        return PostgresCheckpoints(self, self._here)
+        return PostgresCheckpoints(self._pool, self._here)
 
     def subjects(self) -> Subjects:
         """The users whose memory is encrypted under keys of their own."""
-        return Subjects(self._keys.opening, self._first, self._seam)
+        return Subjects(None if self._keeping is None else self._keys, self._first, self._seam)
+
+    def _keys(self, ledger: str) -> SpaceKeys:
+        keeping = cast(Keeping, self._keeping)
+        where = f"{self._pool.where}, space {self._name}"
+        return keeping.keys(self._pool, self._here, ledger, where, self._seam)
 
     def _first(self) -> str | None:
         line = self.lines([1]).get(1)
@@ -226,15 +192,21 @@ class PostgresLedger:
 
     def finish(self, lines: Collection[bytes], orders: Mapping[str, int]) -> tuple[str, ...]:
         """Destroys copies of keys on this machine, notes what was erased, and what is left."""
-        told = [*self._keys.finish(orders, self._first), *self._keys.note_erased(lines, self._first)]
+        told = list[str]()
+        first = self._first()
+        if self._keeping is not None and first is not None:
+            told += self._keeping.finish(self._keys(first), orders)
+            told += self._keeping.note_heads(first, [parse(line).head for line in lines])
         if orders:
             told += rewrite_keys(self._pool.url)
-        with self.connection() as connection:
+        with self._pool.connection() as connection:
             return (*told, NOT_YET, *not_reached(connection))
 
     def keep_keys(self) -> None:
         """Copies wrapped keys to this machine: a backup of the ledger alone cannot be read."""
-        self._keys.keep_copies(self._first)
+        first = self._first()
+        if self._keeping is not None and first is not None:
+            self._keeping.keep_copies(self._keys(first))
 
     def findings(self) -> list[Finding]:
         """What ``doctor`` says about the server."""
@@ -246,7 +218,7 @@ class PostgresLedger:
             "space": self._here(), "at": note.at, "by": note.by, "first": note.first,
             "reason": note.reason,
         }  # fmt: skip
-        return bool(self._run("drop_space", asked)[0][0])
+        return bool(self._pool.ask("drop_space", asked)[0][0])
 
 
 def _joined(lines: Sequence[bytes]) -> bytes:

@@ -7,21 +7,14 @@ an empty database is made by the first use, never changed by a later one.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 import msgspec
-import psycopg
-
-from recollect.index.rows import Row
 from recollect.model.values import Dropped, Token
-from recollect.store.indexed.backend import IndexedBackend
-from recollect.store.postgres import schema
-from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.subject_keys import Keeping
+from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import REAL, Seam
 
@@ -51,19 +44,19 @@ class PostgresLedgers:
 
     def names(self) -> list[str]:
         """The spaces that exist."""
-        return [str(name) for (name,) in self._run("spaces", {})]
+        return [str(name) for (name,) in self._pool.ask("spaces", {})]
 
     def has(self, name: str) -> bool:
         """True if there is a space of this name."""
-        return bool(self._run("has_space", {"name": name}))
+        return bool(self._pool.ask("has_space", {"name": name}))
 
     def heads(self, names: Sequence[str]) -> dict[str, int]:
         """The last event of each of these spaces that has one, in one look."""
-        return {str(name): cast(int, seq) for name, seq in self._run("heads", {"names": [*names]})}
+        return {str(name): cast(int, seq) for name, seq in self._pool.ask("heads", {"names": [*names]})}
 
     def dropped(self) -> list[Dropped]:
         """The notes about dropped spaces, oldest first."""
-        rows = self._run("dropped", {})
+        rows = self._pool.ask("dropped", {})
         return [msgspec.convert(dict(zip(_DROPPED, row, strict=True)), Dropped) for row in rows]
 
     def tokens(self) -> PostgresTokens:
@@ -72,18 +65,11 @@ class PostgresLedgers:
 
     def jobs(self, token: Callable[[], Token | None]) -> Jobs:
         """The work that was asked for here."""
-        from recollect.store.job_list import JobList
+        from recollect.store.kept_jobs import KeptJobs
         from recollect.store.postgres.jobs import PostgresJobs
 
-        return JobList(PostgresJobs(self._pool), self.has, token)
+        return KeptJobs(PostgresJobs(self._pool), self.has, token)
 
     def close(self) -> None:
         """Closes every connection."""
         self._pool.close()
-
-    def _run(self, name: str, params: Mapping[str, object]) -> list[Row]:
-        try:
-            with self._pool.connection() as connection:
-                return run(connection, name, params)
-        except psycopg.Error as error:
-            raise as_ours(error) from error

@@ -1,7 +1,7 @@
 -- The statements of the engine, by name. Values are always bound parameters.
 
--- name: find_table
-SELECT to_regclass(:name) IS NOT NULL;
+-- name: find_schema
+SELECT to_regclass('recollect.revision') IS NOT NULL;
 
 -- name: lock_schema
 SELECT pg_advisory_xact_lock(7365636);
@@ -12,11 +12,18 @@ INSERT INTO recollect.revision (revision) VALUES (:revision);
 -- name: get_revision
 SELECT revision FROM recollect.revision;
 
--- name: put_setting
-SELECT set_config(:name, :value, false);
+-- name: set_up
+-- What a connection begins with, in one trip.
+SELECT set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
+  set_config('idle_in_transaction_session_timeout', :idle, false),
+  set_config('synchronous_commit', 'on', false),
+  current_setting('fsync'), current_setting('full_page_writes');
 
--- name: get_setting
-SELECT current_setting(:name);
+-- name: patience
+SET statement_timeout = 0;
+
+-- name: stand_still
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: list_vacuums
 -- Each table and the statement that writes it again with its indexes; the server spells the names.
@@ -82,15 +89,6 @@ WHERE space = :space AND position('"kind":"ledger.sealed"'::bytea IN line) BETWE
 -- name: restart
 SELECT recollect.restart(:space, :hash);
 
--- name: begin_still
-BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-
--- name: begin
-BEGIN;
-
--- name: commit
-COMMIT;
-
 -- name: erase
 UPDATE recollect.events e SET line = u.line
 FROM unnest(:seqs::bigint[], :lines::bytea[]) u (seq, line)
@@ -134,3 +132,109 @@ WHERE b.space = :space;
 
 -- name: keep_block
 SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows);
+
+-- name: clock
+-- The server's clock, as an instant.
+SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+
+-- name: hold_space
+-- A space by name that is not dropped before this transaction ends.
+SELECT 1 FROM recollect.spaces WHERE name = :name FOR KEY SHARE;
+
+-- name: add_token
+INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, expires)
+VALUES (
+  :hash, :label, :space, :verbs, :origin, :user, :agent, :expires::timestamptz
+)
+RETURNING id, label, space, verbs, origin, "user", agent, made, expires, revoked, true;
+
+-- name: list_tokens
+SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+  revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
+FROM recollect.tokens ORDER BY id;
+
+-- name: named_tokens
+SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+  revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
+FROM recollect.tokens WHERE label = :which OR id::text = :which ORDER BY id;
+
+-- name: token_with_hash
+SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+  revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
+FROM recollect.tokens WHERE hash = :hash;
+
+-- name: lock_tokens
+-- Two who rotate a token at the same time wait for each other; the second then sees what the first did.
+SELECT id FROM recollect.tokens WHERE label = :which OR id::text = :which ORDER BY id FOR UPDATE;
+
+-- name: end_token
+-- An overlap does not prolong a token, and without one it is revoked.
+UPDATE recollect.tokens SET
+  expires = CASE WHEN :overlap_s = 0 THEN expires
+    ELSE least(expires, now() + make_interval(secs => :overlap_s)) END,
+  revoked = CASE WHEN :overlap_s = 0 THEN now() END
+WHERE id = :id;
+
+-- name: follow_token
+-- A token like another one, as long as that lives at the start.
+INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, made, expires)
+SELECT :hash, label, space, verbs, origin, "user", agent, now(), now() + (expires - made)
+FROM recollect.tokens WHERE id = :id
+RETURNING id, label, space, verbs, origin, "user", agent, made, expires, revoked, true;
+
+-- name: revoke_token
+UPDATE recollect.tokens SET revoked = clock_timestamp()
+WHERE (label = :which OR id::text = :which) AND revoked IS NULL RETURNING id;
+
+-- name: checkpoint_sizes
+SELECT size FROM recollect.checkpoints WHERE space = :space AND size > 0 ORDER BY size;
+
+-- name: get_checkpoint
+SELECT note FROM recollect.checkpoints WHERE space = :space AND size = :size;
+
+-- name: keep_checkpoint
+-- Nothing is kept for a space that was dropped.
+INSERT INTO recollect.checkpoints (space, size, note)
+SELECT id, :size, :note FROM recollect.spaces WHERE id = :space FOR KEY SHARE
+ON CONFLICT (space, size) DO UPDATE SET note = EXCLUDED.note RETURNING size;
+
+-- name: any_subject
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys WHERE space = :space LIMIT 1;
+
+-- name: subjects_tagged
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys
+WHERE space = :space AND tag = :tag ORDER BY made, pseudonym;
+
+-- name: get_subjects
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys
+WHERE space = :space AND pseudonym = ANY (:pseudonyms) ORDER BY pseudonym;
+
+-- name: get_destroyed
+SELECT pseudonym FROM recollect.destroyed_keys
+WHERE space = :space AND pseudonym = ANY (:pseudonyms);
+
+-- name: list_subjects
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys WHERE space = :space
+ORDER BY made, pseudonym;
+
+-- name: list_destroyed
+SELECT pseudonym, by FROM recollect.destroyed_keys WHERE space = :space ORDER BY at, pseudonym;
+
+-- name: keep_subject
+-- Nothing is kept for a space that was dropped, nor for a subject whose key was destroyed.
+INSERT INTO recollect.subject_keys (space, pseudonym, cipher, tag, key, name, made)
+SELECT s.id, :pseudonym, :cipher, :tag, :key, :name, :made
+FROM recollect.spaces s WHERE s.id = :space AND NOT EXISTS (
+  SELECT 1 FROM recollect.destroyed_keys d WHERE d.space = :space AND d.pseudonym = :pseudonym
+)
+FOR KEY SHARE OF s
+ON CONFLICT (space, pseudonym) DO NOTHING RETURNING pseudonym;
+
+-- name: note_destroyed
+INSERT INTO recollect.destroyed_keys (space, pseudonym, at, by)
+SELECT s.id, p, :at, :by FROM recollect.spaces s, unnest(:pseudonyms::text[]) p WHERE s.id = :space
+ON CONFLICT (space, pseudonym) DO NOTHING;
+
+-- name: destroy_subjects
+DELETE FROM recollect.subject_keys WHERE space = :space AND pseudonym = ANY (:pseudonyms)
+RETURNING pseudonym;

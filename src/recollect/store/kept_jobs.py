@@ -1,31 +1,23 @@
-"""Jobs of a workspace or of a store in memory: one small SQLite database.
+"""Jobs, for every engine.
 
-Responsible for opening it and for one change at a time, also between processes. Leaves the rules
-to ``store.jobs`` and the statements to ``index/sql/jobs.sql``. Invariants: an answer is durable
-when it is given; nothing is created by looking; only its owner can read the file.
+Responsible for asking, leasing, reporting and schedules, and for what a token may do to them.
+Leaves the rules that callers see to ``store.jobs`` and storing to ``JobPlace``. Invariant: what
+depends on a row is decided in the transaction that changes it.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import stat
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from recollect.errors import ConfigError, NotFound, Unavailable
+from recollect.errors import NotFound
 from recollect.index.rows import Row
-from recollect.index.statements import job_statements
 from recollect.model import instants
 from recollect.model.events import Trust
 from recollect.model.rules import lowest
 from recollect.model.values import Job, JobKind, JobState, Schedule, Token
-from recollect.store import posix
 from recollect.store.jobs import (
     ATTEMPTS_MAX,
     KEPT_MAX_COUNT,
@@ -40,99 +32,42 @@ from recollect.store.jobs import (
     too_many,
     verb_for,
 )
-from recollect.store.seam import Seam
-from recollect.store.sqlite import as_ours
 
-_WAIT_S: Final = 30.0
+T = TypeVar("T")
 List = list  # ``list`` is also the name of a call
 Run = Callable[[str, Mapping[str, object]], List[Row]]
 
 
-class JobFile:
-    """The database; a store in memory has none on disk."""
-
-    def __init__(self, path: Path | None, seam: Seam) -> None:
-        self._path = path
-        self.seam = seam
-        self._db: sqlite3.Connection | None = None
-        self._pid = os.getpid()
-        self._turn = threading.Lock()
-
-    @contextmanager
-    def changing(self) -> Iterator[Run]:
-        """Runs named statements in one transaction."""
-        with self._turn:
-            try:
-                db = self._opened()
-                db.execute(job_statements()["begin"])
-                try:
-                    yield lambda name, params: db.execute(job_statements()[name], params).fetchall()
-                    db.commit()
-                except BaseException:
-                    db.rollback()
-                    raise
-            except (sqlite3.Error, OSError) as error:
-                raise as_ours(error) from error
+class JobPlace(Protocol):
+    """Where the jobs of a store are: two tables, and statements of the same names."""
 
     @property
     def is_there(self) -> bool:
         """True if anything was ever asked for here."""
-        return self._db is not None or (self._path is not None and os.path.lexists(self._path))
+        ...
 
-    def drop_space(self, space: str) -> None:
-        """Removes the jobs and schedules of a space that was dropped."""
-        if self.is_there:
-            with self.changing() as run:
-                run("drop_jobs", {"space": space})
-                run("drop_schedules", {"space": space})
+    def now(self) -> str:
+        """The clock of all who lease here."""
+        ...
 
-    def close(self) -> None:
-        """Releases the file; one in memory is gone."""
-        with self._turn:
-            if self._db is not None:
-                self._db.close()
-            self._db = None
+    def change(self, how: Callable[[Run], T]) -> T:
+        """Calls a function with what runs named statements in one transaction.
 
-    def _opened(self) -> sqlite3.Connection:
-        if os.getpid() != self._pid:
-            raise Unavailable(
-                "this store was opened before a fork", hint="open it again in the child"
-            )
-        if self._db is None:
-            if self._path is not None:
-                self._prepare(self._path)
-            self._db = sqlite3.connect(
-                self._path or ":memory:",
-                timeout=_WAIT_S,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            self._db.executescript(job_statements()["schema"])
-        return self._db
-
-    def _prepare(self, path: Path) -> None:
-        """Creates the file for its owner alone; refuses one that others can read or change."""
-        fd = self.seam.open(path, os.O_RDWR | os.O_CREAT | posix.NO_LINK | os.O_NONBLOCK)
-        about = os.fstat(fd)
-        self.seam.close(fd)
-        is_own = about.st_uid in (os.geteuid(), 0) and stat.S_ISREG(about.st_mode)
-        if not is_own or about.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise ConfigError(
-                f"{path} is not a file of this account alone",
-                hint="move it away; then no job waits, and no schedule is set",
-            )
+        It may be called again, if another worker came between; its answer is durable then.
+        """
+        ...
 
 
-class LocalJobs:
+class KeptJobs:
     """The jobs of a store for its owner, or for the holder of a token."""
 
     def __init__(
         self,
-        file: JobFile,
+        place: JobPlace,
         has: Callable[[str], bool],
         token: Callable[[], Token | None] = lambda: None,
     ) -> None:
-        self._file = file
+        self._place = place
         self._has = has
         self._token = token
 
@@ -141,29 +76,32 @@ class LocalJobs:
     ) -> Job:
         """Asks for a pass."""
         token = self._may(verb_for(kind), space)
-        now = self._file.seam.now()
-        with self._file.changing() as run:
-            return _asked(run, {
-                "space": space, "kind": kind, "params": params, "due": due_at or now, "now": now,
-                "by": None if token is None else token.id, "origin": _trust(token, origin),
-            })  # fmt: skip
+        now = self._place.now()
+        asked = {
+            "space": space, "kind": kind, "params": params, "due": due_at or now, "now": now,
+            "by": None if token is None else token.id, "origin": _trust(token, origin),
+        }  # fmt: skip
+        return self._place.change(lambda run: _asked(run, asked))
 
     def lease(self, kinds: Sequence[str], seconds: float) -> Job | None:
         """The job that is due for the longest time."""
         token = self._may("write")
-        if not self._file.is_there:
+        if not self._place.is_there:
             return None
         wanted = checked_kinds(kinds)
         if token is not None:
             wanted = [kind for kind in wanted if verb_for(kind) in token.verbs]
-        now = self._file.seam.now()
+        now = self._place.now()
         asked = {
             "only": _only(token), "now": now, "until": _after(now, seconds),
             "kinds": one_form(wanted), "origin": _trust(token, "person"), "most": ATTEMPTS_MAX,
         }  # fmt: skip
-        with self._file.changing() as run:
+
+        def taken(run: Run) -> List[Row]:
             run("give_up", asked)
-            found = run("retake", asked) or run("lease", asked)  # what was begun comes first
+            return run("retake", asked) or run("lease", asked)  # what was begun comes first
+
+        found = self._place.change(taken)
         return job_of(found[0]) if found else None
 
     def beat(self, job: Job, seconds: float, done: int, total: int) -> bool:
@@ -182,35 +120,35 @@ class LocalJobs:
         self, job: Job, state: str, seconds: float, *, done: int = 0, total: int = 0,
         error: str | None = None,
     ) -> bool:  # fmt: skip
-        token, now = self._may("write"), self._file.seam.now()
+        token, now = self._may("write"), self._place.now()
         asked = {
             "id": job.id, "attempts": job.attempts, "state": state, "due": _after(now, seconds),
             "now": now, "done": done, "total": total, "error": error, "only": _only(token),
         }  # fmt: skip
-        with self._file.changing() as run:
+
+        def reported(run: Run) -> bool:
             found = run("report", asked)
             if found and state != "running":
                 run("prune", {"space": job.space, "kind": job.kind, "kept": KEPT_MAX_COUNT})
-        return bool(found)
+            return bool(found)
+
+        return self._place.change(reported)
 
     def list(
         self, space: str | None, *, id: int | None, state: JobState | None, limit: int
     ) -> list[Job]:
         """The jobs of one space, or of all; the newest first."""
         token = self._may("read", space)
-        if not self._file.is_there:
+        if not self._place.is_there:
             return []
-        only = space or _only(token)
-        with self._file.changing() as run:
-            found = run("list", {"only": only, "id": id, "state": state, "limit": limit})
-        return [job_of(row) for row in found]
+        asked = {"only": space or _only(token), "id": id, "state": state, "limit": limit}
+        return [job_of(row) for row in self._place.change(lambda run: run("list", asked))]
 
     def cancel(self, space: str | None, id: int) -> bool:
         """Ends a job that waits or runs."""
         token = self._may("write", space)
-        only = space or _only(token)
-        with self._file.changing() as run:
-            return bool(run("cancel", {"id": id, "only": only}))
+        asked = {"id": id, "only": space or _only(token)}
+        return self._place.change(lambda run: bool(run("cancel", asked)))
 
     def set_schedule(self, schedule: Schedule) -> None:
         """Sets the schedule of a kind in a space."""
@@ -221,56 +159,63 @@ class LocalJobs:
             "params": one_form(schedule.params),
             "set_by": None if token is None else token.id,
         }
-        with self._file.changing() as run:
-            run("set_schedule", asked)
+        self._place.change(lambda run: run("set_schedule", asked))
 
     def schedules(self, space: str | None, *, due: bool = False) -> List[Schedule]:
         """The schedules of one space, or of all."""
         token = self._may("read", space)
-        if not self._file.is_there:
+        if not self._place.is_there:
             return []
-        only = space or _only(token)
-        until = self._file.seam.now() if due else None
-        with self._file.changing() as run:
-            return [schedule_of(row) for row in run("schedules", {"only": only, "due": until})]
+        asked = {"only": space or _only(token), "due": self._place.now() if due else None}
+        found = self._place.change(lambda run: run("schedules", asked))
+        return [schedule_of(row) for row in found]
 
     def drop_schedule(self, space: str, kind: str) -> bool:
         """Removes a schedule."""
         check_person(_trust(self._may("write", space), "person"))
-        with self._file.changing() as run:
-            return bool(run("drop_schedule", {"space": space, "kind": kind}))
+        asked = {"space": space, "kind": kind}
+        return self._place.change(lambda run: bool(run("drop_schedule", asked)))
 
     def fire(self, schedule: Schedule, next_at: str) -> bool:
         """Asks for what is due and sets when it is next."""
         token = self._may(verb_for(schedule.kind), schedule.space)
         check_person(_trust(token, "person"))
-        now = self._file.seam.now()
+        now = self._place.now()
         asked: dict[str, object] = {
             "space": schedule.space, "kind": schedule.kind, "was": schedule.next_at,
             "next": next_at, "now": now,
         }  # fmt: skip
-        with self._file.changing() as run:
+
+        def fired(run: Run) -> bool:
             found = run("fire", asked)
             for by, params in found:
                 _asked(run, {**asked, "params": params, "by": by, "origin": "person", "due": now})
-        return bool(found)
+            return bool(found)
+
+        return self._place.change(fired)
 
     def _may(self, verb: str, space: str | None = None) -> Token | None:
         """The token, if it allows this in a space that exists."""
         token = self._token()
         if space is not None and ((_only(token)) not in (None, space) or not self._has(space)):
-            raise NotFound(f"there is no space {space!r} for this caller")
+            raise _no_space(space)
         check_may(token, verb)
         return token
 
 
 def _asked(run: Run, asked: Mapping[str, object]) -> Job:
     ((count,),) = run("waiting", {"space": asked["space"]})
-    (row,) = run("ask", asked)
-    job = job_of(row)
+    found = run("ask", asked)
+    if not found:  # it was dropped a moment ago
+        raise _no_space(str(asked["space"]))
+    job = job_of(found[0])
     if int(str(count)) >= WAITING_MAX_COUNT and job.asked_at == asked["now"]:
         raise too_many(job.space)
     return job
+
+
+def _no_space(name: str) -> NotFound:
+    return NotFound(f"there is no space {name!r} for this caller")
 
 
 def _only(token: Token | None) -> str | None:
