@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 import msgspec
+
 from recollect.model.values import Dropped, Token
 from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import PostgresTokens
-from recollect.store.seam import REAL, Seam
+from recollect.store.seam import Seam
 
 if TYPE_CHECKING:  # loaded only if there is work
     from recollect.store.jobs import Jobs
@@ -52,7 +53,9 @@ class PostgresLedgers:
 
     def heads(self, names: Sequence[str]) -> dict[str, int]:
         """The last event of each of these spaces that has one, in one look."""
-        return {str(name): cast(int, seq) for name, seq in self._pool.ask("heads", {"names": [*names]})}
+        return {
+            str(name): cast(int, seq) for name, seq in self._pool.ask("heads", {"names": [*names]})
+        }
 
     def dropped(self) -> list[Dropped]:
         """The notes about dropped spaces, oldest first."""

@@ -150,9 +150,9 @@ def _configure(connection: Connection, url: str) -> None:
     adapt(connection)
     ((*_, fsync, pages),) = run(connection, "set_up", WAITS_MAX)
     for name, found in (("fsync", fsync), ("full_page_writes", pages)):
-        if found != "on":
+        if str(found) != "on":
             raise ConfigError(
-                f"the server runs with {name} = {found}: it may lose what it acknowledged",
+                f"the server runs with {name} = {found!s}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
     if not schema.is_there(connection):

@@ -70,9 +70,9 @@ def check(connection: Connection) -> None:
             hint="copy its memories out with the version that made it, `recollect push`, and into "
             "a new database with this one",
         ) from None
-    if found != REVISION:
+    if str(found) != REVISION:
         raise ConfigError(
-            f"the database is at revision {found}, and this release works with {REVISION}",
+            f"the database is at revision {found!s}, and this release works with {REVISION}",
             hint=_UPGRADE if str(found) > REVISION else MIGRATE,
         )
 
@@ -81,4 +81,3 @@ def migrate(url: str) -> Migrated:
     """Brings a database to this release."""
     is_new = prepare(url)
     return Migrated(before=None if is_new else REVISION, after=REVISION)
-
