@@ -1,9 +1,9 @@
 """A store, entered with a token: it allows what the token does, no more.
 
 Responsible for asking the list of tokens before every call, and for refusing what a token does not
-allow. Leaves the meaning of a token to ``store.grants``, and everything else to
-the engine, whose open spaces all tokens share. Invariants: a token that has ended opens nothing
-from the next call on; a space of others and one that does not exist are refused in the same words.
+allow. Leaves the meaning of a token to ``store.grants``, and everything else to the engine, whose
+open spaces all tokens share. Invariants: a token that has ended opens nothing from the next call
+on; a space of others and one that does not exist are refused in the same words.
 
 The process that opens a store has all of it, and so has whoever logs in to its database, so it is
 this module that keeps callers apart.
