@@ -13,7 +13,7 @@ from recollect.index.statements import NOW
 from recollect.index.text import query_tokens
 from recollect.memory.handle import Handle
 from recollect.store.port import Space
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import Clockwork, History
 
 QUERIES = [

@@ -23,7 +23,7 @@ from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.sqlite import memory_index
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import Clockwork, History
 
 

@@ -12,8 +12,8 @@ import pytest
 from recollect.exchange.formats import FORMATS
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.volatile.backend import MemoryBackend
 from tests.exchange.foreign import linked, records
 from tests.exchange.foreign_json import Graph
 from tests.exchange.foreign_notes import Vault

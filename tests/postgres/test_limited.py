@@ -20,7 +20,7 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.tokens import make_token
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from tests.postgres.conftest import keep_checkpoint, keep_keys
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_shadow import line

@@ -31,11 +31,10 @@ from recollect.model.events import (
     TailCut,
 )
 from recollect.store.files.space import FileSpace
+from recollect.store.indexed.backend import MemoryBackend, MemorySpace
 from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.space import PostgresSpace
-from recollect.store.volatile.backend import MemoryBackend
-from recollect.store.volatile.space import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.postgres.conftest import make_token
 from tests.postgres.test_command import MAIN, recollect

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.store.files.backend import FileBackend
 from recollect.store.port import Backend
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.store_suite import StoreSuite
 
 

@@ -15,7 +15,7 @@ from recollect.store.files.backend import FileBackend
 from recollect.store.jobs import Jobs
 from recollect.store.layout import JOBS
 from recollect.store.port import Backend
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.jobs_suite import JobsSuite, ask, leased
 
 

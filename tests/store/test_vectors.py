@@ -21,7 +21,7 @@ from recollect.store.files.backend import FileBackend
 from recollect.store.files.vector_file import Header
 from recollect.store.port import Backend
 from recollect.store.seam import REAL
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
 

@@ -26,7 +26,7 @@ from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Include
 from recollect.store.seam import Seam
 from recollect.store.sqlite import memory_index
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 
 T = TypeVar("T")
 

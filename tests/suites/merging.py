@@ -27,7 +27,7 @@ from recollect.memory import merge_steps
 from recollect.memory.handle import Handle
 from recollect.model.values import LedgerMerge, Settlement
 from recollect.store.port import Space
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import KEYS, Clockwork, History
 
 STAYS = {

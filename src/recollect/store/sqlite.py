@@ -11,6 +11,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from urllib.parse import quote
 
 from recollect.errors import IntegrityError, Unavailable
+from recollect.index.reads import Reads
 from recollect.index.rows import Row, Undecodable
 from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
 from recollect.index.tables import Params
@@ -159,6 +161,26 @@ class SqliteDb:
         """Another connection to an index in memory."""
         return SqliteDb(self._path, pragmas=("temp_store = MEMORY",))
 
+    @classmethod
+    def of_image(cls, image: bytes) -> SqliteDb:
+        """An index in memory with these pages."""
+        db = cls(":memory:", pragmas=())
+        db._connection.deserialize(image)
+        db._set(("temp_store = MEMORY",))
+        return db
+
+    def image(self) -> bytes:
+        """Every page of an index, in the order in which a file has them."""
+        return self._connection.serialize()
+
+    @_decoding
+    def size_bytes(self) -> int:
+        """How many bytes the pages have."""
+        (size,) = self._connection.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ).fetchone()
+        return int(size)
+
     def copy(self) -> SqliteDb:
         """Copies every page to an unnamed temporary file of SQLite."""
         copy = SqliteDb("", pragmas=_ASIDE)
@@ -274,6 +296,20 @@ def shared_index(space: str) -> SqliteDb:
     db = SqliteDb(name, pragmas=("temp_store = MEMORY",))
     db.create(space)
     return db
+
+
+def is_of_this_release(db: SqliteDb) -> bool:
+    """True if the index can be read and has this release's schema and this process's tokens.
+
+    Any other index is rebuilt. Tokens matter because full text removes exactly the tokens that it
+    is given: with others than were added, it would keep words of erased texts.
+    """
+    with suppress(sqlite3.Error, Undecodable):
+        position = Reads(db).position()
+        if position is None or position.version != INDEX_VERSION:
+            return False
+        return db.one("get_made_with") == (made_with(),)
+    return False
 
 
 def is_damage(error: Exception) -> bool:

@@ -289,6 +289,9 @@ JOIN commands c ON c.seq = (SELECT MIN(k.seq) FROM commands k WHERE k.seq >= s.v
 -- name: merge_recallable
 INSERT INTO recallable (recallable) VALUES ('optimize');
 
+-- name: vacuum
+VACUUM;
+
 -- name: merge_rest
 INSERT INTO rest (rest) VALUES ('optimize');
 

@@ -26,11 +26,7 @@ _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 _STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 
 # Limits for waiting for a lock, for running a statement and for an idle transaction.
-WAITS_MAX_S: Final = {
-    "lock_timeout": 20,
-    "statement_timeout": 600,
-    "idle_in_transaction_session_timeout": 300,
-}
+WAITS_MAX: Final = {"lock": "20s", "statement": "600s", "idle": "300s"}
 
 
 def script(name: str) -> bytes:
@@ -63,12 +59,6 @@ def adapt(connection: Connection) -> None:
     """Sends every integer as a bigint, so that a statement is prepared once."""
     connection.adapters.register_dumper(int, Int8Dumper)
     connection.prepare_threshold = 2
-
-
-def bound_waits(connection: Connection, *names: str) -> None:
-    """Sets time limits, so that neither this client nor others wait forever for a lock."""
-    for name in names or WAITS_MAX_S:
-        run(connection, "put_setting", {"name": name, "value": f"{WAITS_MAX_S[name]}s"})
 
 
 def as_ours(error: psycopg.Error) -> RecollectError:

@@ -25,12 +25,11 @@ from recollect.model.values import Finding
 from recollect.store.observing import timed
 from recollect.store.postgres import schema
 from recollect.store.postgres.connect import connect, where
-from recollect.store.postgres.db import Connection, adapt, as_ours, bound_waits, run
+from recollect.store.postgres.db import WAITS_MAX, Connection, adapt, as_ours, run
 
 _CONNECTIONS_MAX_COUNT: Final = 8
 _WAIT_S: Final = 30.0  # for one that another thread uses
 _IDLE_MAX_S: Final = 300.0  # longer than that, and something between here and the server may end it
-_SAFE: Final = ("fsync", "full_page_writes")
 
 
 class Pool:
@@ -41,6 +40,7 @@ class Pool:
         self._free = threading.BoundedSemaphore(_CONNECTIONS_MAX_COUNT)
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Connection]] = []  # since when; the newest last
+        self._mine = threading.local()  # the connection that a thread has already
         self._closed = False
 
     @property
@@ -50,7 +50,11 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection, outside a transaction."""
+        """A connection. A thread that has one gets the same: it must not wait for a second one."""
+        held: Connection | None = getattr(self._mine, "connection", None)
+        if held is not None:
+            yield held
+            return
         with timed("pool"):
             is_free = self._free.acquire(timeout=_WAIT_S)
         if not is_free:
@@ -60,18 +64,22 @@ class Pool:
             )
         try:
             connection = self._take() or self._open()
+            self._mine.connection = connection
             try:
                 yield connection
             finally:
+                self._mine.connection = None
                 self._keep(connection)
         finally:
             self._free.release()
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """A connection in a transaction; errors of the driver are converted."""
+    def transaction(self, *, is_still: bool = False) -> Iterator[Connection]:
+        """A connection in a transaction, perhaps one that sees one state and writes nothing."""
         try:
             with self.connection() as connection, connection.transaction():
+                if is_still:
+                    run(connection, "stand_still", {})
                 yield connection
         except psycopg.Error as error:
             raise as_ours(error) from error
@@ -103,7 +111,7 @@ class Pool:
             raise Unavailable("this memory is closed", hint="open it again")
         connection = connect(self.url)
         try:
-            _configure(connection)
+            _configure(connection, self.url)
         except BaseException:
             connection.close()
             raise
@@ -137,15 +145,16 @@ class Pool:
             each.close()
 
 
-def _configure(connection: Connection) -> None:
+def _configure(connection: Connection, url: str) -> None:
+    """Time limits and durability; refuses a server or a database that this cannot work with."""
     adapt(connection)
-    bound_waits(connection)
-    for name in _SAFE:
-        found = str(run(connection, "get_setting", {"name": name})[0][0])
-        if found != "on":
+    ((*_, fsync, pages),) = run(connection, "set_up", WAITS_MAX)
+    for name, found in (("fsync", fsync), ("full_page_writes", pages)):
+        if str(found) != "on":
             raise ConfigError(
-                f"the server runs with {name} = {found}: it may lose what it acknowledged",
+                f"the server runs with {name} = {found!s}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    run(connection, "sync_commits", {})
+    if not schema.is_there(connection):
+        schema.prepare(url)
     schema.check(connection)

@@ -15,11 +15,10 @@ import psycopg
 from recollect.errors import ConfigError, Forbidden
 from recollect.model.values import Migrated
 from recollect.store.postgres.connect import connect
-from recollect.store.postgres.db import Connection, adapt, as_ours, bound_waits, run, script
+from recollect.store.postgres.db import WAITS_MAX, Connection, adapt, as_ours, run, script
 
 REVISION: Final = "0001"
 _SCRIPTS: Final = ("schema.sql", "jobs_schema.sql")
-_BEFORE: Final = "recollect.index_version"  # a table that no release has any more
 MIGRATE: Final = "run `recollect admin migrate --store ADDRESS` as the database's owner"
 _UPGRADE: Final = "use a release of Recollect that is as new as the database"
 
@@ -30,7 +29,7 @@ def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
     try:
         with connect(url) as connection:
             adapt(connection)
-            bound_waits(connection)
+            run(connection, "set_up", WAITS_MAX)
             yield connection
     except psycopg.errors.InsufficientPrivilege as error:
         raise Forbidden(
@@ -45,7 +44,7 @@ def prepare(url: str) -> bool:
     """Creates the schema in an empty database; refuses one of another release."""
     with owner(url) as connection, connection.transaction():
         run(connection, "lock_schema", {})
-        is_new = not _has(connection, "recollect.revision")
+        is_new = not is_there(connection)
         if is_new:
             for name in _SCRIPTS:
                 connection.execute(script(name))
@@ -54,16 +53,27 @@ def prepare(url: str) -> bool:
     return is_new
 
 
+def is_there(connection: Connection) -> bool:
+    """True if the database has a schema of any release."""
+    return bool(run(connection, "find_schema", {})[0][0])
+
+
 def check(connection: Connection) -> None:
     """Refuses a database that this release cannot work with."""
-    if not _has(connection, "recollect.revision"):
-        raise ConfigError("this database does not contain a memory yet", hint=MIGRATE)
-    found = None if _has(connection, _BEFORE) else str(run(connection, "get_revision", {})[0][0])
-    if found != REVISION:
+    try:
+        ((found,),) = run(connection, "get_revision", {})
+    except psycopg.errors.UndefinedTable:
+        raise ConfigError("this database does not contain a memory yet", hint=MIGRATE) from None
+    except psycopg.errors.UndefinedColumn:
         raise ConfigError(
-            f"the database is at revision {found or 'of an unreleased version'}, and this release "
-            f"works with {REVISION}",
-            hint=_UPGRADE if found else "export the memory with the version that made it",
+            "the database was made by a version before the first release",
+            hint="copy its memories out with the version that made it, `recollect push`, and into "
+            "a new database with this one",
+        ) from None
+    if str(found) != REVISION:
+        raise ConfigError(
+            f"the database is at revision {found!s}, and this release works with {REVISION}",
+            hint=_UPGRADE if str(found) > REVISION else MIGRATE,
         )
 
 
@@ -71,7 +81,3 @@ def migrate(url: str) -> Migrated:
     """Brings a database to this release."""
     is_new = prepare(url)
     return Migrated(before=None if is_new else REVISION, after=REVISION)
-
-
-def _has(connection: Connection, table: str) -> bool:
-    return bool(run(connection, "find_table", {"name": table})[0][0])

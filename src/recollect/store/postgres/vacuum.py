@@ -61,7 +61,7 @@ def vacuum(
     kept = _Kept()
     with schema.owner(url) as connection:
         schema.check(connection)
-        run(connection, "put_setting", {"name": "statement_timeout", "value": "0"})
+        run(connection, "patience", {})
         connection.add_notice_handler(kept.hear)
         found = [
             row for row in run(connection, "list_vacuums", {}) if tables is None or row[0] in tables

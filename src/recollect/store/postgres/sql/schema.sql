@@ -141,6 +141,12 @@ BEGIN
 END
 $$;
 
+-- What is encrypted for one person must not lie here in the clear, so such a space has no caches.
+CREATE FUNCTION recollect.has_keys(place bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT EXISTS (SELECT 1 FROM recollect.subject_keys k WHERE k.space = place)
+$$;
+
 -- Keeps an index, if nothing was erased since it was made.
 CREATE FUNCTION recollect.keep_snapshot(
   place bigint, at_epoch bigint, made_by text, folded bigint, data bytea
@@ -148,7 +154,7 @@ CREATE FUNCTION recollect.keep_snapshot(
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM 1 FROM recollect.spaces s WHERE s.id = place AND s.epoch = at_epoch FOR SHARE;
-  IF NOT FOUND THEN
+  IF NOT FOUND OR recollect.has_keys(place) THEN
     RETURN false;
   END IF;
   INSERT INTO recollect.snapshots AS c (space, version, seq, image)
@@ -165,7 +171,8 @@ CREATE FUNCTION recollect.keep_block(
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  UPDATE recollect.spaces s SET blocks = s.blocks + 1 WHERE s.id = place AND s.epoch = at_epoch;
+  UPDATE recollect.spaces s SET blocks = s.blocks + 1
+  WHERE s.id = place AND s.epoch = at_epoch AND NOT recollect.has_keys(place);
   IF NOT FOUND THEN
     RETURN false;
   END IF;
@@ -201,6 +208,23 @@ CREATE TRIGGER keep_events BEFORE UPDATE OR DELETE ON recollect.events
 FOR EACH ROW EXECUTE FUNCTION recollect.keep_events();
 CREATE TRIGGER keep_all_events BEFORE TRUNCATE ON recollect.events
 FOR EACH STATEMENT EXECUTE FUNCTION recollect.keep_events();
+
+-- Empties a ledger that has one event, this one: another ledger comes in its place.
+CREATE FUNCTION recollect.restart(place bigint, headed text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE recollect.spaces s SET seq = 0, hash = repeat('0', 64), size = 0,
+    at = '0000-00-00T00:00:00.000000Z', epoch = s.epoch + 1
+  WHERE s.id = place AND s.seq = 1 AND s.hash = headed;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM set_config('recollect.dropping', place::text, true);
+  DELETE FROM recollect.events e WHERE e.space = place;
+  PERFORM set_config('recollect.dropping', '', true);
+  RETURN true;
+END
+$$;
 
 -- Drops a space whole; a note stays. False if it is gone already.
 CREATE FUNCTION recollect.drop_space(

@@ -1,7 +1,7 @@
 -- The statements of the engine, by name. Values are always bound parameters.
 
--- name: find_table
-SELECT to_regclass(:name) IS NOT NULL;
+-- name: find_schema
+SELECT to_regclass('recollect.revision') IS NOT NULL;
 
 -- name: lock_schema
 SELECT pg_advisory_xact_lock(7365636);
@@ -12,11 +12,18 @@ INSERT INTO recollect.revision (revision) VALUES (:revision);
 -- name: get_revision
 SELECT revision FROM recollect.revision;
 
--- name: put_setting
-SELECT set_config(:name, :value, false);
+-- name: set_up
+-- What a connection begins with, in one trip.
+SELECT set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
+  set_config('idle_in_transaction_session_timeout', :idle, false),
+  set_config('synchronous_commit', 'on', false),
+  current_setting('fsync'), current_setting('full_page_writes');
 
--- name: get_setting
-SELECT current_setting(:name);
+-- name: patience
+SET statement_timeout = 0;
+
+-- name: stand_still
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: list_vacuums
 -- Each table and the statement that writes it again with its indexes; the server spells the names.
@@ -36,14 +43,19 @@ SELECT pg_catalog.current_setting('max_wal_size'), pg_catalog.current_setting('w
 -- Where a ledger ends, what it has after an event, and the token that asks: one look, one state.
 SELECT s.id, s.seq, s.hash, s.at, s.size, s.epoch, s.blocks,
   ARRAY(
-    SELECT e.line FROM recollect.events e WHERE e.space = s.id AND e.seq > :after
-    ORDER BY e.seq LIMIT :most
+    SELECT e.line FROM (
+      SELECT e.line, e.seq, sum(length(e.line)) OVER (ORDER BY e.seq) - length(e.line) AS before
+      FROM (
+        SELECT line, seq FROM recollect.events WHERE space = s.id AND seq > :after
+        ORDER BY seq LIMIT :most
+      ) e
+    ) e WHERE e.before < :bytes ORDER BY e.seq
   ),
   t.id, t.label, t.space, t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
   t.revoked IS NULL AND (t.expires IS NULL OR t.expires > clock_timestamp())
 FROM (SELECT 1) one
 LEFT JOIN recollect.spaces s ON s.name = :name
-LEFT JOIN recollect.tokens t ON t.hash = :hash;
+LEFT JOIN recollect.tokens t ON t.hash = :hash::bytea;
 
 -- name: lock_space
 -- Writers that were late several times wait for their turn.
@@ -58,10 +70,24 @@ SELECT recollect.append(
 INSERT INTO recollect.spaces (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;
 
 -- name: page
-SELECT line FROM recollect.events WHERE space = :space AND seq > :after ORDER BY seq LIMIT :most;
+-- The lines after an event, up to about so many bytes.
+SELECT e.line, e.seq FROM (
+  SELECT e.line, e.seq, sum(length(e.line)) OVER (ORDER BY e.seq) - length(e.line) AS before
+  FROM (
+    SELECT line, seq FROM recollect.events WHERE space = :space AND seq > :after
+    ORDER BY seq LIMIT :most
+  ) e
+) e WHERE e.before < :bytes ORDER BY e.seq;
 
--- name: line
-SELECT line FROM recollect.events WHERE space = :space AND seq = :seq;
+-- name: lines
+SELECT seq, line FROM recollect.events WHERE space = :space AND seq = ANY (:seqs::bigint[]);
+
+-- name: last_seal
+SELECT coalesce(max(seq), 1) FROM recollect.events
+WHERE space = :space AND position('"kind":"ledger.sealed"'::bytea IN line) BETWEEN 1 AND 400;
+
+-- name: restart
+SELECT recollect.restart(:space, :hash);
 
 -- name: erase
 UPDATE recollect.events e SET line = u.line
@@ -96,7 +122,7 @@ SELECT seq, image FROM recollect.snapshots WHERE space = :space AND version = :v
 SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image);
 
 -- name: get_blocks
-SELECT after, through, rows FROM recollect.blocks
+SELECT embedder, after, through, rows FROM recollect.blocks
 WHERE space = :space AND embedder = :embedder AND after >= :after ORDER BY after;
 
 -- name: blocks_holding
@@ -106,9 +132,6 @@ WHERE b.space = :space;
 
 -- name: keep_block
 SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows);
-
--- name: sync_commits
-SET synchronous_commit = on;
 
 -- name: clock
 -- The server's clock, as an instant.
