@@ -14,9 +14,8 @@ from recollect.memory.authors import Authors
 from recollect.memory.handle import Handle, handle_of
 from recollect.model.values import Author
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.authors_suite import AuthorSuite, mara, named
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, make_token
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_shadow import line
 

@@ -11,7 +11,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.model.events import Trust
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 
 WRITES = ("read", "write")
 Opening = Callable[..., Memory]

@@ -13,7 +13,7 @@ import pytest
 
 from recollect.interfaces.cli import main
 from recollect.memory import Memory, Store
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 
 MAIN = "import sys; from recollect.interfaces.cli import main; sys.exit(main())"
 

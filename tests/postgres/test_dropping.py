@@ -17,8 +17,9 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.entry import Entry
-from recollect.store.postgres.tokens import PostgresTokens, make_token
-from tests.postgres.conftest import as_address, keep_keys
+from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.tokens import PostgresTokens
+from tests.postgres.conftest import as_address, keep_keys, make_token, tokens_of
 from tests.postgres.test_isolation import raw
 from tests.postgres.test_limited import fill, tables
 
@@ -400,7 +401,8 @@ def test_tokens_of_the_space_are_revoked_and_stay_listed(
     with pytest.raises(Forbidden, match="revoked"):
         memory.list()
     backend.close()
-    listed = {token.label: token for token in PostgresTokens(database).list()}
+    with tokens_of(database) as tokens:
+        listed = {token.label: token for token in tokens.list()}
     assert (listed["alice"].space, listed["alice"].live) == ("alice", False)
     assert (listed["bob"].space, listed["bob"].live) == ("bob", True)
     Memory(Handle(owner.space("alice", create=True))).remember("A new one.")
@@ -439,8 +441,8 @@ def test_the_owner_too_changes_no_note_and_no_event(owner: PostgresBackend, data
                 superuser.execute(statement)
 
 
-def test_what_no_token_can_have_is_refused(database: str) -> None:
-    tokens = PostgresTokens(database)
+def test_what_no_token_can_have_is_refused(pool: Pool) -> None:
+    tokens = PostgresTokens(pool)
     right: dict[str, Any] = {"verbs": ("read", "write", "erase", "drop"), "origin": "person"}
     wrong: list[dict[str, Any]] = [
         {"origin": "agent"},

@@ -12,13 +12,13 @@ import pytest
 from recollect.exchange.formats import FORMATS
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.store.indexed.backend import MemoryBackend
+from recollect.store.postgres.backend import PostgresBackend
 from tests.exchange.foreign import linked, records
 from tests.exchange.foreign_json import Graph
 from tests.exchange.foreign_notes import Vault
 from tests.exchange.test_formats import make
+from tests.postgres.conftest import make_token
 from tests.suites.histories import Clockwork
 
 START_US = 1_000_000_000_000_000  # long ago: a server takes no event ahead of its own clock

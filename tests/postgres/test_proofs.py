@@ -13,7 +13,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verify_proof.py"))
 

@@ -10,8 +10,8 @@ from recollect.errors import Forbidden
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.proposer_suite import Script, add, ids, passed
+from tests.postgres.conftest import make_token
 
 TOKEN = "agent-token-of-256-bits-or-so-in-letters-and-digits"
 

@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.index import page_reads
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 from tests.suites.rendering import Unsynced, rendered
 
 

@@ -19,8 +19,8 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.conftest import make_token
 from tests.suites.conftest import Tell, tell
 
 __all__ = ["tell"]

@@ -33,9 +33,9 @@ from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
 from recollect.store.postgres.space import PostgresSpace
-from recollect.store.postgres.tokens import make_token
 from recollect.store.postgres.vacuum import vacuum
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.conftest import make_token
 from tests.postgres.test_command import recollect
 from tests.postgres.test_isolation import raw
 

@@ -19,10 +19,9 @@ from recollect.store.port import Backend, Space
 from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.migrate import migrate
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, make_token
 
 EMBEDDER = WordEmbedder()
 

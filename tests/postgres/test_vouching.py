@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from recollect.memory import Memory
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 from tests.postgres.test_kinds import AGENT, PERSON, append
 from tests.postgres.test_subjects import home
 
