@@ -12,7 +12,7 @@ import pytest
 from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.interfaces.cli import main
 from recollect.lifecycle.commands import Name
-from recollect.memory import Memory
+from recollect.memory import Memory, Store
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.tokens import PostgresTokens, make_token
@@ -66,15 +66,10 @@ def owner(database: str) -> Iterator[PostgresBackend]:
         memory.erase(memory.remember("Gone.").id)
         make_token(database, f"{name}'s", label=name, space=name, verbs=ALL, origin="person")
         keep_keys(database, name, word)
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO recollect.jobs (space, kind, params, origin, due_at)"
-            " SELECT id, 'verify', '{}', 'person', now() FROM recollect.spaces"
-        )
-        connection.execute(
-            "INSERT INTO recollect.schedules (space, kind, params, every_s, next_at)"
-            " SELECT id, 'verify', '{}', 60, now() FROM recollect.spaces"
-        )
+    with Store.open(as_address(database), embedder="none") as store:
+        for name in ("alice", "bob"):
+            store.jobs.ask("verify", space=name)
+            store.jobs.set_schedule("verify", space=name, every_s=86_400)
     yield backend
     backend.close()
 
@@ -86,14 +81,15 @@ def number(database: str, name: str) -> int:
         return int(row.fetchall()[0][0])
 
 
-def rows(database: str, space: int) -> dict[str, list[str]]:
-    """Every row of a space, as a superuser sees it."""
+def rows(database: str, name: str, space: int) -> dict[str, list[str]]:
+    """Every row of a space, whether a table has its name or its number."""
     with psycopg.connect(database) as connection:
         return {
             table: sorted(
                 str(text)
                 for (text,) in connection.execute(
-                    f"SELECT t::text FROM recollect.{table} t WHERE space = %s", [space]
+                    f"SELECT t::text FROM recollect.{table} t WHERE space::text IN (%s, %s)",
+                    [name, str(space)],
                 )
             )
             for table in tables(database)
@@ -135,14 +131,14 @@ def test_every_table_is_of_a_space_or_listed(database: str) -> None:
 
 def test_every_row_goes_and_no_other(owner: PostgresBackend, database: str) -> None:
     alice, bob = number(database, "alice"), number(database, "bob")
-    before = rows(database, bob)
-    assert [table for table, found in rows(database, alice).items() if not found] == []
+    before = rows(database, "bob", bob)
+    assert [table for table, found in rows(database, "alice", alice).items() if not found] == []
     assert holds(database, CANARY)
     digest = owner.space("bob", create=False).digest()
     done = owner.drop("alice", "left")
-    assert [table for table, found in rows(database, alice).items() if found] == []
+    assert [table for table, found in rows(database, "alice", alice).items() if found] == []
     assert not holds(database, CANARY)
-    assert rows(database, bob) == before
+    assert rows(database, "bob", bob) == before
     bobs = owner.space("bob", create=False)
     assert (bobs.digest(), bobs.index_problem()) == (digest, None)
     assert f"the rows in {len(tables(database))} tables" in done.places[0]
@@ -166,7 +162,7 @@ def test_a_drop_that_fails_leaves_everything(owner: PostgresBackend, database: s
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("DROP TRIGGER stops ON recollect.subject_keys")
     owner.drop("alice", None)
-    assert not any(rows(database, alice).values())
+    assert not any(rows(database, "alice", alice).values())
 
 
 # Who may.
