@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -13,7 +14,8 @@ from tests.postgres.test_subjects import home
 
 __all__ = ["home"]
 
-AGENT, PERSON = "agent", "person"  # tokens, each with that origin
+AGENT: Final = "agent"  # tokens, each with that origin
+PERSON: Final = "person"
 
 
 @pytest.fixture
