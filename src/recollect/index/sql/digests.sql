@@ -1,4 +1,4 @@
--- What the digests of the index are over, in an order that does not depend on the engine's.
+-- What the digests of the index are over, always in the same order.
 
 -- name: digest_commands
 SELECT seq, first, id, marks, at, active_us FROM commands WHERE seq <= :at ORDER BY seq;
