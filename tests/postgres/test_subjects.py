@@ -25,7 +25,6 @@ from recollect.lifecycle.commands import Actor, Command, EraseAll, Remember
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.space import PostgresSpace
 from recollect.store.postgres.tokens import make_token
 from recollect.store.postgres.vacuum import vacuum
 from recollect.testing.rebuilding import rebuilt_digest
@@ -293,7 +292,7 @@ def test_the_next_process_finishes_an_erasure(
     memory.set_subjects(None)
     memory.scoped(user="ann").remember(f"Plain {WORD}")
     with monkeypatch.context() as patch:
-        patch.setattr(PostgresSpace, "purge", lambda self: ())
+        patch.setattr(type(memory._handle.space), "purge", lambda self: ())
         memory.erase(subject="ann")
     assert WORD in bodies(database)
     if token is not None:
@@ -305,9 +304,7 @@ def test_the_next_process_finishes_an_erasure(
 
 
 def bodies(database: str) -> str:
-    with psycopg.connect(database, autocommit=True) as owner:
-        found = owner.execute("SELECT encode(body, 'escape') FROM recollect.events").fetchall()
-    return str(found)
+    return str(rows(database, "events"))
 
 
 def test_the_commands_are_those_of_files(url: str, database: str, home: Path) -> None:
