@@ -118,7 +118,12 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         copies=_subject_keys(seam),
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
-    return PostgresBackend(settings.where, seam=seam, keeping=keeping)
+    backend = PostgresBackend(settings.where, seam=seam, keeping=keeping)
+    if not settings.token:
+        return backend
+    from recollect.store.entered import EnteredBackend
+
+    return EnteredBackend(backend, settings.token, backend.space, is_own=True)
 
 
 def _no_driver() -> Unsupported:

@@ -1,12 +1,11 @@
-"""A store in files or in memory, entered with a token: it allows what the token does, no more.
+"""A store entered with a token: it allows what the token does, no more.
 
 Responsible for asking the list of tokens before every call, and for refusing what a token does not
-allow, as a server does. Leaves the meaning of a token to ``store.grants``, and everything else to
+allow. Leaves the meaning of a token to ``store.grants``, and everything else to
 the engine, whose open spaces all tokens share. Invariants: a token that has ended opens nothing
 from the next call on; a space of others and one that does not exist are refused in the same words.
 
-On PostgreSQL the server does this, also against SQL that the holder of a token writes. Here the
-process that opens the files has all of them, so it is this module that keeps callers apart.
+The process that opens a store has all of it, so it is this module that keeps callers apart.
 """
 
 from __future__ import annotations
@@ -63,10 +62,11 @@ class Local(Backend, Protocol):
 class EnteredBackend:
     """The spaces that one token opens."""
 
-    def __init__(self, backend: Local, token: str, opened: Opened) -> None:
+    def __init__(self, backend: Local, token: str, opened: Opened, *, is_own: bool = False) -> None:
         self._backend = backend
         self._hash = hash_of(given_token(token))
         self.opened = opened
+        self._is_own = is_own  # nobody else uses the store, which ends with this
 
     @property
     def where(self) -> str:
@@ -146,7 +146,9 @@ class EnteredBackend:
         return EnteredBackend(self._backend, token, self.opened)
 
     def close(self) -> None:
-        """Does nothing: the spaces belong to the store that was entered."""
+        """Leaves the spaces open to who else uses the store that was entered."""
+        if self._is_own:
+            self._backend.close()
 
 
 class EnteredSpace:
