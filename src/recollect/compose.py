@@ -119,7 +119,7 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
     backend = PostgresBackend(settings.where, seam=seam, keeping=keeping)
-    return backend if settings.token is None else backend.entered_alone(settings.token)
+    return backend.entered_alone(settings.token) if settings.token else backend
 
 
 def _no_driver() -> Unsupported:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import psycopg
 import pytest
@@ -20,6 +21,8 @@ from recollect.proof.checkpoints import Checkpoint, sign
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import render
 from recollect.store import checkpointing
+from recollect.store.entered import EnteredBackend
+from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import Connection, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.schema import prepare
@@ -88,6 +91,20 @@ def wait_for_lock(pool: Pool) -> None:
     with pool.connection() as connection:
         while not connection.execute(ours.encode()).fetchall():
             assert monotonic() < end, "nobody waits"
+
+
+def make_token(database: str, label: str, *, space: str | None, **given: Any) -> str:
+    """A new token, as the owner of the database makes one."""
+    pool = Pool(database)
+    try:
+        return PostgresTokens(pool).create(label, space=space, **given).token
+    finally:
+        pool.close()
+
+
+def entered(backend: PostgresBackend, token: str) -> EnteredBackend:
+    """The same store for the holder of a token."""
+    return backend.entered(token, backend.space)
 
 
 def drop_space(connection: Connection, name: str) -> None:
