@@ -17,7 +17,7 @@ from recollect.memory.handle import Handle
 from recollect.store import writing
 from recollect.store.port import Space
 from recollect.store.sqlite import memory_index
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
 
 STAMP, CHANCE = "20260101", "abcdefghijklmnop"
