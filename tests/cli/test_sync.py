@@ -61,6 +61,48 @@ def test_yes_takes_over(store: Shell) -> None:
     assert store.run("sync", "--json").json["applied"] == []
 
 
+STRUCK = "\n~~Alice sits in row 3.~~\n"
+
+
+def strike(page: Path) -> None:
+    edit(page, "\nAlice sits in row 3.\n", STRUCK)
+    assert STRUCK in page.read_text()
+
+
+def test_a_struck_entry_does_not_hold_and_stays(store: Shell) -> None:
+    # S3-175: shown, taken over on a yes, and taken back by removing the marks
+    page = page_of(store)
+    (known,) = store.run("list", "--json").json["records"]
+    strike(page)
+    shown = store.run("sync")
+    assert shown.code == 4
+    assert f"  strike {known['id']}\n    - Alice sits in row 3.\n" in shown.out
+    assert "row 3" in store.run("list").out
+    done = store.run("sync", "--yes")
+    assert (done.code, "1 change taken over" in done.out) == (0, True)
+    assert "row 3" not in store.run("list").out
+    assert STRUCK in store.run("page", "show", "person-alice").out
+    assert STRUCK in page.read_text()
+    assert store.run("sync", "--json").json["applied"] == []
+    edit(page, "~~", "")
+    assert f"  restore {known['id']}\n" in store.run("sync").out
+    assert store.run("sync", "--yes").code == 0
+    assert "row 3" in store.run("list").out
+
+
+def test_a_stroke_with_less_trust_is_reviewed_as_one(store: Shell) -> None:
+    page = page_of(store)
+    strike(page)
+    assert "1 waiting for a review" in store.run("sync", "--yes", "--origin", "unverified").out
+    assert "refute a record" in store.run("review").out
+    asked = store.terminal("review", typed="a\n").out
+    assert "would be refuted: struck through" in asked
+    assert "would become rejected" not in asked
+    assert "row 3" not in store.run("list").out
+    store.run("page", "render")
+    assert STRUCK in page.read_text()
+
+
 def test_a_terminal_asks(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
@@ -197,6 +239,23 @@ def test_a_watch_renders_and_proposes(store: Shell, how: signal.Signals) -> None
     assert b"1 waiting for a review" in out
     assert err == b""
     assert len(store.run("review", "--json").json["waiting"]) == 1
+
+
+def test_a_watch_proposes_a_stroke_as_one(store: Shell) -> None:
+    page = page_of(store)
+    process = watching(store)
+    try:
+        strike(page)
+        waits_for(lambda: bool(store.run("review", "--json").json["waiting"]))
+        (one,) = store.run("review", "--json").json["waiting"]
+        assert (one["intent"], one["changes"]) == ("delete", {"why": "rejected"})
+        seen = f"{one['id']}@{one['digest']}"
+        assert store.run("review", seen, "--approve").code == 0
+        waits_for(lambda: page.read_text() == store.run("page", "show", "person-alice").out)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert STRUCK in page.read_text()
 
 
 def test_a_watch_takes_no_answers(store: Shell) -> None:

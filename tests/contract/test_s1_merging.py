@@ -392,6 +392,7 @@ def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trus
             lambda: store.save_edge(Edge(id="e", kind="cites", source="a", target="b")),
             lambda: store.save_about({"title": "New"}),
             lambda: store.import_graph(fixture("graph")),
+            store.import_workspace,
         ]
         for call in direct:
             with pytest.raises(Forbidden, match="'gate' lets every lasting change wait"):
@@ -424,11 +425,29 @@ def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trus
         if origin == "agent":
             with pytest.raises(Forbidden):
                 store.save_profile(opened)
-            with pytest.raises(Forbidden):
-                store.import_workspace()
         else:
             store.save_profile(opened)
             store.save_node(claim("c", "Directly."))
+
+
+@pytest.mark.parametrize("origin", ["person", "agent"])
+def test_a_gate_is_in_front_of_files_that_were_changed(tmp_path: Path, origin: Trust) -> None:
+    # S1-45 S1-113: import_workspace as much as save_node, until a person changes the profile
+    with FileBackedMemoryGraphStore(tmp_path, origin=origin) as store:
+        store.save_node(claim("a", "One."))
+        store.save_profile(GATE)
+        file = tmp_path / "nodes" / "a.json"
+        file.write_text(file.read_text().replace("One.", "By hand."))
+        before, position = visible(tmp_path), store.memory.position
+        with pytest.raises(Forbidden, match="'gate' lets every lasting change wait"):
+            store.import_workspace()
+        assert (visible(tmp_path), store.memory.position) == (before, position)
+        assert store.load_node("a").text == "One."
+    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+        person.save_profile(Profile(id="gate", extra={}))
+        assert person.import_workspace() == []
+        person.save_profile(GATE)
+        assert person.load_node("a").text == "By hand."
 
 
 # Edges on a path.

@@ -120,6 +120,21 @@ def test_a_database_of_the_original_moves_in(tmp_path: Path, count: int) -> None
         assert [plain(row) for row in rows] == [plain(row) for row in wanted]
 
 
+def test_what_a_database_gained_since_is_imported_again(tmp_path: Path) -> None:
+    # S2-161: decided: the file of the original is not opened in its place
+    first, second = table_row(episode("e1")), table_row(episode("e2", 1, content="And more."))
+    file, path = write(tmp_path / "old.db", [first]), tmp_path / "m"
+    assert imported(path, file) == (1, 0, 0)
+    with closing(sqlite3.connect(file)) as database:  # the program of the original goes on
+        names = ", ".join(f":{name}" for name in second)
+        database.execute(f"INSERT INTO episodes VALUES ({names})", second)
+        database.commit()
+    assert imported(path, file) == (1, 0, 1)
+    rows, _ = asyncio.run(held(path))
+    assert [plain(row) for row in rows] == [plain(first), plain(second)]
+    assert imported(path, file) == (0, 0, 2)
+
+
 def plain(row: TableRow) -> dict[str, Any]:
     """A row with its JSON read: the order of keys means nothing there."""
     columns: dict[str, Any] = {**row}

@@ -18,6 +18,7 @@ from recollect.contracts.pages import MemoryFiles
 from recollect.memory.handle import Handle
 from recollect.store.volatile.space import MemorySpace
 from recollect.testing.seams import FixedSeam
+from tests.contract.quickstart_s3 import FILE
 from tests.contract.test_s2_files import environment
 
 HOUR_US = 3_600_000_000
@@ -132,6 +133,59 @@ def test_a_description_refreshes_updated_and_a_flag_does_not(
     files.compact("tool-make")
     assert files.read_memory("tool-make").entry_count == 1
     assert times(files)[1] == "2026-04-20T15:02:11+08:00"  # the newest that the file shows
+
+
+def by_hand(files: MemoryFiles, name: str, old: str, new: str) -> tuple[str, ...]:
+    """Edits a file, has it taken over, and returns what was not."""
+    path = files.folder / f"{name}.md"
+    page = path.read_text()
+    assert page.count(old) == 1
+    path.write_text(page.replace(old, new))
+    return files.rebuild_index().problems
+
+
+def test_an_edit_and_a_stroke_refresh_updated(files: MemoryFiles, clock: Clock) -> None:
+    # S3-196: from when they are taken over; the field itself is no edit
+    created = "2026-04-20T14:02:11+08:00"
+    files.create("tool-make", "Builds")
+    files.append("tool-make", "Make reads a Makefile.", ["build"])
+    edits = [
+        ("Make reads a Makefile.", "Make reads GNUmakefile first."),
+        ("Make reads GNUmakefile first.", "~~Make reads GNUmakefile first.~~"),
+        ("~~Make reads GNUmakefile first.~~", "Make reads GNUmakefile first."),
+        ("#build", "#make"),
+        ("description: Builds", "description: Builds everything"),
+    ]
+    for hour, (old, new) in enumerate(edits, start=15):
+        clock.now_us += HOUR_US
+        assert by_hand(files, "tool-make", old, new) == ()
+        assert times(files) == (created, f"2026-04-20T{hour}:02:11+08:00"), new
+    clock.now_us += HOUR_US
+    last = f"updated: {times(files)[1]}"
+    assert by_hand(files, "tool-make", last, "updated: 2031-01-01T00:00:00+08:00") == ()
+    assert f"\n{last}\n" in (files.folder / "tool-make.md").read_text()
+
+
+@pytest.mark.parametrize("way", ["adopted", "imported"])
+def test_a_file_that_comes_in_is_updated_when_it_does(
+    memory: Memory, clock: Clock, tmp_path: Path, way: str
+) -> None:
+    # S3-195 S3-196: as decision 41 says; created is the day that it says
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "user-profile.md").write_text(FILE)
+    assert "updated: 2026-04-21T09:15:00+08:00" in FILE
+    clock.now_us += 30 * DAY_US
+    files = MemoryFiles.over(memory, there if way == "adopted" else tmp_path / "here")
+    if way == "adopted":
+        assert files.rebuild_index(unknown="adopt").entries == 3
+    else:
+        assert memory.import_(there).records == 3
+        memory.pages.render(files.folder)
+    fields = frontmatter(files, "user-profile")
+    assert fields["updated"] == "2026-05-20T14:02:11+08:00"
+    (created,) = [line for line in FILE.splitlines() if line.startswith("created: ")]
+    assert f"created: {fields['created']}" == created
 
 
 def test_a_file_is_active_dormant_or_archived(

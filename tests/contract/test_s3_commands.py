@@ -132,6 +132,18 @@ def test_the_two_files_are_on_every_list_from_the_beginning(tmp_path: Path) -> N
         assert f"# {name.replace('-', ' ').title()}\n" in home.process("page", "show", name).out
 
 
+def test_a_fresh_install_writes_the_two_files_with_its_first_sync(tmp_path: Path) -> None:
+    # S3-187: init writes none, as decision 41 says
+    home = Home(tmp_path, tmp_path, lambda *words: Ran(1, "", "not used"))
+    assert home.process("init").code == 0
+    assert [path.name for path in tmp_path.rglob("*.md")] == []
+    synced = home.process("sync", "--json").json
+    pages = Path(synced["folder"])
+    assert pages.name == "pages"
+    for name in ("user-profile", "user-preferences"):
+        assert f"# {name.replace('-', ' ').title()}\n" in (pages / f"{name}.md").read_text()
+
+
 def test_an_edit_is_taken_over_after_a_question(home: Home) -> None:
     # S3-200 S3-221: edit, then rebuild-index
     edited = home.profile.read_text().replace("Acme Corp", "Beta Corp")

@@ -420,6 +420,7 @@ def test_an_edge_is_inserted_once_in_canonical_order(db: Database, ids: list[str
 def test_a_weight_that_a_link_cannot_have_is_refused(
     db: Database, ids: list[str], weight: Any
 ) -> None:
+    # S4-247 S4-276: another error than that of an edge which exists
     for name, more in (("insert_edge", {}), ("insert_edge", {"from_id": ids[1]})):
         pair = {"from_id": ids[0], "to_id": ids[2]} | more
         with pytest.raises(InvalidInput, match="weight"):
@@ -593,8 +594,11 @@ def test_an_empty_database_is_seeded_once(db: Database) -> None:
     # S4-290 S4-291 S4-292 S4-293 S4-294 S4-300 S4-305
     keys = ("total_active_hours", "prune_threshold", "top_k")
     assert [db("get_config", key) for key in keys] == [None] * 3
+    builtin = ["attention", "self", "task"]
+    assert [row["name"] for row in db("list_frames")] == builtin  # as decision 54 says
     db("seed_builtin_data")
     assert [db("get_config", key) for key in keys] == ["0.0", "0.05", "5"]
+    assert [row["name"] for row in db("list_frames")] == builtin
     weights = {row["name"]: json.loads(row["weights_json"]) for row in db("list_frames")}
     assert {name: tuple(each.values()) for name, each in weights.items()} == {
         "self": (0.10, 0.30, 0.05, 0.25, 0.30),

@@ -172,6 +172,7 @@ def test_a_score_is_from_0_to_1(tmp_path: Path) -> None:  # S4-250
 
 
 def test_a_weight_is_from_0_to_1_also_in_a_statement_of_the_caller_s(tmp_path: Path) -> None:
+    # S4-247
     async def work(engine: AsyncEngine) -> None:
         async with engine.begin() as conn:
             await three(conn)

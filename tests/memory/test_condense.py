@@ -68,6 +68,7 @@ def test_what_says_the_same_is_merged(memory: Memory) -> None:
     ],
 )
 def test_what_differs_is_kept(memory: Memory, one: str, two: str) -> None:
+    # S3-215: nothing to merge, so the page is no longer flagged
     known(memory, one, two)
     memory.pages.flag("person-alice")
     done = memory.pages.condense("person-alice")
@@ -95,6 +96,7 @@ def test_trust_users_and_fields_are_not_mixed(memory: Memory) -> None:
 
 
 def test_a_value_that_came_back_is_struck_once(memory: Memory) -> None:
+    # S3-215: a chain stays one, without a note that nobody wrote, as decision 40 says
     for text in ("Row 3.", "Row 4.", "Row 3.", "Row 4.", "Row 5."):
         memory.remember(text, about="person:Alice", key="alice.seat")
     before = memory.pages.read("person-alice")
@@ -133,6 +135,7 @@ FACTS = [f"Alice met Guest{chr(65 + n)} in room {n}00." for n in range(10)]  # 2
 
 
 def test_what_a_proposer_writes_waits_for_a_person(memory: Memory) -> None:
+    # S3-215: rewritten as one entry with every fact, after a review
     known(memory, *FACTS)
     memory.pages.flag("person-alice")
     before = memory.pages.read("person-alice")
@@ -249,6 +252,7 @@ def test_wrong_answers_are_rejected_whole(memory: Memory, wrong: object) -> None
 
 
 def test_random_pages_lose_nothing(memory: Memory) -> None:
+    # S3-215
     chance = random.Random(5)
     for number in range(30):
         name = f"T{number}"

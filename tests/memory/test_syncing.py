@@ -527,12 +527,36 @@ def test_a_proposal_for_an_edit_is_made_once(memory: Memory, alice: Record) -> N
     assert (done.waiting, memory.review.list()) == ((), [])
     assert any("was rejected" in refusal.reason for refusal in done.refused)
     assert record(memory, alice.id).text == "Alice sits in row 4."
-    assert record(memory, tea.id).status == "forgotten"
+    assert record(memory, tea.id).status == "archived"
     assert page.read_text() == text  # the rejected words are still there
     memory.pages.sync()
     assert page.read_text() == memory.pages.read("person-alice")
     with pytest.raises(InvalidInput):
         memory.pages.sync(propose=True, take="page")
+
+
+def test_a_stroke_that_was_approved_stays_on_the_page(memory: Memory, alice: Record) -> None:
+    page = rendered(memory)
+    edit(page, ("\nAlice sits in row 3.", "\n~~Alice sits in row 3.~~"))
+    memory.pages.sync(propose=True)
+    (one,) = memory.review.list()
+    assert (one.refutes, one.trust) == (True, "unverified")
+    memory.review.approve(one.id, one.digest)
+    done = memory.pages.sync(propose=True)
+    assert (done.waiting, done.refused, memory.review.list()) == ((), (), [])
+    assert page.read_text() == memory.pages.read("person-alice")
+    assert "\n~~Alice sits in row 3.~~\n" in page.read_text()
+
+
+def test_a_rejected_forgetting_is_no_rejected_stroke(memory: Memory, alice: Record) -> None:
+    memory.scoped(origin="unverified").review.propose(target=alice.id, intent="delete")
+    (asked,) = memory.review.list()
+    assert not asked.refutes
+    memory.review.reject(asked.id, asked.digest)
+    edit(rendered(memory), ("\nAlice sits in row 3.", "\n~~Alice sits in row 3.~~"))
+    for _ in range(2):
+        assert len(memory.pages.sync(propose=True).waiting) == 1
+    assert [one.refutes for one in memory.review.list()] == [True]
 
 
 def test_what_was_proposed_and_approved_is_rendered(memory: Memory, alice: Record) -> None:

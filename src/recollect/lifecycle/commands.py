@@ -335,6 +335,7 @@ class Propose(Act, frozen=True, kw_only=True):
     rule: str | None = None
     confidence: float | None = None
     reason: str | None = None
+    why: Literal["rejected"] | None = None  # of a deletion: the target does not hold
 
 
 class Review(Act, frozen=True, kw_only=True):

@@ -77,6 +77,7 @@ def propose(view: View, actor: c.Actor, act: c.Propose) -> tuple[list[e.AnyBody]
         rule=act.rule,
         confidence=act.confidence,
         reason=act.reason,
+        changes={} if act.why is None else {"why": act.why},
     )
     return [of_target(actor, target, body)], body.id
 

@@ -15,6 +15,7 @@ from msgspec import structs
 from recollect.errors import RecollectError
 from recollect.index.proposals import ProposalRow
 from recollect.index.reads import Reads
+from recollect.index.rows import pack_object
 from recollect.index.selecting import proposals_about
 from recollect.lifecycle.commands import Propose
 from recollect.memory import answers
@@ -59,6 +60,8 @@ class Proposing:
                 reason=f"edited on {file.name}",
             )
             act = proposal_act(self._handle.acts, wanted, ())
+            if change.what == "struck":  # as a sync does it: the entry stays, struck through
+                act = structs.replace(act, why="rejected")
             earlier = self._earlier(act)
             if earlier is not None and earlier.outcome == "rejected":
                 said = f"it was rejected ({earlier.id}); {_NEEDS_SYNC}"
@@ -76,8 +79,13 @@ class Proposing:
         with self._handle.reading() as reads:
             ids = _about_record(reads, act.target) if act.target else self._additions(reads, act)
             rows = [row for row in map(reads.proposal, ids) if row is not None]
-        wanted = (act.intent, act.target, act.text, act.about)
-        same = [row for row in rows if (row.intent, row.target, row.text, row.about) == wanted]
+        how = pack_object({} if act.why is None else {"why": act.why})
+        wanted = (act.intent, act.target, act.text, act.about, how)
+        same = [
+            row
+            for row in rows
+            if (row.intent, row.target, row.text, row.about, row.changes) == wanted
+        ]
         return max(same, key=lambda row: row.seq, default=None)
 
     def _additions(self, reads: Reads, act: Propose) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,31 @@ def test_a_held_record_is_let_in_and_held_again(visitor: Visitor, memory: Memory
     assert "It waits again." in again.words
     assert memory.keyed("alice.meal").text == "Alice eats vegetarian meals."
     assert held in waiting(memory)
+
+
+def test_a_struck_entry_is_reviewed_as_what_it_is(
+    visitor: Visitor, memory: Memory, tmp_path: Path
+) -> None:
+    # S3-175: and it stays on its page, struck through
+    (said,) = memory.observe("Row 3 is hers.")
+    record = memory.remember("Alice sits in row 3.", about="person:Alice", evidence=[said.id])
+    page = Path(memory.pages.render(tmp_path).folder) / "person-alice.md"
+    struck = "\n~~Alice sits in row 3.~~\n"
+    page.write_text(page.read_text().replace("\nAlice sits in row 3.\n", struck))
+    memory.pages.sync(tmp_path, propose=True)
+    (one,) = [each for each in memory.review.list() if each.target == record.id]
+    asked = visitor.get(f"/demo/review?id={one.id}")
+    assert f"wants to refute {record.id}" in asked.words
+    assert "<del><bdi>Alice sits in row 3.</bdi></del>" in asked.text
+    assert "Its page shows it struck through, and it can be restored." in asked.words
+    assert "may be shadowed" not in asked.words
+    assert "why rejected" not in asked.words
+    fields = hidden_fields(asked, f"/review/{one.id}/approve")
+    visitor.follow(visitor.post(f"/demo/review/{one.id}/approve", fields))
+    shown = visitor.get(f"/demo/r/{record.id}").words
+    assert "Archived: it did not hold. It is not recalled." in shown
+    memory.pages.sync(tmp_path)
+    assert struck in page.read_text()
 
 
 def test_a_rejection_has_a_reason(visitor: Visitor, memory: Memory) -> None:

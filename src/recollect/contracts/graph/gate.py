@@ -69,5 +69,6 @@ def require_no_gate(gate: str | None) -> None:
     if gate is not None:
         raise Forbidden(
             f"the profile {gate!r} lets every lasting change wait for a review",
-            hint="save it on a path and merge that; or apply an action with an approval",
+            hint="save it on a path and merge that, apply an action with an approval, or let a "
+            "person save the profile without this rule",
         )

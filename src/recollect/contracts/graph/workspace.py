@@ -156,11 +156,10 @@ class FileBackedMemoryGraphStore(GraphStore):
     def import_workspace(self) -> list[Finding]:
         """Take over what the files say; importing again adds nothing, and changes no file.
 
-        Of paths and activations, those that the memory lacks. Where a profile lets every lasting
-        change wait for a review, only a store of a person takes files over.
+        Of paths and activations, those that the memory lacks. ``Forbidden``, also to a person, if a
+        profile lets every lasting change wait for a review: a person changes that profile first.
         """
-        if self.memory.trust != "person":
-            self.require_no_gate()
+        self.require_no_gate()
         return self._read_files()
 
     def _read_files(self) -> list[Finding]:

@@ -52,7 +52,8 @@ def _change(value: Proposal, beside: bool) -> RenderableType:
     before = None if value.before is None else value.before.text
     old, new = marked(before or "", value.text or "")
     if value.intent == "delete":
-        return _labelled("would be forgotten", words(before or "", "red"))
+        fate = "would be refuted: struck through" if value.refutes else "would be forgotten"
+        return _labelled(fate, words(before or "", "red"))
     if before is None or value.text is None:
         return _labelled("would be new" if before is None else "stays", new if value.text else old)
     if not beside:
@@ -120,7 +121,7 @@ def _rows(value: Proposal, more: bool) -> Iterator[tuple[str, Text]]:
     for name, new in value.changes.items():
         if name == "supersede":
             yield "how", words("as a new record; the one above stays, struck through")
-        else:
+        elif not value.refutes:
             yield name, words(f"would become {new}")
     if value.rule:
         yield "rule", words(value.rule)

@@ -231,7 +231,11 @@ def _what(one: Proposal) -> str:
     """What would be done, in a few words."""
     before = None if one.before is None else one.before.key
     name = one.key or before or "a record"
-    verbs = {"add": "add", "update": "change", "delete": "forget"}
+    verbs = {
+        "add": "add",
+        "update": "change",
+        "delete": "refute" if one.refutes else "forget",
+    }
     return f"{verbs[one.intent]} {name}" if one.intent in verbs else "nothing to do"
 
 

@@ -82,5 +82,10 @@ class Proposal(Value, frozen=True, kw_only=True):
     settled_at: str | None = None
     note: str | None = None  # the reason that was given for the outcome
 
+    @property
+    def refutes(self) -> bool:
+        """True if approving it says that the target does not hold, and does not forget it."""
+        return self.intent == "delete" and self.changes.get("why") == "rejected"
+
     def __str__(self) -> str:
         return self.text or ""

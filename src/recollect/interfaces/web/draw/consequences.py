@@ -21,7 +21,7 @@ def heading(proposal: Proposal) -> str:
     """What is asked, after who asks."""
     if proposal.unit == "record":
         return "said something that is held" if proposal.before is None else "would replace"
-    return ASKS[proposal.intent]
+    return "wants to refute" if proposal.refutes else ASKS[proposal.intent]
 
 
 def consequences(proposal: Proposal) -> tuple[str, ...]:
@@ -38,6 +38,11 @@ def consequences(proposal: Proposal) -> tuple[str, ...]:
 
 
 def _what(proposal: Proposal) -> list[str]:
+    if proposal.refutes:
+        return [
+            "The record does not hold: it is archived and not recalled any more. Its page shows it "
+            "struck through, and it can be restored."
+        ]
     if proposal.intent == "delete":
         return ["The record is forgotten: it is not recalled any more, and can be restored."]
     if proposal.intent == "noop":
@@ -55,7 +60,7 @@ def _what(proposal: Proposal) -> list[str]:
 
 def _around(proposal: Proposal) -> list[str]:
     said = []
-    if proposal.before is not None and proposal.before.evidence:
+    if proposal.before is not None and proposal.before.evidence and not proposal.refutes:
         said.append(
             f"What was said only for the old words may be shadowed: it rests on "
             f"{counted(len(proposal.before.evidence), 'source')}."
