@@ -24,7 +24,7 @@ from recollect import Memory
 from recollect.compose import Embedders
 from recollect.finding.vectors import embed_all
 from recollect.memory.handle import Handle
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 
 # What macro is made of: of each set's test questions, one figure.
 MACRO: Final = {"A": "all@5", "B": "all@10", "C": "any@10", "D": "all@5"}

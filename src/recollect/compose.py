@@ -40,7 +40,7 @@ _SERVERS: Final = ("postgres", "postgresql")
 def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
     """The engine that these settings ask for."""
     if settings.where == MEMORY:
-        from recollect.store.volatile.backend import MemoryBackend
+        from recollect.store.indexed.backend import MemoryBackend
 
         return MemoryBackend(seam=seam)
     folder = settings.folder
@@ -60,7 +60,7 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
 
 def scratch_space(name: str, seam: Seam = REAL) -> Space:
     """An empty space in this process, to fold another ledger in."""
-    from recollect.store.volatile.space import MemorySpace
+    from recollect.store.indexed.backend import MemorySpace
 
     return MemorySpace(name, seam)
 
@@ -118,7 +118,8 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         copies=_subject_keys(seam),
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
-    return PostgresBackend(settings.where, token=settings.token, seam=seam, keeping=keeping)
+    backend = PostgresBackend(settings.where, seam=seam, keeping=keeping)
+    return backend.entered_alone(settings.token) if settings.token else backend
 
 
 def _no_driver() -> Unsupported:
@@ -132,12 +133,9 @@ def migrate(settings: Settings) -> Migrated:
     """Brings a database on a server to this release."""
     _check_server(settings, "migrate")
     try:
-        from recollect.store.postgres.migrate import migrate as bring
+        from recollect.store.postgres.schema import migrate as bring
     except ImportError as error:
-        raise Unsupported(
-            "the packages that migrate a database are not installed",
-            hint="install it with: pip install 'recollect[migrate]'",
-        ) from error
+        raise _no_driver() from error
     return bring(settings.where)
 
 

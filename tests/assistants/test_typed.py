@@ -15,7 +15,7 @@ from recollect.assistants import typed
 from recollect.assistants.capture import claude_code
 from recollect.config import Places, Settings
 from recollect.memory.handle import Handle, handle_of
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam
 from tests.assistants.session import SESSION, Session, handed_out, text
 from tests.assistants.test_hooks import Project, Ran, project

@@ -18,7 +18,7 @@ from recollect.contracts.episodic import (
 from recollect.errors import Forbidden, Unavailable
 from recollect.memory.handle import Handle
 from recollect.model.events import Trust
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.episodic_suite import episode, put
 from tests.suites.histories import Clockwork
 

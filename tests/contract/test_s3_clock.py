@@ -16,7 +16,7 @@ import pytest
 from recollect import Memory
 from recollect.contracts.pages import MemoryFiles
 from recollect.memory.handle import Handle
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam
 from tests.contract.quickstart_s3 import FILE
 from tests.contract.test_s2_files import environment

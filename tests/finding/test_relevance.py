@@ -21,7 +21,7 @@ from recollect.index.text import token_list
 from recollect.memory.handle import Handle
 from recollect.model.events import Role
 from recollect.model.values import Hit, Include
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.index.test_past import differences, found
 from tests.suites.histories import Clockwork, History
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect import Memory
 from recollect.memory.handle import Handle
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 
 # Of the story below, computed by the last release whose links had no names.

@@ -10,7 +10,7 @@ from recollect.index.rows import Row, VersionRow
 from recollect.index.statements import NOW
 from recollect.index.tables import Db, Params
 from recollect.memory.handle import Handle, handle_of
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 
 # What an index of version 6 stored in place of a code.

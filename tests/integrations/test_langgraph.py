@@ -31,7 +31,7 @@ from recollect import Memory
 from recollect.errors import Forbidden, InvalidInput
 from recollect.integrations.langgraph import RecollectStore
 from recollect.memory.handle import Handle
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 
 NS = ("users", "alice")

@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.errors import Forbidden
 from recollect.lifecycle.commands import Archive
 from recollect.memory.handle import Handle
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.masked import differences, events_of
 
 Story = Callable[[Memory], str]  # returns what is retracted

@@ -13,7 +13,7 @@ from recollect.errors import LimitExceeded
 from recollect.memory.handle import Handle
 from recollect.model import limits
 from recollect.model.frames import BUILT_IN, Frame, Template
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import Clockwork
 
 MINUTE_US = 60_000_000

@@ -11,7 +11,7 @@ from recollect import Memory
 from recollect.errors import Forbidden, InvalidInput
 from recollect.memory.handle import Handle
 from recollect.model.values import PageInfo, PageLimits
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam
 
 DAY_US = 86_400_000_000

@@ -17,7 +17,7 @@ from recollect.mirror.page import Page
 from recollect.mirror.parse import parse
 from recollect.model.validate import Json
 from recollect.model.values import Imported, Synced
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam
 
 SEEDS: Final = [

@@ -14,7 +14,7 @@ from recollect.memory.handle import Handle, handle_of
 from recollect.memory.importing import Importing
 from recollect.mirror.parse import parse
 from recollect.model.values import Record
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam
 
 # As OpenChronicle writes a page: dates without seconds, other forms of YAML, a comment below.

@@ -12,7 +12,7 @@ from recollect.index import tallies
 from recollect.index.reads import Reads
 from recollect.memory import status
 from recollect.memory.handle import Handle, handle_of
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import Clockwork, History
 
 

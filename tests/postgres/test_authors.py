@@ -7,9 +7,8 @@ import pytest
 from recollect.memory import Memory
 from recollect.memory.authors import Authors
 from recollect.memory.handle import handle_of
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.authors_suite import AuthorSuite, mara, named
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, make_token
 
 __all__ = ["mara"]
 

@@ -15,8 +15,8 @@ from recollect.lifecycle.commands import Name
 from recollect.memory import Memory, Store
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import PostgresTokens, make_token
-from tests.postgres.conftest import as_address, keep_checkpoint, keep_keys
+from recollect.store.postgres.tokens import PostgresTokens
+from tests.postgres.conftest import as_address, keep_checkpoint, keep_keys, make_token
 
 CANARY = "canary91c2"
 ALL = ("read", "write", "erase", "create", "drop")

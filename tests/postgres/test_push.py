@@ -31,10 +31,10 @@ from recollect.model.events import (
 from recollect.store.files.space import FileSpace
 from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.store.volatile.backend import MemoryBackend
 from recollect.store.volatile.space import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.conftest import make_token
 from tests.postgres.test_command import MAIN, recollect
 
 PARCEL_MIN_BYTES = 1 << 16

@@ -25,9 +25,9 @@ from recollect.lifecycle.commands import Actor, Command, EraseAll, Remember
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.store.postgres.vacuum import vacuum
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.conftest import make_token
 from tests.postgres.test_command import recollect
 
 AGENT = "agents-token"

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 import psycopg
 import pytest
 
 from recollect.config import load
-from recollect.errors import Forbidden, InvalidInput, NotFound, Unavailable
-from recollect.memory import Memory, Store
-from recollect.memory.handle import Handle
+from recollect.errors import Ambiguous, Forbidden, InvalidInput, NotFound, Unavailable
+from recollect.memory import Store
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.db import run
+from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
+from recollect.store.seam import REAL
+from recollect.store.tokens import hash_of
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
+from tests.postgres.conftest import drop_space, wait_for_lock
 from tests.postgres.test_command import recollect
 
 
-class TestTokens(TokensSuite, EnteredSuite):
-    @pytest.fixture
-    def backend(self, database: str) -> Iterator[Backend]:
-        backend = PostgresBackend(database)
-        yield backend
-        backend.close()
+@pytest.fixture
+def backend(database: str) -> Iterator[Backend]:
+    backend = PostgresBackend(database)
+    yield backend
+    backend.close()
 
+
+@pytest.fixture
+def store(backend: Backend, url: str) -> Store:
+    return Store(backend, load(url, embedder="none"))
+
+
+@pytest.fixture
+def tokens(pool: Pool) -> PostgresTokens:
+    return PostgresTokens(pool)
+
+
+class TestTokens(TokensSuite, EnteredSuite):
     @pytest.fixture
     def store(self, backend: Backend, url: str) -> Store:
         return Store(backend, load(url, embedder="none"))
@@ -118,14 +135,13 @@ def test_the_help_says_what_leaving_the_space_out_means(url: str) -> None:
     ],
 )
 def test_a_call_that_is_not_clear_makes_no_token(
-    url: str, database: str, arguments: tuple[str, ...]
+    url: str, tokens: PostgresTokens, arguments: tuple[str, ...]
 ) -> None:
     assert recollect(url, "admin", "token", "create", *arguments)[0] == 2
-    assert PostgresTokens(database).list() == []
+    assert tokens.list() == []
 
 
-def test_what_no_token_can_have_is_refused(database: str) -> None:
-    tokens = PostgresTokens(database)
+def test_what_no_token_can_have_is_refused(tokens: PostgresTokens) -> None:
     for verbs in (["read", "fly"], ["write", "create"], ["erase"]):
         with pytest.raises(InvalidInput):
             tokens.create("x", space="alice", verbs=verbs)
@@ -136,8 +152,7 @@ def test_what_no_token_can_have_is_refused(database: str) -> None:
     assert tokens.list() == []
 
 
-def test_two_tokens_of_a_label_differ_and_end_together_or_by_id(database: str) -> None:
-    tokens = PostgresTokens(database)
+def test_two_tokens_of_a_label_differ_and_end_together_or_by_id(tokens: PostgresTokens) -> None:
     first, second, third = (tokens.create("ci", space="alice") for _ in range(3))
     assert len({first.token, second.token, third.token}) == 3
     assert first.token not in repr(first)
@@ -148,20 +163,54 @@ def test_two_tokens_of_a_label_differ_and_end_together_or_by_id(database: str) -
         tokens.revoke("ci")
 
 
-def test_an_expired_token_opens_nothing_and_is_listed_as_such(database: str) -> None:
-    tokens = PostgresTokens(database)
+def test_an_expired_token_opens_nothing_and_is_listed_as_such(
+    store: Store, tokens: PostgresTokens, database: str
+) -> None:
     token = tokens.create("short", space="alice", expires="2999-01-01T00:00:00.000000Z")
-    backend = PostgresBackend(database, token=token.token)
-    try:
-        memory = Memory(Handle(backend.space("alice", create=False)))
-        assert memory.remember("still open").trust == "agent"
-        with psycopg.connect(database) as owner:
-            owner.execute("UPDATE recollect.tokens SET expires = now() - interval '1 second'")
-        assert [each.live for each in tokens.list()] == [False]
-        with pytest.raises(Forbidden, match="expired"):
-            memory.list()
-    finally:
-        backend.close()
+    memory = store.entered(token.token).space("alice")
+    assert memory.remember("still open").trust == "agent"
+    with psycopg.connect(database) as owner:
+        owner.execute("UPDATE recollect.tokens SET expires = now() - interval '1 second'")
+    assert [each.live for each in tokens.list()] == [False]
+    with pytest.raises(Forbidden, match="expired"):
+        memory.list()
+
+
+def test_the_tail_of_a_ledger_tells_the_token_that_asks(pool: Pool, tokens: PostgresTokens) -> None:
+    made = tokens.create("laptop", space="alice", user="ann", expires="2999-01-01T00:00:00.000000Z")
+    ledger = PostgresLedger(pool, "alice", REAL, None)
+    assert ledger.tail(0, hash_of(made.token)).token == tokens.get("laptop")
+    assert ledger.tail(0, hash_of("another")).token is None
+
+
+def test_two_who_rotate_a_token_at_once_wait_for_each_other(
+    pool: Pool, tokens: PostgresTokens, database: str
+) -> None:
+    old, named = tokens.create("ci", space="alice"), {"which": "ci"}
+    with psycopg.connect(database) as first, ThreadPoolExecutor(1) as threads:
+        run(first, "lock_tokens", named)
+        late = threads.submit(tokens.rotate, "ci")
+        wait_for_lock(pool)
+        run(first, "follow_token", {"id": old.id, "hash": b"x"})
+        run(first, "end_token", {"id": old.id, "overlap_s": 60})
+        first.commit()
+        with pytest.raises(Ambiguous):  # the second sees both, and does not guess
+            late.result(timeout=30)
+    assert [token.live for token in tokens.list()] == [True, True]
+
+
+def test_a_token_is_never_for_a_space_that_was_dropped_meanwhile(
+    pool: Pool, tokens: PostgresTokens, database: str
+) -> None:
+    before = tokens.create("a", space="alice")
+    with psycopg.connect(database) as dropping, ThreadPoolExecutor(1) as threads:
+        drop_space(dropping, "alice")
+        late = threads.submit(tokens.create, "b", space="alice")
+        wait_for_lock(pool)
+        dropping.commit()
+        made = late.result(timeout=30)
+    assert pool.ask("has_space", {"name": "alice"})  # a new one
+    assert {token.id: token.live for token in tokens.list()} == {before.id: False, made.id: True}
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
@@ -171,4 +220,4 @@ def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
         assert code == 6, said
         assert "hunter2" not in said
     with pytest.raises(Unavailable):
-        PostgresTokens(nowhere).list()
+        PostgresTokens(Pool(nowhere)).list()

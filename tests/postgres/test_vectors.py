@@ -14,9 +14,9 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle, handle_of
 from recollect.store.port import Backend, Space
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
+from tests.postgres.conftest import make_token
 
 EMBEDDER = WordEmbedder()
 

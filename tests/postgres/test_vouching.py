@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from recollect.memory import Memory
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 from tests.postgres.test_subjects import home
 
 __all__ = ["home"]

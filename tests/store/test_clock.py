@@ -12,7 +12,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store import clock
 from recollect.store.files.backend import FileBackend
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.clock_suite import DAY_US, START, ClockSuite
 from recollect.testing.seams import FixedSeam
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Memory
 from recollect.index import tables
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 
 pytestmark = pytest.mark.ci
 

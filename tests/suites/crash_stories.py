@@ -24,7 +24,7 @@ from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.files.space import FileSpace
-from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 from tests.suites.crash_log import Acked, Journal, Killed, Recorder
 

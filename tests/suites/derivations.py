@@ -21,7 +21,7 @@ from recollect.ledger.scan import scan
 from recollect.memory.handle import Handle
 from recollect.model import events as e
 from recollect.model.values import Record
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import WORDS, Clockwork
 
 RANK = e.TRUST_RANK

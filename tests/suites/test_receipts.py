@@ -21,7 +21,7 @@ from recollect.model.frames import BUILT_IN, Frame, Template
 from recollect.model.values import Replay
 from recollect.recall.pack import count_tokens
 from recollect.store.files.backend import FileBackend
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.recall.making import random_weights
 from tests.suites.histories import TAGS, WORDS, Clockwork, History

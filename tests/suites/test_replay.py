@@ -16,7 +16,7 @@ from recollect.index.shadow import Shadows
 from recollect.ledger.scan import Append, scan
 from recollect.memory.handle import Handle
 from recollect.store.files.space import FileSpace
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell
 from tests.suites.histories import Clockwork, History, Replay, answers

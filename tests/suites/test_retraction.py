@@ -14,7 +14,7 @@ from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.reads import Reads
 from recollect.lifecycle import closing, masking, retracting
 from recollect.memory.handle import Handle
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.conftest import Tell
 from tests.suites.derivations import Graph
 from tests.suites.histories import Clockwork

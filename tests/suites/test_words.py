@@ -30,7 +30,7 @@ from recollect.lifecycle.lineage import Lineage, may_change
 from recollect.lifecycle.view import View
 from recollect.memory.handle import Handle
 from recollect.model import events as e
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.postgres.conftest import as_address, database, server, template
 from tests.suites.conftest import Tell
 from tests.suites.histories import Clockwork

@@ -25,7 +25,7 @@ from recollect.memory.handle import Handle
 from recollect.model import events as e
 from recollect.model.validate import Json
 from recollect.model.values import Record
-from recollect.store.volatile.space import MemorySpace
+from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import WORDS, Clockwork
 
 KEYS = ("port", "host")

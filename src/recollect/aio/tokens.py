@@ -30,7 +30,6 @@ class AsyncTokens(AsyncCalls[Tokens]):
         user: str | None = None,
         agent: str | None = None,
         expires: Moment | timedelta | None = None,
-        login: str | None = None,
     ) -> MadeToken:
         """Create a token. The answer is the only one that ever holds it.
 
@@ -43,7 +42,6 @@ class AsyncTokens(AsyncCalls[Tokens]):
             user: It reads and writes for this user alone.
             agent: It writes for this agent alone.
             expires: When it ends, or after how long.
-            login: On a server, a login that may use the database from now on.
 
         Raises:
             InvalidInput: No token can be like this.
@@ -57,7 +55,6 @@ class AsyncTokens(AsyncCalls[Tokens]):
             user=user,
             agent=agent,
             expires=expires,
-            login=login,
         )
 
     async def list(self) -> list[Token]:

@@ -16,7 +16,7 @@ import msgspec
 from recollect.client.kinds import OVERLAP_S
 from recollect.client.plain import encoded, plain
 from recollect.client.transport import Transport
-from recollect.errors import Ambiguous, InvalidInput, NotFound, Unsupported
+from recollect.errors import Ambiguous, InvalidInput, NotFound
 from recollect.model.events import Trust
 from recollect.model.instants import Moment
 from recollect.model.values import MadeToken, Token
@@ -49,14 +49,11 @@ class Tokens:
         user: str | None = None,
         agent: str | None = None,
         expires: Moment | timedelta | None = None,
-        login: str | None = None,
     ) -> MadeToken:
         """Create a token. The answer is the only one that ever holds it.
 
-        The arguments are those of ``recollect.Store.tokens.create``; ``login`` is for its owner.
+        The arguments are those of ``recollect.Store.tokens.create``.
         """
-        if login is not None:
-            raise Unsupported("a service gives no login", hint="do it where the store is")
         if isinstance(verbs, str):
             raise InvalidInput("verbs is a list of words, not one word", hint=f"use [{verbs!r}]")
         fields = {"user": user, "agent": agent, "expires": expires}

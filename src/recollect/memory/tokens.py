@@ -36,7 +36,6 @@ class Tokens:
         user: str | None = None,
         agent: str | None = None,
         expires: Moment | timedelta | None = None,
-        login: str | None = None,
     ) -> MadeToken:
         """Create a token. The answer is the only one that ever holds it.
 
@@ -49,7 +48,6 @@ class Tokens:
             user: It reads and writes for this user alone.
             agent: It writes for this agent alone.
             expires: When it ends, or after how long.
-            login: On a server, a login that may use the database from now on.
 
         Raises:
             InvalidInput: No token can be like this.
@@ -64,7 +62,6 @@ class Tokens:
             user=user,
             agent=agent,
             expires=None if expires is None else instants.instant(expires),
-            login=login,
         )
 
     def list(self) -> list[Token]:

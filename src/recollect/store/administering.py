@@ -1,9 +1,8 @@
-"""Tokens as another token looks after them, in files or in memory.
+"""Tokens as another token looks after them.
 
 Responsible for what a token with the verb ``admin`` may do to others. Leaves storing them to the
 engine. Invariants: a token never creates or replaces one that allows more than itself; tokens of
-other spaces and tokens that do not exist look the same. PostgreSQL has the same rules in
-``sql/administering.sql``.
+other spaces and tokens that do not exist look the same.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ class AdminTokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
-        login: str | None = None,
     ) -> MadeToken:
         """Creates a token that allows no more than this one."""
         mine, verbs = self._admin(), ("read", *verbs)
@@ -65,7 +63,6 @@ class AdminTokens:
             user=user,
             agent=agent,
             expires=expires,
-            login=login,
         )
 
     def list(self) -> list[Token]:

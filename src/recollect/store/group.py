@@ -36,21 +36,21 @@ class Request(Generic[T]):
         self._answer = answer
         self._value: T | None = None
         self._error: Exception | None = None
-        self._is_declined = False  # refused alone, in an append that is durable
+        self.is_declined = False  # refused alone, in an append that is durable
         self.done = False
 
     def prepare(self, reads: Reads, outcome: Outcome) -> None:
         """Stores the answer; the caller gets it only once the append is durable."""
         self._value = self._answer(reads, outcome)
-        self._error, self._is_declined = None, False
+        self._error, self.is_declined = None, False
 
     def decline(self, error: Exception) -> None:
         """Stores a refusal; returned only then too, since it may depend on other commands."""
-        self._error, self._is_declined = error, True
+        self._error, self.is_declined = error, True
 
     def refuse(self, error: Exception) -> None:
         """Fails the command now: it was not written, or its outcome is unknown."""
-        self._error, self._is_declined = error, False
+        self._error, self.is_declined = error, False
         self.done = True
 
     def result(self) -> T:
@@ -61,7 +61,7 @@ class Request(Generic[T]):
 
     def outcome(self) -> T | RecollectError:
         """The result, or why the command was refused; anything else that went wrong is raised."""
-        is_refusal = isinstance(self._error, RecollectError) and self._is_declined
+        is_refusal = isinstance(self._error, RecollectError) and self.is_declined
         return self._error if is_refusal else self.result()  # type: ignore[return-value]
 
 
@@ -111,13 +111,14 @@ class Group:
             else:
                 self._sleep(request)
 
-    def leave(self, command: Command) -> None:
+    def leave(self, command: Command, *, now: bool = True) -> None:
         """Queues a command without waiting: the next writer includes it.
 
-        If too many are queued, they are written now. A command that fails is dropped.
+        If too many are queued and ``now`` is true, they are written. One that fails is dropped.
         """
         self._waiting.append(Request(command, lambda reads, outcome: None))
-        if len(self._waiting) > limits.RECEIPTS_WAITING_MAX_COUNT and not self.is_mine:
+        too_many = len(self._waiting) > limits.RECEIPTS_WAITING_MAX_COUNT
+        if too_many and now and not self.is_mine:
             with suppress(RecollectError):
                 self.flush()
 

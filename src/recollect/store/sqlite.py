@@ -11,6 +11,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from urllib.parse import quote
 
 from recollect.errors import IntegrityError, Unavailable
+from recollect.index.reads import Reads
 from recollect.index.rows import Row, Undecodable
 from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
 from recollect.index.tables import Params
@@ -35,6 +37,8 @@ _NOTHING: Final[Params] = {}
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _NOT_YOURS: Final = "use the account that owns it, or a copy that you may read"
 
+CACHE_BYTES: Final = 16_000 << 10  # of the pages of an index in a file
+_WRITABLE_ASIDE: Final = ("journal_mode = MEMORY", "synchronous = OFF", "cache_size = -16000")
 _ASIDE: Final = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
 # Disk errors are included: a new index uses other parts of the disk.
 _DAMAGE_CODES: Final = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
@@ -159,9 +163,33 @@ class SqliteDb:
         """Another connection to an index in memory."""
         return SqliteDb(self._path, pragmas=("temp_store = MEMORY",))
 
-    def copy(self) -> SqliteDb:
+    @classmethod
+    def of_image(cls, image: bytes) -> SqliteDb:
+        """An index in memory with these pages."""
+        db = cls(":memory:", pragmas=())
+        db._connection.deserialize(image)
+        db._set(("temp_store = MEMORY",))
+        return db
+
+    def image(self) -> bytes:
+        """Every page of an index, in the order in which a file has them."""
+        return self._connection.serialize()
+
+    @_decoding
+    def size_bytes(self) -> int:
+        """How many bytes the pages have."""
+        (size,) = self._connection.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ).fetchone()
+        return int(size)
+
+    def aside(self) -> SqliteDb:
+        """The same index in an unnamed temporary file of SQLite, for further writes."""
+        return self.copy(pragmas=_WRITABLE_ASIDE)
+
+    def copy(self, pragmas: Sequence[str] = _ASIDE) -> SqliteDb:
         """Copies every page to an unnamed temporary file of SQLite."""
-        copy = SqliteDb("", pragmas=_ASIDE)
+        copy = SqliteDb("", pragmas=pragmas)
         try:
             self._connection.backup(copy._connection)
         except BaseException:
@@ -274,6 +302,20 @@ def shared_index(space: str) -> SqliteDb:
     db = SqliteDb(name, pragmas=("temp_store = MEMORY",))
     db.create(space)
     return db
+
+
+def is_of_this_release(db: SqliteDb) -> bool:
+    """True if the index can be read and has this release's schema and this process's tokens.
+
+    Any other index is rebuilt. Tokens matter because full text removes exactly the tokens that it
+    is given: with others than were added, it would keep words of erased texts.
+    """
+    with suppress(sqlite3.Error, Undecodable):
+        position = Reads(db).position()
+        if position is None or position.version != INDEX_VERSION:
+            return False
+        return db.one("get_made_with") == (made_with(),)
+    return False
 
 
 def is_damage(error: Exception) -> bool:

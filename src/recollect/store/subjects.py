@@ -194,6 +194,12 @@ class Subjects:
         """Notes that these keys were ordered destroyed: nothing more is encrypted with them."""
         self._retired.update(pseudonyms)
 
+    def forget(self, pseudonyms: Collection[str]) -> None:
+        """Notes that these keys were destroyed elsewhere; what is held of them is dropped."""
+        if pseudonyms:
+            self.retire(pseudonyms)
+            self._keys = None  # opened again when it is needed
+
     def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
         """Destroys keys as an event orders; returns what was done, for people."""
         told = sorted(set(pseudonyms))

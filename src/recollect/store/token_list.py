@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import msgspec
 from msgspec.structs import asdict, replace
 
-from recollect.errors import LimitExceeded, Unsupported
+from recollect.errors import LimitExceeded
 from recollect.model import instants
 from recollect.model.events import Trust
 from recollect.model.values import MadeToken, Token
@@ -131,14 +131,8 @@ class ListedTokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
-        login: str | None = None,
     ) -> MadeToken:
         """Creates a token for one space, which is created too, or with None for every space."""
-        if login is not None:
-            raise Unsupported(
-                "a login is for a database server, and this store is not one",
-                hint="leave the login out",
-            )
         now = self._seam.now()
         asked = wanted(
             label,

@@ -52,16 +52,12 @@ class Tokens(Protocol):
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
-        login: str | None = None,
     ) -> MadeToken:
-        """Creates a token for one space, or with None for every space.
-
-        ``login`` names a login of the server that may use the database from then on.
-        """
+        """Creates a token for one space, which is created too, or with None for every space."""
         ...
 
     def list(self) -> list[Token]:
-        """Every token ever created, except those of processes that ended."""
+        """Every token ever created, the oldest first."""
         ...
 
     def get(self, which: str) -> Token:
@@ -244,15 +240,17 @@ def too_much(why: str) -> Forbidden:
     )
 
 
-def ended(state: str, since: str | None, store: str) -> Forbidden:
-    """The error for a token that is unknown, or was revoked or has expired at an instant."""
-    day = "" if since is None else f" on {since[:10]}"
-    what = {"revoked": f"was revoked{day}", "expired": f"expired{day}"}
-    return Forbidden(
-        f"this token {what.get(state, f'is not one of this {store}')}",
-        hint=f"set RECOLLECT_TOKEN to a valid one; the owner of the {store} creates it with "
-        "`recollect admin token create`",
-    )
+class Ended(Forbidden):
+    """A token that is unknown, or was revoked or has expired."""
+
+    def __init__(self, state: str, since: str | None) -> None:
+        day = "" if since is None else f" on {since[:10]}"
+        what = {"revoked": f"was revoked{day}", "expired": f"expired{day}"}
+        super().__init__(
+            f"this token {what.get(state, 'is not one of this store')}",
+            hint="set RECOLLECT_TOKEN to a valid one; the owner of the store creates it with "
+            "`recollect admin token create`",
+        )
 
 
 def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:

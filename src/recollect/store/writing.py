@@ -245,8 +245,12 @@ class Writing:
 
     def finish(self) -> tuple[bytes, Head, int]:
         """Sends the rows; the bytes of the append, the new head and the new active time."""
-        self._tables.flush()
+        self.flush()
         return self.chained()
+
+    def flush(self) -> None:
+        """Sends the rows."""
+        self._tables.flush()
 
     def chained(self) -> tuple[bytes, Head, int]:
         """The bytes of the append, the new head and the new active time; rows are not sent."""
@@ -257,14 +261,13 @@ class Writing:
         data, head = chain(self._head, self._at, drafts, salts)
         return data, head, self._fold.clock.active_us
 
-    def orders(self) -> dict[str, int]:
-        """The subjects whose keys this append orders destroyed, each with the event that does."""
-        found, first = dict[str, int](), self._seq + 1 - len(self._drafts)
-        for seq, draft in enumerate(self._drafts, first):
-            if draft.kind == KIND_OF[EventsErased]:
-                body = cast(EventsErased, decode_body(draft.kind, VERSION, draft.data))
-                found |= dict.fromkeys(body.subjects, seq)
-        return found
+    def erasures(self) -> list[EventsErased]:
+        """What this append orders erased."""
+        return [
+            cast(EventsErased, decode_body(draft.kind, VERSION, draft.data))
+            for draft in self._drafts
+            if draft.kind == KIND_OF[EventsErased]
+        ]
 
     def _known(self, command: Command) -> Outcome | None:
         """The outcome of a command that was already run; None if it is new."""

@@ -34,9 +34,9 @@ from recollect.lifecycle.commands import (
 )
 from recollect.model import limits
 from recollect.model.events import LedgerSealed, SpaceOpened
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.layout import LEDGER
 from recollect.store.port import Backend, Outcome, Space
-from recollect.store.volatile.backend import MemoryBackend
 from recollect.testing.acts import (
     command,
     hand,

@@ -223,5 +223,8 @@ INSERT INTO rest (rest, rowid, tokens) VALUES ('delete', ?, ?);
 -- name: merge_recallable
 INSERT INTO recallable (recallable) VALUES ('optimize');
 
+-- name: vacuum
+VACUUM;
+
 -- name: merge_rest
 INSERT INTO rest (rest) VALUES ('optimize');

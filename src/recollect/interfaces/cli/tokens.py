@@ -40,13 +40,6 @@ Origin = Annotated[
     Literal["person", "agent", "unverified"],
     Option(help="The highest trust of anything written with it."),
 ]
-Login = Annotated[
-    str | None,
-    Option(
-        metavar="NAME",
-        help="Also let this login of the server in: grants it the role recollect_app.",
-    ),
-]
 Overlap = Annotated[
     str, Option(metavar="SPAN", help="How long the old one still works: 1h, 2d, 0s.")
 ]
@@ -63,7 +56,6 @@ def create(
     user: o.User = None,
     agent: o.Agent = None,
     expires: o.Expires = None,
-    login: Login = None,
 ) -> None:
     """Create a token and show it once."""
     if every_space == (call.named is not None):
@@ -81,7 +73,6 @@ def create(
             user=user,
             agent=agent,
             expires=o.expiry(expires),
-            login=login,
         )
         if call.named is not None and is_known and store.settings.known_in is not None:
             known.adopt(store.settings, call.named)  # it may have just been created

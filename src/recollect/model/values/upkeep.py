@@ -121,11 +121,10 @@ class Embedded(Value, frozen=True, kw_only=True):
 
 
 class Migrated(Value, frozen=True, kw_only=True):
-    """The revisions of a database before and after, and whether its index was rebuilt."""
+    """The revisions of a database before and after."""
 
     before: str | None  # None: it had no schema yet
     after: str
-    index: bool
 
 
 class Vacuumed(Value, frozen=True, kw_only=True):

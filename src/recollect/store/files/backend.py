@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -31,7 +31,8 @@ from recollect.store.subjects import SubjectKeys
 from recollect.store.token_list import ListedTokens
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.local_jobs import JobFile, LocalJobs
+    from recollect.store.job_file import JobFile
+    from recollect.store.kept_jobs import KeptJobs
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
@@ -140,13 +141,14 @@ class FileBackend:
         """What opens the spaces of this workspace, in a file of it."""
         return ListedTokens(self._tokens, self._make, self._seam)
 
-    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> LocalJobs:
+    def jobs(self, token: Callable[[], Token | None] = lambda: None) -> KeptJobs:
         """The work that was asked for in this store."""
-        from recollect.store.local_jobs import JobFile, LocalJobs
+        from recollect.store.job_file import JobFile
+        from recollect.store.kept_jobs import KeptJobs
 
         with self._opening:
             self._jobs = self._jobs or JobFile(self._folder / JOBS, self._seam)
-        return LocalJobs(self._jobs, self.has, token)
+        return KeptJobs(self._jobs, self.has, token)
 
     def _make(self, name: str) -> None:
         """Creates a space, unless it exists."""
@@ -154,6 +156,11 @@ class FileBackend:
             make_workspace(self._folder, self._seam)
             with closing(self.space(name, create=True)) as space:
                 space.head()
+
+    @contextmanager
+    def looking(self, hash: bytes, name: str) -> Iterator[tuple[Token | None, bool]]:
+        """The token of a hash, and whether there is a space of this name."""
+        yield self.tokens().find(hash), self.has(name)
 
     def has(self, name: str) -> bool:
         """True if there is a space of this name."""

@@ -13,10 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from recollect.errors import IntegrityError, RecollectError
-from recollect.index.reads import Reads
 from recollect.index.rows import Row, Undecodable
-from recollect.index.statements import INDEX_VERSION
-from recollect.index.text import made_with
 from recollect.ledger.batches import Batch
 from recollect.ledger.scan import Scanner
 from recollect.model.events import Event, Head, SpaceOpened
@@ -72,20 +69,6 @@ def _asked(index: Path, name: str) -> Row | None:
     with suppress(sqlite3.Error, Undecodable), closing(look_into(index)) as db:
         return db.one(name)
     return None
-
-
-def is_of_this_release(db: SqliteDb) -> bool:
-    """True if the index can be read and has this release's schema and this process's tokens.
-
-    Any other index is rebuilt. Tokens matter because full text removes exactly the tokens that it
-    is given: with others than were added, it would keep words of erased texts.
-    """
-    with suppress(sqlite3.Error, Undecodable):
-        position = Reads(db).position()
-        if position is None or position.version != INDEX_VERSION:
-            return False
-        return db.one("get_made_with") == (made_with(),)
-    return False
 
 
 def build_index(

@@ -105,7 +105,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
 
 def _drop_jobs(seam: Seam, path: Path, space: str) -> None:
     if os.path.lexists(path):
-        from recollect.store.local_jobs import JobFile
+        from recollect.store.job_file import JobFile
 
         with closing(JobFile(path, seam)) as jobs:
             jobs.drop_space(space)

@@ -25,7 +25,7 @@ from recollect.ledger.scan import Scanner
 from recollect.model.events import Head, SpaceOpened, TailCut
 from recollect.store.files import backlog, segments
 from recollect.store.files.append import moved_to, note
-from recollect.store.files.build import Ahead, build_index, is_of_this_release, known_head
+from recollect.store.files.build import Ahead, build_index, known_head
 from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.foreign import is_foreign
 from recollect.store.files.leftovers import remove_leftovers, torn_name
@@ -34,7 +34,15 @@ from recollect.store.files.readers import INDEX_TRIES
 from recollect.store.files.resume_point import index_is_ahead, place_of
 from recollect.store.files.stamp import keep_stamp, look_at_changes
 from recollect.store.port import Progress
-from recollect.store.sqlite import FOREIGN, SqliteDb, file_id, is_busy, is_damage, open_index
+from recollect.store.sqlite import (
+    FOREIGN,
+    SqliteDb,
+    file_id,
+    is_busy,
+    is_damage,
+    is_of_this_release,
+    open_index,
+)
 
 T = TypeVar("T")
 _UNUSABLE: Final = "the index of %s could not be used (%s); rebuilding it from the ledger"

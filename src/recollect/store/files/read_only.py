@@ -16,9 +16,8 @@ from pathlib import Path
 from recollect.index.reads import Reads
 from recollect.index.rows import Undecodable
 from recollect.ledger.cipher import Ciphers
-from recollect.store.files.build import is_of_this_release
 from recollect.store.fold_ledger import fold_whole
-from recollect.store.sqlite import SqliteDb, look_into, shared_index
+from recollect.store.sqlite import SqliteDb, is_of_this_release, look_into, shared_index
 
 
 def is_readable(index: Path) -> bool:

@@ -1,71 +1,60 @@
-"""Checkpoints of a ledger on PostgreSQL, in a table of the entered space.
+"""Checkpoints of a ledger on PostgreSQL, in a table of its database.
 
-Responsible for the same contract as the files. Leaves who may write a note, and that it speaks of
-this ledger, to the server (``sql/checkpoints.sql``). Invariant: a note is written under the space's
-lock, so it never outlives a space that is dropped.
+Responsible for the same contract as the files. Leaves what a note says to ``recollect.proof``.
+Invariant: no note is kept for a space that was dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import cast
-
-from psycopg.errors import IntegrityConstraintViolation
+from typing import Final, cast
 
 from recollect.errors import NotFound
-from recollect.index.rows import PositionRow
-from recollect.proof.notes import BadNote
-from recollect.store.grants import Grant
-from recollect.store.postgres.db import PostgresDb
+from recollect.store.postgres.pool import Pool
 
-Reading = Callable[[], AbstractContextManager[PostgresDb]]
-Writing = Callable[[], AbstractContextManager[tuple[PostgresDb, PositionRow]]]
+_FRONTIER: Final = 0  # the size under which the frontier is kept; no note is of no events
 
 
 class PostgresCheckpoints:
     """The notes of one space."""
 
-    def __init__(self, reading: Reading, writing: Writing, granted: Callable[[], Grant]) -> None:
-        self._reading = reading
-        self._writing = writing
-        self._granted = granted
+    keeps = True
 
-    @property
-    def keeps(self) -> bool:
-        """True for a person's token that writes in the whole space."""
-        return self._granted().keeps_checkpoints
+    def __init__(self, pool: Pool, place: Callable[[], int]) -> None:
+        self._pool = pool
+        self._place = place
 
     def sizes(self) -> list[int]:
         """The numbers of events for which there is a note, the smallest first."""
-        with self._reading() as db:
-            return [cast(int, size) for (size,) in db.rows("checkpoint_sizes")]
+        found = self._pool.ask("checkpoint_sizes", {"space": self._place()})
+        return [cast(int, size) for (size,) in found]
 
     def note(self, size: int) -> bytes:
         """The note for so many events."""
-        with self._reading() as db:
-            row = db.one("get_checkpoint", {"size": size})
-        if row is None:
+        found = self._get(size) if size > 0 else None
+        if found is None:
             raise NotFound(f"no checkpoint was signed at {size} events")
-        return cast(bytes, row[0])
+        return found
 
     def keep(self, size: int, note: bytes) -> None:
         """Keeps a note, in place of another one of the same size."""
-        self._granted().check_keeps()
-        with self._writing() as (db, _):
-            try:
-                db.ask("keep_checkpoint", {"size": size, "note": note})
-            except IntegrityConstraintViolation as error:
-                raise BadNote(f"this is not a checkpoint of this ledger at event {size}") from error
+        if size <= 0:
+            raise ValueError(f"a checkpoint of {size} events")
+        if not self._keep(size, note):
+            raise NotFound("the space was dropped", hint="open it again")
 
     def frontier(self) -> bytes | None:
         """What ``keep_frontier`` was given last."""
-        with self._reading() as db:
-            row = db.one("get_frontier")
-        return None if row is None else cast(bytes, row[0])
+        return self._get(_FRONTIER)
 
     def keep_frontier(self, data: bytes) -> None:
         """Keeps where the next checkpoint continues."""
-        self._granted().check_keeps()
-        with self._writing() as (db, _):
-            db.ask("keep_frontier", {"data": data})
+        self._keep(_FRONTIER, data)
+
+    def _get(self, size: int) -> bytes | None:
+        found = self._pool.ask("get_checkpoint", {"space": self._place(), "size": size})
+        return bytes(cast(bytes, found[0][0])) if found else None
+
+    def _keep(self, size: int, note: bytes) -> bool:
+        asked = {"space": self._place(), "size": size, "note": note}
+        return bool(self._pool.ask("keep_checkpoint", asked))

@@ -1,10 +1,8 @@
-"""Connections to the server, each with the role ``recollect_app``.
+"""Connections to the server.
 
 Responsible for checking connections and for using them again. Leaves opening one to
-``store.postgres.connect`` and transactions to ``store.postgres.entry``. Invariants: every
-connection has only the rights of ``recollect_app``, not those of its login; a server that may lose
-acknowledged data is refused, and so is a database of another release; nothing runs in the
-background.
+``store.postgres.connect``. Invariants: a server that may lose acknowledged data is refused, and so
+is a database of another release; nothing runs in the background.
 
 The driver's own pool connects in threads of its own, where it tries again and again: a wrong
 password would be known only after its time limit, without the reason.
@@ -13,7 +11,7 @@ password would be known only after its time limit, without the reason.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import Final
@@ -22,16 +20,16 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from recollect.errors import ConfigError, Unavailable
+from recollect.index.rows import Row
 from recollect.model.values import Finding
 from recollect.store.observing import timed
 from recollect.store.postgres import schema
 from recollect.store.postgres.connect import connect, where
-from recollect.store.postgres.db import Connection, adapt, bound_waits, run
+from recollect.store.postgres.db import WAITS_MAX, Connection, adapt, as_ours, run
 
 _CONNECTIONS_MAX_COUNT: Final = 8
 _WAIT_S: Final = 30.0  # for one that another thread uses
 _IDLE_MAX_S: Final = 300.0  # longer than that, and something between here and the server may end it
-_SAFE: Final = ("fsync", "full_page_writes")
 
 
 class Pool:
@@ -42,6 +40,7 @@ class Pool:
         self._free = threading.BoundedSemaphore(_CONNECTIONS_MAX_COUNT)
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Connection]] = []  # since when; the newest last
+        self._mine = threading.local()  # the connection that a thread has already
         self._closed = False
 
     @property
@@ -51,7 +50,11 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection as the service's role, outside a transaction."""
+        """A connection. A thread that has one gets the same: it must not wait for a second one."""
+        held: Connection | None = getattr(self._mine, "connection", None)
+        if held is not None:
+            yield held
+            return
         with timed("pool"):
             is_free = self._free.acquire(timeout=_WAIT_S)
         if not is_free:
@@ -61,12 +64,33 @@ class Pool:
             )
         try:
             connection = self._take() or self._open()
+            self._mine.connection = connection
             try:
                 yield connection
             finally:
+                self._mine.connection = None
                 self._keep(connection)
         finally:
             self._free.release()
+
+    @contextmanager
+    def transaction(self, *, is_still: bool = False) -> Iterator[Connection]:
+        """A connection in a transaction, perhaps one that sees one state and writes nothing."""
+        try:
+            with self.connection() as connection, connection.transaction():
+                if is_still:
+                    run(connection, "stand_still", {})
+                yield connection
+        except psycopg.Error as error:
+            raise as_ours(error) from error
+
+    def ask(self, name: str, params: Mapping[str, object]) -> list[Row]:
+        """Runs one statement; what it changes is durable then. Errors are converted."""
+        try:
+            with self.connection() as connection:
+                return run(connection, name, params)
+        except psycopg.Error as error:
+            raise as_ours(error) from error
 
     def findings(self) -> list[Finding]:
         """The findings of ``doctor`` about the server."""
@@ -87,7 +111,7 @@ class Pool:
             raise Unavailable("this memory is closed", hint="open it again")
         connection = connect(self.url)
         try:
-            _configure(connection)
+            _configure(connection, self.url)
         except BaseException:
             connection.close()
             raise
@@ -121,20 +145,16 @@ class Pool:
             each.close()
 
 
-def _configure(connection: Connection) -> None:
+def _configure(connection: Connection, url: str) -> None:
+    """Time limits and durability; refuses a server or a database that this cannot work with."""
     adapt(connection)
-    bound_waits(connection)
-    for name in _SAFE:
-        found = str(run(connection, "get_setting", {"name": name})[0][0])
-        if found != "on":
+    ((*_, fsync, pages),) = run(connection, "set_up", WAITS_MAX)
+    for name, found in (("fsync", fsync), ("full_page_writes", pages)):
+        if str(found) != "on":
             raise ConfigError(
-                f"the server runs with {name} = {found}: it may lose what it acknowledged",
+                f"the server runs with {name} = {found!s}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    for name in ("sync_commits", "see_one_space", "take_indexes"):
-        run(connection, name, {})
-    try:
-        run(connection, "give_up_rights", {})
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidParameterValue) as error:
-        raise schema.no_service(connection) from error
+    if not schema.is_there(connection):
+        schema.prepare(url)
     schema.check(connection)

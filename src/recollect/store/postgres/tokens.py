@@ -1,7 +1,8 @@
-"""Tokens of a database, as its owner creates, lists and revokes them.
+"""Tokens of a database.
 
-Responsible for storing them on the server. Leaves the rules to ``store.tokens``. Invariants: a
-token is shown once and stored as a hash; neither can be read back.
+Responsible for storing them on the server, whose clock says when one ends. Leaves the rules to
+``store.tokens``, and what a token may do to others to ``store.administering``. Invariant: the
+server gets hashes, never a token.
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ from typing import cast
 import msgspec
 
 from recollect.index.rows import Row
-from recollect.model import instants, validate
+from recollect.model import instants
 from recollect.model.events import Trust
 from recollect.model.values import MadeToken, Token
-from recollect.store.postgres import schema
-from recollect.store.postgres.db import Connection, run
+from recollect.store.postgres.db import run
+from recollect.store.postgres.pool import Pool
 from recollect.store.seam import REAL, Seam
 from recollect.store.tokens import (
     OVERLAP_S,
     checked_overlap,
     checked_which,
-    ended,
     hash_of,
     new_token,
     not_found,
@@ -33,10 +33,10 @@ from recollect.store.tokens import (
 
 
 class PostgresTokens:
-    """The tokens of one database."""
+    """The tokens of one database, for its owner."""
 
-    def __init__(self, url: str, seam: Seam = REAL) -> None:
-        self._url = url
+    def __init__(self, pool: Pool, seam: Seam = REAL) -> None:
+        self._pool = pool
         self._seam = seam
 
     def create(
@@ -49,13 +49,8 @@ class PostgresTokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
-        login: str | None = None,
     ) -> MadeToken:
-        """Creates a token for one space, or with None for every space.
-
-        ``login`` names a login of the server that may use the database from then on.
-        """
-        now = self._seam.now()
+        """Creates a token for one space, which is created too, or with None for every space."""
         asked = wanted(
             label,
             space=space,
@@ -64,117 +59,54 @@ class PostgresTokens:
             user=user,
             agent=agent,
             expires=expires,
-            now=now,
+            now=self._seam.now(),
         )
-        login, token = validate.optional_name(login, "login"), new_token(self._seam)
-        schema.prepare(self._url)
-        id, made = make_token(
-            self._url,
-            token,
-            label=asked.label,
-            space=asked.space,
-            verbs=asked.verbs,
-            origin=origin,
-            user=asked.user,
-            agent=asked.agent,
-            expires=asked.expires,
-            login=login,
-        )
-        return asked.made(id, made, token)
+        token, held = new_token(self._seam), {"name": asked.space}
+        row = {**msgspec.structs.asdict(asked), "verbs": [*asked.verbs], "hash": hash_of(token)}
+        with self._pool.transaction() as connection:
+            while asked.space is not None and not run(connection, "hold_space", held):
+                run(connection, "make_space", held)
+            (made,) = run(connection, "add_token", row)
+        return _shown_once(made, token)
 
     def list(self) -> list[Token]:
-        """Every token ever created, except those of processes that ended."""
-        with schema.owner(self._url) as connection:
-            schema.check(connection)
-            return [token_in(row) for row in run(connection, "list_tokens", {})]
+        """Every token, the oldest first."""
+        return [token_in(row) for row in self._pool.ask("list_tokens", {})]
 
     def get(self, which: str) -> Token:
         """The token with this id, or the only one with this label."""
         which = checked_which(which)
-        return only_one(which, [t for t in self.list() if which in (t.label, str(t.id))])
+        found = self._pool.ask("named_tokens", {"which": which})
+        return only_one(which, [token_in(row) for row in found])
 
     def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""
         which, overlap_s = checked_which(which), checked_overlap(overlap_s)
-        token = new_token(self._seam)
-        with schema.owner(self._url) as connection, connection.transaction():
-            schema.check(connection)
-            run(connection, "lock_tokens", {})
-            found = [token_in(row) for row in run(connection, "list_tokens", {})]
-            live = [each for each in found if each.live and which in (each.label, str(each.id))]
-            old = only_one(which, live)
-            params = {"id": old.id, "hash": hash_of(token), "overlap": overlap_s}
-            run(connection, "rotate_token", params)
-            (made,) = run(connection, "token_with_hash", {"hash": hash_of(token)})
-        return MadeToken(**msgspec.structs.asdict(token_in(made)), token=token)
-
-    def find(self, hash: bytes) -> Token | None:
-        """The token with this hash, valid or not."""
-        with schema.owner(self._url) as connection:
-            schema.check(connection)
-            found = run(connection, "token_with_hash", {"hash": hash})
-        return token_in(found[0]) if found else None
+        token, named = new_token(self._seam), {"which": which}
+        with self._pool.transaction() as connection:
+            run(connection, "lock_tokens", named)
+            found = [token_in(row) for row in run(connection, "named_tokens", named)]
+            old = only_one(which, [each for each in found if each.live])
+            (made,) = run(connection, "follow_token", {"id": old.id, "hash": hash_of(token)})
+            run(connection, "end_token", {"id": old.id, "overlap_s": overlap_s})
+        return _shown_once(made, token)
 
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
         which = checked_which(which)
-        with schema.owner(self._url) as connection:
-            schema.check(connection)
-        count = revoke_token(self._url, which)
+        count = len(self._pool.ask("revoke_token", {"which": which}))
         if count == 0:
             raise not_found(which)
         return count
 
-
-def make_token(
-    url: str,
-    token: str,
-    *,
-    label: str,
-    space: str | None,
-    verbs: Sequence[str] = ("read", "write"),
-    origin: Trust = "agent",
-    user: str | None = None,
-    agent: str | None = None,
-    expires: str | None = None,
-    login: str | None = None,
-) -> tuple[int, str]:
-    """Stores a token for one space, or with None for every space; returns its id and time."""
-    with schema.owner(url) as connection, connection.transaction():
-        if login is not None:
-            schema.admit(connection, login)
-        if space is not None:
-            run(connection, "add_space", {"name": space})
-        params = {
-            "hash": hash_of(token),
-            "label": label,
-            "space": space,
-            "verbs": list(verbs),
-            "origin": origin,
-            "user": user,
-            "agent": agent,
-            "expires": expires,
-        }
-        ((id, made),) = run(connection, "add_token", params)
-    return cast(int, id), instants.instant(cast(datetime, made))
-
-
-def revoke_token(url: str, which: str) -> int:
-    """Revokes every token with this label, or the one with this id; returns how many."""
-    with schema.owner(url) as connection:
-        return len(run(connection, "revoke_token", {"which": which}))
-
-
-def check_token(connection: Connection, token: str) -> None:
-    """Refuses a token that the server does not know, or that was revoked or has expired."""
-    ((state, since),) = run(connection, "token_state", {"token": token})
-    if state != "live":
-        at = None if since is None else instants.instant(cast(datetime, since))
-        raise ended(str(state), at, "database")
+    def find(self, hash: bytes) -> Token | None:
+        """The token with this hash, valid or not."""
+        found = self._pool.ask("token_with_hash", {"hash": hash})
+        return token_in(found[0]) if found else None
 
 
 def token_in(row: Row) -> Token:
-    """A row of the list of tokens."""
+    """A row of tokens: what it allows, when it was made, expires and was revoked, if it is live."""
     id, label, space, verbs, origin, user, agent, *times, live = cast(Sequence[object], row)
     made, expires, revoked = (
         None if time is None else instants.instant(cast(datetime, time)) for time in times
@@ -192,3 +124,7 @@ def token_in(row: Row) -> Token:
         revoked=revoked,
         live=bool(live),
     )
+
+
+def _shown_once(row: Row, token: str) -> MadeToken:
+    return MadeToken(**msgspec.structs.asdict(token_in(row)), token=token)

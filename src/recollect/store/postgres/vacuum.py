@@ -1,7 +1,7 @@
 """Rewriting a server's tables, so that no page contains erased bytes.
 
 Responsible for running it as the database's owner and for reporting what it did not reach. Leaves
-erasing itself to ``store.postgres.cleaning``. Invariant: visible rows do not change.
+erasing itself to the space. Invariant: visible rows do not change.
 
 Deleting a row marks it. A plain VACUUM frees its space for other rows, but leaves the bytes in the
 pages of tables and indexes until they are overwritten. VACUUM FULL makes new files.
@@ -61,7 +61,7 @@ def vacuum(
     kept = _Kept()
     with schema.owner(url) as connection:
         schema.check(connection)
-        run(connection, "put_setting", {"name": "statement_timeout", "value": "0"})
+        run(connection, "patience", {})
         connection.add_notice_handler(kept.hear)
         found = [
             row for row in run(connection, "list_vacuums", {}) if tables is None or row[0] in tables

@@ -1,0 +1,135 @@
+"""The vectors of one embedder, kept as packed blocks with the ledger.
+
+Responsible for reading the blocks into this process, and for adding one. Leaves the search to
+``store.nearest`` and keeping blocks to ``store.indexed.ledger``. Invariant: a text that an event
+erased is in no block that is added after it, and in no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import numpy as np
+
+from recollect.index.reads import Reads
+from recollect.store.indexed.ledger import Block
+from recollect.store.nearest import Nearest, ScoredText
+
+if TYPE_CHECKING:
+    from recollect.store.indexed.space import IndexedSpace
+    from recollect.store.port import Accept, Matrix, Vector
+
+_FLOAT: Final = "<f4"
+
+
+class _Rows(msgspec.Struct, array_like=True):
+    """What a block holds: texts, how many rows each has, and the rows."""
+
+    seqs: list[int]
+    counts: list[int]
+    rows: bytes
+
+
+class KeptVectors:
+    """The vectors of one embedder for one space."""
+
+    keeps = True
+
+    def __init__(self, space: IndexedSpace, name: str, dimensions: int) -> None:
+        self._space = space
+        self._name = f"{name} {dimensions}"
+        self._dimensions = dimensions
+        self._seen = -1  # how often the blocks had changed when they were read
+        self._through = 0
+        self._texts: dict[int, Matrix] = {}
+        self._nearest: Nearest | None = None
+
+    def through(self) -> int:
+        """The position up to which every text has its rows."""
+        with self._space.inside():
+            self._read()
+            return self._through
+
+    def add(self, after: int, through: int, texts: Sequence[tuple[int, Matrix]]) -> None:
+        """Adds the rows of all texts after one position, up to another."""
+        with self._space.inside() as index:
+            self._read()
+            if not after <= self._through < through:
+                return
+            gone = Reads(index.db).erased_between(self._through, through)
+            new = {
+                seq: np.array(rows, _FLOAT)
+                for seq, rows in texts
+                if seq > self._through and seq not in gone
+            }
+            block = Block(self._name, self._through, through, _packed(new))
+            if self._space.ledger.keep_block(self._space.epoch, block):
+                self._seen += 1
+                self._texts.update(new)
+                self._through, self._nearest = through, None
+
+    def forget(self) -> None:
+        """The next use reads the blocks again: some were removed."""
+        self._seen, self._through, self._nearest = -1, 0, None
+        self._texts = {}
+
+    def expect(self, queries: Matrix) -> None:
+        """Announces the next queries, so that all of them are scored in one pass."""
+        self._all().expect(queries)
+
+    def best(self, query: Vector, n: int, accept: Accept) -> list[ScoredText]:
+        """The accepted texts that are nearest to a row, best first."""
+        return self._all().best(query, n, accept)
+
+    def scores(self, query: Vector, seqs: Iterable[int]) -> dict[int, float]:
+        """The scores of those of these texts that have rows."""
+        return self._all().scores(query, seqs)
+
+    def _read(self) -> None:
+        """Reads the blocks that were added since the last time."""
+        if self._seen == self._space.blocks:
+            return
+        for block in self._space.ledger.blocks(self._name, self._through):
+            if block.after > self._through:
+                break  # those before it are made again
+            self._texts.update(_unpacked(block.rows, self._dimensions))
+            self._through = block.through
+        self._seen, self._nearest = self._space.blocks, None
+
+    def _all(self) -> Nearest:
+        with self._space.inside():
+            self._read()
+            if self._nearest is None:
+                texts = dict(sorted(self._texts.items()))
+                counts = [len(rows) for rows in texts.values()]
+                seqs = np.repeat(np.fromiter(texts, np.int64), counts)
+                none = np.zeros((0, self._dimensions), np.float32)
+                self._nearest = Nearest(seqs, np.vstack([none, *texts.values()]))
+            return self._nearest
+
+
+def without(block: Block, targets: Collection[int]) -> Block:
+    """The same block without some texts."""
+    held = msgspec.msgpack.decode(block.rows, type=_Rows)
+    width = len(held.rows) // max(sum(held.counts), 1) // np.dtype(_FLOAT).itemsize
+    texts = _unpacked(block.rows, width)
+    gone = {*targets}
+    return block._replace(rows=_packed({s: rows for s, rows in texts.items() if s not in gone}))
+
+
+def _packed(texts: dict[int, Matrix]) -> bytes:
+    rows = b"".join(one.astype(_FLOAT).tobytes() for one in texts.values())
+    counts = [len(one) for one in texts.values()]
+    return msgspec.msgpack.encode(_Rows([*texts], counts, rows))
+
+
+def _unpacked(data: bytes, dimensions: int) -> dict[int, Matrix]:
+    held = msgspec.msgpack.decode(data, type=_Rows)
+    rows = np.frombuffer(held.rows, _FLOAT).astype(np.float32).reshape(-1, dimensions)
+    ends = np.cumsum(held.counts)
+    return {
+        seq: rows[end - count : end]
+        for seq, count, end in zip(held.seqs, held.counts, ends, strict=True)
+    }

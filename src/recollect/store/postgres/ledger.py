@@ -1,0 +1,230 @@
+"""One ledger in a database.
+
+Responsible for its statements: one look for what is new, one call for an append. Leaves connections
+to ``store.postgres.pool``, the keys of subjects to ``store.postgres.subject_keys`` and the index to
+``store.indexed``. Invariant: an append is durable when it returns True; the server's function
+decides between two writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, cast
+
+from recollect.errors import Unavailable
+from recollect.index.rows import Row
+from recollect.ledger.line import parse
+from recollect.model.events import GENESIS, Head
+from recollect.model.values import Dropped, Finding
+from recollect.store.indexed.ledger import Block, Erased, Meanwhile, Snapshot, Tail
+from recollect.store.postgres.checkpoints import PostgresCheckpoints
+from recollect.store.postgres.db import run
+from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.subject_keys import SpaceKeys
+from recollect.store.postgres.subjects import Keeping
+from recollect.store.postgres.tokens import token_in
+from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
+from recollect.store.seam import Seam
+from recollect.store.subjects import Subjects
+
+_PIECE_BYTES: Final = 1 << 20
+_PIECE_LINES: Final = 2_000
+_HEAD_CELLS: Final = 8
+
+
+class PostgresLedger:
+    """The ledger of one space, as one process sees it."""
+
+    keeps_caches = True
+
+    def __init__(self, pool: Pool, name: str, seam: Seam, keeping: Keeping | None) -> None:
+        self._pool = pool
+        self._name = name
+        self._seam = seam
+        self._place: int | None = None
+        self._keeping = keeping
+
+    @property
+    def where(self) -> str:
+        """The database, without its password."""
+        return self._pool.where
+
+    def _here(self) -> int:
+        """The number of the ledger; the first look finds it."""
+        if self._place is None:
+            self.tail(GENESIS.seq)
+        if self._place is None:
+            raise Unavailable(f"the space {self._name!r} is not there", hint="open it again")
+        return self._place
+
+    # Reading.
+
+    def tail(self, after: int, hash: bytes | None = None) -> Tail:
+        """One look: where the ledger ends, what follows an event, and the token of a hash."""
+        asked = {
+            "name": self._name, "after": after, "hash": hash,
+            "most": _PIECE_LINES, "bytes": _PIECE_BYTES,
+        }  # fmt: skip
+        (row,) = self._pool.ask("tail", asked)
+        token = None if row[_HEAD_CELLS] is None else token_in(row[_HEAD_CELLS:])
+        place, seq, said, at, size, epoch, blocks, lines = row[:_HEAD_CELLS]
+        if place is None:
+            return Tail(None, GENESIS, 0, 0, 0, b"", token)
+        self._place = self._place or cast(int, place)
+        head = Head(cast(int, seq), str(said), str(at))
+        data = _joined(cast("list[bytes]", lines))
+        counts = cast(int, size), cast(int, epoch), cast(int, blocks)
+        return Tail(cast(int, place), head, *counts, data, token)
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Every read of this thread until the end of the block sees one state."""
+        with self._pool.transaction(is_still=True):
+            yield
+
+    def pieces(self, after: int) -> Iterator[bytes]:
+        """The lines after an event, in pieces; no connection is held between two of them."""
+        while True:
+            asked = {
+                "space": self._here(), "after": after, "most": _PIECE_LINES, "bytes": _PIECE_BYTES,
+            }  # fmt: skip
+            rows = self._pool.ask("page", asked)
+            if not rows:
+                return
+            after = cast(int, rows[-1][1])
+            yield _joined([cast(bytes, line) for line, _ in rows])
+
+    def lines(self, seqs: Collection[int]) -> dict[int, bytes]:
+        """Some lines, without their newlines."""
+        rows = self._pool.ask("lines", {"space": self._here(), "seqs": [*seqs]})
+        return {cast(int, seq): cast(bytes, line) for seq, line in rows}
+
+    def last_seal(self) -> int:
+        """The event of the last seal; 1 if there is none."""
+        return cast(int, self._pool.ask("last_seal", {"space": self._here()})[0][0])
+
+    # Writing.
+
+    def make(self) -> None:
+        """Makes an empty ledger, unless there is one."""
+        self._pool.ask("make_space", {"name": self._name})
+
+    def restart(self, head: Head) -> bool:
+        """Empties a ledger that has one event, this one."""
+        return bool(self._pool.ask("restart", {"space": self._here(), "hash": head.hash})[0][0])
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Other writers wait until this ends; what was appended is durable then."""
+        with self._pool.transaction() as connection:
+            run(connection, "lock_space", {"space": self._here()})
+            yield
+
+    def append(
+        self, before: Head, data: bytes, head: Head, erased: Erased | None, meanwhile: Meanwhile
+    ) -> bool:
+        """Appends whole lines if the ledger ends at one head; then it ends at the other."""
+        asked = {
+            "space": self._here(), "head": before.seq, "headed": before.hash,
+            "lines": data.split(b"\n")[:-1], "hashed": head.hash, "dated": head.at,
+            "targets": None if erased is None else [*erased.targets],
+            "subjects": None if erased is None else [*erased.subjects],
+        }  # fmt: skip
+        meanwhile()
+        return bool(self._pool.ask("append", asked)[0][0])
+
+    def erase(self, lines: Mapping[int, bytes]) -> None:
+        """Replaces lines by the same ones without their bodies."""
+        if lines:
+            asked = {"space": self._here(), "seqs": [*lines], "lines": [*lines.values()]}
+            self._pool.ask("erase", asked)
+            self._pool.ask("resize", {"space": self._here()})
+
+    # Caches.
+
+    def snapshot(self, version: str) -> Snapshot | None:
+        """The index that was kept by this version."""
+        rows = self._pool.ask("get_snapshot", {"space": self._here(), "version": version})
+        return Snapshot(cast(int, rows[0][0]), cast(bytes, rows[0][1])) if rows else None
+
+    def keep_snapshot(self, epoch: int, version: str, snapshot: Snapshot) -> bool:
+        """Keeps an index, if nothing was erased since this epoch."""
+        asked = {
+            "space": self._here(), "epoch": epoch, "version": version,
+            "seq": snapshot.seq, "image": snapshot.image,
+        }  # fmt: skip
+        return bool(self._pool.ask("keep_snapshot", asked)[0][0])
+
+    def blocks(self, embedder: str, after: int) -> list[Block]:
+        """The blocks of an embedder after an event, in order."""
+        asked = {"space": self._here(), "embedder": embedder, "after": after}
+        return [_block(row) for row in self._pool.ask("get_blocks", asked)]
+
+    def blocks_holding(self, targets: Sequence[int]) -> list[Block]:
+        """The blocks of every embedder that hold one of these texts."""
+        asked = {"space": self._here(), "targets": [*targets]}
+        return [_block(row) for row in self._pool.ask("blocks_holding", asked)]
+
+    def keep_block(self, epoch: int, block: Block) -> bool:
+        """Keeps a block, if nothing was erased since this epoch."""
+        asked = {"space": self._here(), "epoch": epoch, **block._asdict()}
+        return bool(self._pool.ask("keep_block", asked)[0][0])
+
+    # What belongs to it.
+
+    def checkpoints(self) -> PostgresCheckpoints:
+        """The checkpoints beside the ledger, in a table of the same database."""
+        return PostgresCheckpoints(self._pool, self._here)
+
+    def subjects(self) -> Subjects:
+        """The users whose memory is encrypted under keys of their own."""
+        return Subjects(None if self._keeping is None else self._keys, self._first, self._seam)
+
+    def _keys(self, ledger: str) -> SpaceKeys:
+        keeping = cast(Keeping, self._keeping)
+        where = f"{self._pool.where}, space {self._name}"
+        return keeping.keys(self._pool, self._here, ledger, where, self._seam)
+
+    def _first(self) -> str | None:
+        line = self.lines([1]).get(1)
+        return None if line is None else parse(line).hash
+
+    def finish(self, lines: Collection[bytes], orders: Mapping[str, int]) -> tuple[str, ...]:
+        """Destroys copies of keys on this machine, notes what was erased, and what is left."""
+        told = list[str]()
+        first = self._first()
+        if self._keeping is not None and first is not None:
+            told += self._keeping.finish(self._keys(first), orders)
+            told += self._keeping.note_heads(first, [parse(line).head for line in lines])
+        if orders:
+            told += rewrite_keys(self._pool.url)
+        with self._pool.connection() as connection:
+            return (*told, NOT_YET, *not_reached(connection))
+
+    def keep_keys(self) -> None:
+        """Copies wrapped keys to this machine: a backup of the ledger alone cannot be read."""
+        first = self._first()
+        if self._keeping is not None and first is not None:
+            self._keeping.keep_copies(self._keys(first))
+
+    def findings(self) -> list[Finding]:
+        """What ``doctor`` says about the server."""
+        return self._pool.findings()
+
+    def drop(self, note: Dropped) -> bool:
+        """Drops the ledger and what belongs to it; a note stays."""
+        asked = {
+            "space": self._here(), "at": note.at, "by": note.by, "first": note.first,
+            "reason": note.reason,
+        }  # fmt: skip
+        return bool(self._pool.ask("drop_space", asked)[0][0])
+
+
+def _joined(lines: Sequence[bytes]) -> bytes:
+    return b"".join([part for line in lines for part in (line, b"\n")])
+
+
+def _block(row: Row) -> Block:
+    embedder, after, through, rows = row
+    return Block(str(embedder), cast(int, after), cast(int, through), cast(bytes, rows))

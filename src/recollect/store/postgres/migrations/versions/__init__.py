@@ -1,1 +1,0 @@
-"""One module for each revision, in the order of their numbers."""

@@ -1,0 +1,240 @@
+-- The statements of the engine, by name. Values are always bound parameters.
+
+-- name: find_schema
+SELECT to_regclass('recollect.revision') IS NOT NULL;
+
+-- name: lock_schema
+SELECT pg_advisory_xact_lock(7365636);
+
+-- name: stamp_revision
+INSERT INTO recollect.revision (revision) VALUES (:revision);
+
+-- name: get_revision
+SELECT revision FROM recollect.revision;
+
+-- name: set_up
+-- What a connection begins with, in one trip.
+SELECT set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
+  set_config('idle_in_transaction_session_timeout', :idle, false),
+  set_config('synchronous_commit', 'on', false),
+  current_setting('fsync'), current_setting('full_page_writes');
+
+-- name: patience
+SET statement_timeout = 0;
+
+-- name: stand_still
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;
+
+-- name: list_vacuums
+-- Each table and the statement that writes it again with its indexes; the server spells the names.
+SELECT c.relname, format('VACUUM (FULL, VERBOSE) %I.%I', n.nspname, c.relname)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE (n.nspname = 'recollect' AND c.relkind = 'r')
+  OR (n.nspname = 'pg_catalog' AND c.relname = 'pg_statistic')
+ORDER BY n.nspname DESC, c.relname;
+
+-- name: what_ages
+-- What says how long the server's write-ahead log still holds what was deleted.
+SELECT pg_catalog.current_setting('max_wal_size'), pg_catalog.current_setting('wal_keep_size'),
+  pg_catalog.current_setting('archive_mode'),
+  (SELECT count(*) FROM pg_catalog.pg_replication_slots);
+
+-- name: tail
+-- Where a ledger ends, what it has after an event, and the token that asks: one look, one state.
+SELECT s.id, s.seq, s.hash, s.at, s.size, s.epoch, s.blocks,
+  ARRAY(
+    SELECT e.line FROM (
+      SELECT e.line, e.seq, sum(length(e.line)) OVER (ORDER BY e.seq) - length(e.line) AS before
+      FROM (
+        SELECT line, seq FROM recollect.events WHERE space = s.id AND seq > :after
+        ORDER BY seq LIMIT :most
+      ) e
+    ) e WHERE e.before < :bytes ORDER BY e.seq
+  ),
+  t.id, t.label, t.space, t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
+  t.revoked IS NULL AND (t.expires IS NULL OR t.expires > clock_timestamp())
+FROM (SELECT 1) one
+LEFT JOIN recollect.spaces s ON s.name = :name
+LEFT JOIN recollect.tokens t ON t.hash = :hash::bytea;
+
+-- name: lock_space
+-- Writers that were late several times wait for their turn.
+SELECT 1 FROM recollect.spaces WHERE id = :space FOR UPDATE;
+
+-- name: append
+SELECT recollect.append(
+  :space, :head, :headed, :lines, :hashed, :dated, :targets::bigint[], :subjects::text[]
+);
+
+-- name: make_space
+INSERT INTO recollect.spaces (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;
+
+-- name: page
+-- The lines after an event, up to about so many bytes.
+SELECT e.line, e.seq FROM (
+  SELECT e.line, e.seq, sum(length(e.line)) OVER (ORDER BY e.seq) - length(e.line) AS before
+  FROM (
+    SELECT line, seq FROM recollect.events WHERE space = :space AND seq > :after
+    ORDER BY seq LIMIT :most
+  ) e
+) e WHERE e.before < :bytes ORDER BY e.seq;
+
+-- name: lines
+SELECT seq, line FROM recollect.events WHERE space = :space AND seq = ANY (:seqs::bigint[]);
+
+-- name: last_seal
+SELECT coalesce(max(seq), 1) FROM recollect.events
+WHERE space = :space AND position('"kind":"ledger.sealed"'::bytea IN line) BETWEEN 1 AND 400;
+
+-- name: restart
+SELECT recollect.restart(:space, :hash);
+
+-- name: erase
+UPDATE recollect.events e SET line = u.line
+FROM unnest(:seqs::bigint[], :lines::bytea[]) u (seq, line)
+WHERE e.space = :space AND e.seq = u.seq AND e.line <> u.line;
+
+-- name: resize
+UPDATE recollect.spaces SET size = coalesce(
+  (SELECT sum(length(line) + 1) FROM recollect.events WHERE space = :space), 0
+) WHERE id = :space;
+
+-- name: has_space
+SELECT 1 FROM recollect.spaces WHERE name = :name;
+
+-- name: spaces
+SELECT name FROM recollect.spaces ORDER BY name;
+
+-- name: heads
+SELECT name, seq FROM recollect.spaces WHERE name = ANY (:names) AND seq > 0;
+
+-- name: drop_space
+SELECT recollect.drop_space(:space, :at, :by, :first, :reason);
+
+-- name: dropped
+SELECT space, at, by, seq, head, first, reason FROM recollect.dropped ORDER BY id;
+
+-- name: get_snapshot
+-- The newest is the one whose index can be read; others are of other releases.
+SELECT seq, image FROM recollect.snapshots WHERE space = :space AND version = :version;
+
+-- name: keep_snapshot
+SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image);
+
+-- name: get_blocks
+SELECT embedder, after, through, rows FROM recollect.blocks
+WHERE space = :space AND embedder = :embedder AND after >= :after ORDER BY after;
+
+-- name: blocks_holding
+SELECT DISTINCT b.embedder, b.after, b.through, b.rows
+FROM recollect.blocks b JOIN unnest(:targets::bigint[]) t ON t > b.after AND t <= b.through
+WHERE b.space = :space;
+
+-- name: keep_block
+SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows);
+
+-- name: clock
+-- The server's clock, as an instant.
+SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+
+-- name: hold_space
+-- A space by name that is not dropped before this transaction ends.
+SELECT 1 FROM recollect.spaces WHERE name = :name FOR KEY SHARE;
+
+-- name: add_token
+INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, expires)
+VALUES (
+  :hash, :label, :space, :verbs, :origin, :user, :agent, :expires::timestamptz
+)
+RETURNING id, label, space, verbs, origin, "user", agent, made, expires, revoked, true;
+
+-- name: list_tokens
+SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+  revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
+FROM recollect.tokens ORDER BY id;
+
+-- name: named_tokens
+SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+  revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
+FROM recollect.tokens WHERE label = :which OR id::text = :which ORDER BY id;
+
+-- name: token_with_hash
+SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+  revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
+FROM recollect.tokens WHERE hash = :hash;
+
+-- name: lock_tokens
+-- Two who rotate a token at the same time wait for each other; the second then sees what the first did.
+SELECT id FROM recollect.tokens WHERE label = :which OR id::text = :which ORDER BY id FOR UPDATE;
+
+-- name: end_token
+-- An overlap does not prolong a token, and without one it is revoked.
+UPDATE recollect.tokens SET
+  expires = CASE WHEN :overlap_s = 0 THEN expires
+    ELSE least(expires, now() + make_interval(secs => :overlap_s)) END,
+  revoked = CASE WHEN :overlap_s = 0 THEN now() END
+WHERE id = :id;
+
+-- name: follow_token
+-- A token like another one, as long as that lives at the start.
+INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, made, expires)
+SELECT :hash, label, space, verbs, origin, "user", agent, now(), now() + (expires - made)
+FROM recollect.tokens WHERE id = :id
+RETURNING id, label, space, verbs, origin, "user", agent, made, expires, revoked, true;
+
+-- name: revoke_token
+UPDATE recollect.tokens SET revoked = clock_timestamp()
+WHERE (label = :which OR id::text = :which) AND revoked IS NULL RETURNING id;
+
+-- name: checkpoint_sizes
+SELECT size FROM recollect.checkpoints WHERE space = :space AND size > 0 ORDER BY size;
+
+-- name: get_checkpoint
+SELECT note FROM recollect.checkpoints WHERE space = :space AND size = :size;
+
+-- name: keep_checkpoint
+-- Nothing is kept for a space that was dropped.
+INSERT INTO recollect.checkpoints (space, size, note)
+SELECT id, :size, :note FROM recollect.spaces WHERE id = :space FOR KEY SHARE
+ON CONFLICT (space, size) DO UPDATE SET note = EXCLUDED.note RETURNING size;
+
+-- name: any_subject
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys WHERE space = :space LIMIT 1;
+
+-- name: subjects_tagged
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys
+WHERE space = :space AND tag = :tag ORDER BY made, pseudonym;
+
+-- name: get_subjects
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys
+WHERE space = :space AND pseudonym = ANY (:pseudonyms) ORDER BY pseudonym;
+
+-- name: get_destroyed
+SELECT pseudonym FROM recollect.destroyed_keys
+WHERE space = :space AND pseudonym = ANY (:pseudonyms);
+
+-- name: list_subjects
+SELECT pseudonym, cipher, key, name, made FROM recollect.subject_keys WHERE space = :space
+ORDER BY made, pseudonym;
+
+-- name: list_destroyed
+SELECT pseudonym, by FROM recollect.destroyed_keys WHERE space = :space ORDER BY at, pseudonym;
+
+-- name: keep_subject
+-- Nothing is kept for a space that was dropped, nor for a subject whose key was destroyed.
+INSERT INTO recollect.subject_keys (space, pseudonym, cipher, tag, key, name, made)
+SELECT s.id, :pseudonym, :cipher, :tag, :key, :name, :made
+FROM recollect.spaces s WHERE s.id = :space AND NOT EXISTS (
+  SELECT 1 FROM recollect.destroyed_keys d WHERE d.space = :space AND d.pseudonym = :pseudonym
+)
+FOR KEY SHARE OF s
+ON CONFLICT (space, pseudonym) DO NOTHING RETURNING pseudonym;
+
+-- name: note_destroyed
+INSERT INTO recollect.destroyed_keys (space, pseudonym, at, by)
+SELECT s.id, p, :at, :by FROM recollect.spaces s, unnest(:pseudonyms::text[]) p WHERE s.id = :space
+ON CONFLICT (space, pseudonym) DO NOTHING;
+
+-- name: destroy_subjects
+DELETE FROM recollect.subject_keys WHERE space = :space AND pseudonym = ANY (:pseudonyms)
+RETURNING pseudonym;
