@@ -118,7 +118,8 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         copies=_subject_keys(seam),
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
-    return PostgresBackend(settings.where, seam=seam, keeping=keeping)
+    backend = PostgresBackend(settings.where, seam=seam, keeping=keeping)
+    return backend.entered_alone(settings.token) if settings.token else backend
 
 
 def _no_driver() -> Unsupported:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import psycopg
 import pytest
@@ -15,14 +16,19 @@ from psycopg.conninfo import make_conninfo
 
 from benchmarks.server import started
 from recollect.memory import Memory
+from recollect.model.events import Trust
 from recollect.proof.checkpoints import Checkpoint, sign
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import render
 from recollect.store import checkpointing
+from recollect.store.entered import EnteredBackend
+from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import Connection, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.schema import prepare
+from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import REAL
+from recollect.store.tokens import hash_of
 
 SERVER_VARIABLE = "RECOLLECT_TEST_POSTGRES"
 
@@ -48,6 +54,35 @@ def keep_keys(database: str, space: str, word: str) -> None:
             )
 
 
+@contextmanager
+def tokens_of(database: str) -> Iterator[PostgresTokens]:
+    """The tokens of a database, for its owner."""
+    with closing(Pool(database)) as pool:
+        yield PostgresTokens(pool)
+
+
+def make_token(
+    database: str,
+    token: str,
+    *,
+    label: str,
+    space: str | None,
+    verbs: Sequence[str] = ("read", "write"),
+    origin: Trust = "agent",
+    user: str | None = None,
+    agent: str | None = None,
+) -> None:
+    """Stores a token whose text the caller chooses, and makes its space."""
+    row = {
+        "hash": hash_of(token), "label": label, "space": space, "verbs": [*verbs],
+        "origin": origin, "user": user, "agent": agent, "expires": None,
+    }  # fmt: skip
+    with closing(Pool(database)) as pool:
+        if space is not None:
+            pool.ask("make_space", {"name": space})
+        pool.ask("add_token", row)
+
+
 def wait_for_lock(pool: Pool) -> None:
     """Returns once somebody waits for a lock in this database."""
     waits = "SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted"
@@ -56,6 +91,20 @@ def wait_for_lock(pool: Pool) -> None:
     with pool.connection() as connection:
         while not connection.execute(ours.encode()).fetchall():
             assert monotonic() < end, "nobody waits"
+
+
+def make_token(database: str, label: str, *, space: str | None, **given: Any) -> str:
+    """A new token, as the owner of the database makes one."""
+    pool = Pool(database)
+    try:
+        return PostgresTokens(pool).create(label, space=space, **given).token
+    finally:
+        pool.close()
+
+
+def entered(backend: PostgresBackend, token: str) -> EnteredBackend:
+    """The same store for the holder of a token."""
+    return backend.entered(token, backend.space)
 
 
 def drop_space(connection: Connection, name: str) -> None:

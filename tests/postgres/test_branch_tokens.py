@@ -11,7 +11,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.model.events import Trust
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import entered, make_token
 
 WRITES = ("read", "write")
 Opening = Callable[..., Memory]
@@ -20,23 +20,18 @@ Opening = Callable[..., Memory]
 @pytest.fixture
 def opened(database: str) -> Iterator[Opening]:
     """Opens a memory that is shared, with a new token."""
-    backends: list[PostgresBackend] = []
+    backend = PostgresBackend(database)
 
     def open_with(
         verbs: Sequence[str] = WRITES, origin: Trust | None = None, user: str | None = None
     ) -> Memory:
-        token = None
-        if origin is not None:
-            token = f"token {len(backends)}"
-            make_token(
-                database, token, label=token, space="bob", verbs=verbs, origin=origin, user=user
-            )
-        backends.append(PostgresBackend(database, token=token))
-        return Memory(Handle(backends[-1].space("bob", create=token is None)))
+        if origin is None:
+            return Memory(Handle(backend.space("bob", create=True)))
+        token = make_token(database, "a token", space="bob", verbs=verbs, origin=origin, user=user)
+        return Memory(Handle(entered(backend, token).space("bob", create=False)))
 
     yield open_with
-    for backend in backends:
-        backend.close()
+    backend.close()
 
 
 def texts(memory: Memory) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from recollect.interfaces.cli import main
 from recollect.memory import Memory, Store
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 
 MAIN = "import sys; from recollect.interfaces.cli import main; sys.exit(main())"
 
@@ -78,9 +78,11 @@ def test_the_verbs_work_on_a_server(url: str) -> None:
 
 
 def test_a_token_of_the_environment_opens_its_space_alone(url: str) -> None:
-    make_token(url, "let me in", label="t", space="alice")
-    assert recollect(url, "remember", "One.", "--space", "alice", token="let me in")[0] == 0
-    code, said = recollect(url, "remember", "Two.", "--space", "bob", token="let me in")
+    token = make_token(url, "t", space="alice")
+    assert recollect(url, "remember", "One.", "--space", "alice", token=token)[0] == 0
+    code, said = recollect(url, "remember", "Two.", "--space", "bob", token=token)
     assert code != 0
-    assert "let me in" not in said
+    assert token not in said
+    with Store.open(url) as store:
+        assert store.spaces() == ["alice"]
     assert recollect(url, "list", "--space", "alice", token="wrong")[0] != 0

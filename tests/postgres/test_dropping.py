@@ -9,23 +9,47 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect.errors import Forbidden, InvalidInput, NotFound, RecollectError
+from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.interfaces.cli import main
 from recollect.lifecycle.commands import Name
-from recollect.memory import Memory
+from recollect.memory import Memory, Store
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.db import run
-from recollect.store.postgres.entry import Entry
-from recollect.store.postgres.tokens import PostgresTokens, make_token
-from tests.postgres.conftest import as_address, keep_keys
-from tests.postgres.test_isolation import raw
-from tests.postgres.test_limited import fill, tables
+from recollect.store.postgres.tokens import PostgresTokens
+from tests.postgres.conftest import as_address, keep_checkpoint, keep_keys, make_token
 
 CANARY = "canary91c2"
 ALL = ("read", "write", "erase", "create", "drop")
 # What belongs to the whole database. A new table is of a space, and has its column, or stands here.
-OF_NO_SPACE = {"spaces", "tokens", "dropped", "revision", "index_version", "kinds"}
+OF_NO_SPACE = {"spaces", "tokens", "dropped", "revision"}
+
+
+def fill(memory: Memory, user: str, word: str) -> None:
+    """A little of everything that belongs to a user, and a checkpoint."""
+    keep_checkpoint(memory)
+    mine = memory.scoped(user=user)
+    said = mine.observe(f"{word} was said", role="user", session="s", id=f"e-{user}")
+    record = mine.remember(
+        f"{word} holds", key=word, tags=[word], evidence=[said[0].id], id=f"r-{user}"
+    )
+    other = mine.remember(f"{word} too", about=word, id=f"s-{user}", idempotency_key=f"c-{word}")
+    mine.link(record.id, other.id, "relates_to")
+    mine.revise(record.id, f"{word} held")
+    mine.forget(said[0].id)
+    mine.context(word)
+    mine.flush()
+
+
+def tables(database: str) -> list[str]:
+    """Every table of the schema that holds rows of spaces, from the catalogue."""
+    with psycopg.connect(database, autocommit=True) as owner:
+        found = owner.execute(
+            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+            " AND a.attname = 'space' WHERE c.relnamespace = 'recollect'::regnamespace"
+            " AND c.relkind = 'r' AND NOT c.relname = ANY (%s) ORDER BY 1",
+            [[*OF_NO_SPACE]],
+        ).fetchall()
+    return [str(name) for (name,) in found]
 
 
 @pytest.fixture
@@ -42,22 +66,10 @@ def owner(database: str) -> Iterator[PostgresBackend]:
         memory.erase(memory.remember("Gone.").id)
         make_token(database, f"{name}'s", label=name, space=name, verbs=ALL, origin="person")
         keep_keys(database, name, word)
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO recollect.embedders SELECT id, 'm', 1, 1 FROM recollect.spaces"
-        )
-        connection.execute(
-            "INSERT INTO recollect.vectors SELECT space, 'm', seq, 1, recollect.as_vector('[1]')"
-            " FROM recollect.versions"
-        )
-        connection.execute(
-            "INSERT INTO recollect.jobs (space, kind, params, origin, due_at)"
-            " SELECT id, 'verify', '{}', 'person', now() FROM recollect.spaces"
-        )
-        connection.execute(
-            "INSERT INTO recollect.schedules (space, kind, params, every_s, next_at)"
-            " SELECT id, 'verify', '{}', 60, now() FROM recollect.spaces"
-        )
+    with Store.open(as_address(database), embedder="none") as store:
+        for name in ("alice", "bob"):
+            store.jobs.ask("verify", space=name)
+            store.jobs.set_schedule("verify", space=name, every_s=86_400)
     yield backend
     backend.close()
 
@@ -69,14 +81,15 @@ def number(database: str, name: str) -> int:
         return int(row.fetchall()[0][0])
 
 
-def rows(database: str, space: int) -> dict[str, list[str]]:
-    """Every row of a space, as a superuser sees it."""
+def rows(database: str, name: str, space: int) -> dict[str, list[str]]:
+    """Every row of a space, whether a table has its name or its number."""
     with psycopg.connect(database) as connection:
         return {
             table: sorted(
                 str(text)
                 for (text,) in connection.execute(
-                    f"SELECT t::text FROM recollect.{table} t WHERE space = %s", [space]
+                    f"SELECT t::text FROM recollect.{table} t WHERE space::text IN (%s, %s)",
+                    [name, str(space)],
                 )
             )
             for table in tables(database)
@@ -118,46 +131,18 @@ def test_every_table_is_of_a_space_or_listed(database: str) -> None:
 
 def test_every_row_goes_and_no_other(owner: PostgresBackend, database: str) -> None:
     alice, bob = number(database, "alice"), number(database, "bob")
-    with psycopg.connect(database, autocommit=True) as connection:  # as only a merge writes one
-        connection.execute("INSERT INTO recollect.ineffective VALUES (%s, 7000, 'r-ann')", [alice])
-    before = rows(database, bob)
-    assert [table for table, found in rows(database, alice).items() if not found] == []
+    before = rows(database, "bob", bob)
+    assert [table for table, found in rows(database, "alice", alice).items() if not found] == []
     assert holds(database, CANARY)
     digest = owner.space("bob", create=False).digest()
     done = owner.drop("alice", "left")
-    assert [table for table, found in rows(database, alice).items() if found] == []
+    assert [table for table, found in rows(database, "alice", alice).items() if found] == []
     assert not holds(database, CANARY)
-    assert rows(database, bob) == before
+    assert rows(database, "bob", bob) == before
     bobs = owner.space("bob", create=False)
     assert (bobs.digest(), bobs.index_problem()) == (digest, None)
     assert f"the rows in {len(tables(database))} tables" in done.places[0]
     assert any("recollect admin vacuum" in place for place in done.places)
-
-
-@pytest.mark.parametrize("columns", ["space bigint, note text", "note text, space bigint"])
-def test_a_table_of_a_later_release_is_not_forgotten(
-    owner: PostgresBackend, database: str, columns: str
-) -> None:
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute(f"CREATE TABLE recollect.memos ({columns})")
-        connection.execute(
-            "INSERT INTO recollect.memos (space, note) SELECT id, name FROM recollect.spaces"
-        )
-    owner.drop("alice", None)
-    with psycopg.connect(database) as connection:
-        assert connection.execute("SELECT note FROM recollect.memos").fetchall() == [("bob",)]
-
-
-def test_control_a_table_that_names_its_space_otherwise_is_found(
-    owner: PostgresBackend, database: str
-) -> None:
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("CREATE TABLE recollect.memos (place bigint, note text)")
-        connection.execute("INSERT INTO recollect.memos VALUES (1, %s)", [CANARY])
-    owner.drop("alice", None)
-    assert holds(database, CANARY)
-    with pytest.raises(AssertionError):
-        test_every_table_is_of_a_space_or_listed(database)
 
 
 def test_a_drop_that_fails_leaves_everything(owner: PostgresBackend, database: str) -> None:
@@ -167,7 +152,7 @@ def test_a_drop_that_fails_leaves_everything(owner: PostgresBackend, database: s
         connection.execute(
             "CREATE FUNCTION recollect.stops() RETURNS trigger LANGUAGE plpgsql AS"
             " $$ BEGIN RAISE EXCEPTION 'stopped'; END $$;"
-            "CREATE TRIGGER stops BEFORE DELETE ON recollect.versions FOR EACH ROW"
+            "CREATE TRIGGER stops BEFORE DELETE ON recollect.subject_keys FOR EACH ROW"
             " EXECUTE FUNCTION recollect.stops()"
         )
     with pytest.raises(Exception, match="RaiseException"):
@@ -175,38 +160,12 @@ def test_a_drop_that_fails_leaves_everything(owner: PostgresBackend, database: s
     assert everything(database) == before
     assert (owner.spaces(), owner.dropped()) == (["alice", "bob"], [])
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("DROP TRIGGER stops ON recollect.versions")
+        connection.execute("DROP TRIGGER stops ON recollect.subject_keys")
     owner.drop("alice", None)
-    assert not any(rows(database, alice).values())
-
-
-def test_a_process_that_dies_in_a_drop_leaves_everything(
-    owner: PostgresBackend, database: str
-) -> None:
-    before = everything(database)
-    dying = raw(database)
-    dropping(dying, "alice", "alice's")
-    with psycopg.connect(database, autocommit=True) as superuser:
-        superuser.execute("SELECT pg_terminate_backend(%s, 5000)", [dying.info.backend_pid])
-    dying.close()
-    assert everything(database) == before
-    assert Memory(Handle(owner.space("alice", create=False))).verify(deep=True).ok
+    assert not any(rows(database, "alice", alice).values())
 
 
 # Who may.
-
-Raw = psycopg.Connection[Any]
-
-
-def entered(connection: Raw, name: str, token: str, *, writing: bool = True) -> None:
-    connection.execute("BEGIN")
-    run(connection, "enter", {"named": name, "token": token, "writing": writing})
-
-
-def dropping(connection: Raw, name: str, token: str, *, writing: bool = True) -> None:
-    """Drops with SQL of the token's holder; the transaction stays open."""
-    entered(connection, name, token, writing=writing)
-    connection.execute("SELECT recollect.drop_space(NULL)")
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -238,8 +197,6 @@ def test_a_token_that_may_not_drops_nothing(owner: PostgresBackend, database: st
         with pytest.raises((Forbidden, NotFound)):
             backend.would_drop("alice")
         backend.close()
-        with raw(database) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
-            dropping(connection, "alice", why)
         assert everything(database) == before, why
 
 
@@ -248,9 +205,6 @@ def test_control_a_token_that_may_drops_with_the_same_calls(
     owner: PostgresBackend, database: str, why: str
 ) -> None:
     make_token(database, "t", label=why, **ALLOWED[why])
-    with raw(database) as connection:
-        dropping(connection, "alice", "t")
-        connection.execute("ROLLBACK")
     backend = opened(database, "t")
     note = backend.drop("alice", None).dropped
     assert note is not None
@@ -259,131 +213,7 @@ def test_control_a_token_that_may_drops_with_the_same_calls(
     assert owner.spaces() == ["bob"]
 
 
-STATEMENTS = (
-    "SELECT recollect.drop_space(NULL)",
-    "SELECT set_config('recollect.space', '1', true),"
-    " set_config('recollect.rights', 'person:read,write,drop', true), recollect.drop_space(NULL)",
-    "INSERT INTO recollect.dropped VALUES (1, 'alice', '', '', 1, '')",
-    "DELETE FROM recollect.spaces",
-    "DELETE FROM recollect.events",
-    "UPDATE recollect.tokens SET verbs = '{drop}'",
-    "SELECT * FROM recollect.dropped",
-)
-
-
-def test_the_service_drops_nothing_without_such_a_token(
-    owner: PostgresBackend, database: str
-) -> None:
-    make_token(database, "t", label="t", space="bob", verbs=ALL[:4], origin="person")
-    before = everything(database)
-    for statement in STATEMENTS:
-        for inside in (False, True):
-            with raw(database) as connection:
-                if inside:
-                    entered(connection, "bob", "t")
-                with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                    connection.execute(statement)
-    assert everything(database) == before
-
-
-def test_what_was_entered_to_read_is_not_dropped(owner: PostgresBackend, database: str) -> None:
-    with raw(database) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        dropping(connection, "alice", "alice's", writing=False)
-
-
-GUARDS = {
-    "no drop": ("recollect.require('drop')", "recollect.require('write')"),
-    "one user": ("OR current_setting('recollect.user', true) <> ''", ""),
-    "an agent": ("OR current_setting('recollect.agent', true) <> ''", ""),
-    "an agent's trust": ("ceiling <> 'person' OR", ""),
-}
-
-
-@pytest.mark.parametrize("why", GUARDS)
-def test_control_without_its_guard_a_token_drops_what_it_may_not(
-    owner: PostgresBackend, database: str, why: str
-) -> None:
-    make_token(database, "t", label=why, **REFUSED[why])
-    with psycopg.connect(database, autocommit=True) as superuser:
-        function = superuser.execute(
-            "SELECT pg_get_functiondef('recollect.drop_space(text)'::regprocedure)"
-        ).fetchall()[0][0]
-        weak = str(function).replace(*GUARDS[why])
-        assert weak != function
-        superuser.execute(weak.encode())
-    with raw(database) as connection:
-        dropping(connection, "alice", "t")
-        connection.execute("COMMIT")
-    assert owner.spaces() == ["bob"]
-
-
 # Nothing is added while a space is dropped.
-
-
-def add_tag(connection: Raw, space: int) -> None:
-    names = connection.execute(
-        "SELECT attname FROM pg_attribute WHERE attrelid = 'recollect.tags'::regclass"
-        " AND attnum > 1 AND NOT attisdropped ORDER BY attnum"
-    ).fetchall()
-    cells = ["seq + 1000" if name == "seq" else f'"{name}"' for (name,) in names]
-    connection.execute(
-        f"INSERT INTO recollect.tags SELECT {space}, {', '.join(cells)} FROM recollect.tags LIMIT 1"
-    )
-
-
-def test_a_transaction_that_entered_to_read_adds_nothing(
-    owner: PostgresBackend, database: str
-) -> None:
-    alice = number(database, "alice")
-    with raw(database) as connection:
-        entered(connection, "alice", "alice's", writing=False)
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            add_tag(connection, alice)
-        connection.execute("ROLLBACK")
-        entered(connection, "alice", "alice's", writing=True)
-        add_tag(connection, alice)  # the control
-
-
-def test_control_a_reader_that_may_write_leaves_a_row_behind(
-    owner: PostgresBackend, database: str
-) -> None:
-    """What it is for: without a lock on the space, its row is added beside a drop."""
-    with psycopg.connect(database, autocommit=True) as superuser:
-        function = superuser.execute(
-            "SELECT pg_get_functiondef('recollect.enter(text, text, boolean)'::regprocedure)"
-        ).fetchall()[0][0]
-        weak = str(function).replace("CASE WHEN writing THEN", "CASE WHEN true THEN")
-        assert weak != function
-        superuser.execute(weak.encode())
-    make_token(database, "every", label="e", space=None, verbs=ALL, origin="person")
-    alice = number(database, "alice")
-    with raw(database) as connection:
-        entered(connection, "alice", "every", writing=False)
-        add_tag(connection, alice)
-        owner.drop("alice", None)
-        connection.execute("COMMIT")
-    assert [table for table, found in rows(database, alice).items() if found] == ["tags"]
-
-
-def test_a_writer_that_waited_for_a_drop_finds_nothing(
-    owner: PostgresBackend, database: str
-) -> None:
-    make_token(database, "every", label="e", space=None, verbs=ALL, origin="person")
-    with raw(database) as first, raw(database) as second:
-        dropping(first, "alice", "every")
-        second.execute("BEGIN")
-        second.execute("SET LOCAL lock_timeout = '200ms'")
-        with pytest.raises(psycopg.errors.LockNotAvailable):
-            run(second, "enter", {"named": "alice", "token": "every", "writing": True})
-        second.execute("ROLLBACK")
-        second.execute("BEGIN")
-        with second.pipeline():
-            waiting = second.execute(
-                "SELECT recollect.enter('alice', 'every', true)"
-            )  # sent, and waits
-            first.execute("COMMIT")
-            with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                waiting.fetchall()
 
 
 # What stays.
@@ -430,7 +260,7 @@ def test_the_owner_too_changes_no_note_and_no_event(owner: PostgresBackend, data
     owner.drop("alice", "left")
     with psycopg.connect(database, autocommit=True) as superuser:
         for statement in (
-            "UPDATE recollect.dropped SET name = 'x'",
+            "UPDATE recollect.dropped SET reason = 'x'",
             "DELETE FROM recollect.dropped",
             "TRUNCATE recollect.dropped",
             "DELETE FROM recollect.events",
@@ -466,31 +296,6 @@ def test_the_command_drops_a_space_of_a_server(
     assert capsys.readouterr().out.startswith("alice  ")
     assert main([*store, "admin", "drop-space", "alice", "--yes"]) == 3
     assert "name one of: bob" in capsys.readouterr().err
-
-
-def test_a_space_that_another_thread_creates_meanwhile_was_not_dropped(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A first read is refused, and before it asks why, another one of the same handle succeeds."""
-    backend = PostgresBackend(database)
-    memory = Memory(Handle(backend.space("new", create=False)))
-    other = Memory(Handle(backend.space("new", create=True)))
-    why, writes = Entry._why_refused, [True]
-
-    def late(entry: Entry, was_there: bool) -> RecollectError:
-        if writes and writes.pop():
-            other.remember("Written meanwhile.")
-            with ThreadPoolExecutor(1) as threads:
-                threads.submit(memory.list).result()
-        return why(entry, was_there)
-
-    monkeypatch.setattr(Entry, "_why_refused", late)
-    with pytest.raises(NotFound) as refused:
-        memory.list()
-    assert not writes
-    assert "dropped" not in str(refused.value)
-    assert [record.text for record in memory.list()] == ["Written meanwhile."]
-    backend.close()
 
 
 def test_the_first_calls_of_many_threads_create_one_space(database: str) -> None:

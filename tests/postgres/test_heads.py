@@ -14,7 +14,7 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres import backend as module
 from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import make_token
 
 
 def test_a_token_is_told_the_heads_that_it_opens(

@@ -12,17 +12,16 @@ import pytest
 from recollect.exchange.formats import FORMATS
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.store.indexed.backend import MemoryBackend
+from recollect.store.postgres.backend import PostgresBackend
 from tests.exchange.foreign import linked, records
 from tests.exchange.foreign_json import Graph
 from tests.exchange.foreign_notes import Vault
 from tests.exchange.test_formats import make
+from tests.postgres.conftest import entered, make_token
 from tests.suites.histories import Clockwork
 
 START_US = 1_000_000_000_000_000  # long ago: a server takes no event ahead of its own clock
-TOKEN = "a token that others have too"
 
 
 @pytest.fixture
@@ -68,10 +67,10 @@ def test_on_a_shared_store_everything_waits(
     memory.remember("The owner's own words")
     make(name, tmp_path)
     verbs = ("read", "write")
-    make_token(database, TOKEN, label="all", space="main", verbs=verbs, origin="person")
+    token = make_token(database, "all", space="main", verbs=verbs, origin="person")
     seam = Clockwork(1, START_US)
-    backend = PostgresBackend(database, token=TOKEN, seam=seam)
-    shared = Memory(Handle(backend.space("main", create=False), seam))
+    backend = PostgresBackend(database, seam=seam)
+    shared = Memory(Handle(entered(backend, token).space("main", create=False), seam))
     before = [record.id for record in shared.list()]
     done = shared.import_(tmp_path)
     assert done.held

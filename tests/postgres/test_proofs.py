@@ -13,7 +13,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import entered, make_token
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verify_proof.py"))
 
@@ -55,10 +55,10 @@ def test_a_token_for_one_user_reads_no_ledger_and_audits_its_own(
     bob = shared.scoped(user="bob").remember("The canary sits in 3A.")
     Keys(shared).create()
     shared.checkpoint()
-    make_token(database, "alices", label="a", space="main", origin="person", user="alice")
-    backend = PostgresBackend(database, token="alices")
+    token = make_token(database, "a", space="main", origin="person", user="alice")
+    backend = PostgresBackend(database)
     try:
-        mine = Memory(Handle(backend.space("main", create=False)))
+        mine = Memory(Handle(entered(backend, token).space("main", create=False)))
         with pytest.raises((Forbidden, NotFound)):
             mine.prove(alice.id)  # a line is found in the whole ledger
         with pytest.raises((Forbidden, NotFound)):
@@ -67,7 +67,7 @@ def test_a_token_for_one_user_reads_no_ledger_and_audits_its_own(
         for hidden in (bob.seq, 1, shared.position + 1):
             with pytest.raises(NotFound):
                 mine.event(hidden)
-            assert mine._handle.space.line(hidden) is None  # the server hides it too
+            assert mine._handle.space.line(hidden) is None
         entries = mine.audit()
         assert [entry.seq for entry in entries] == [alice.seq]
         assert "canary" not in str([entry.to_dict() for entry in entries])

@@ -1,4 +1,4 @@
-"""An agent's token asks a proposer: the same limits, enforced by the server."""
+"""An agent's token asks a proposer: the same limits."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from recollect.errors import Forbidden
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.proposer_suite import Script, add, ids, passed
-
-TOKEN = "agent-token-of-256-bits-or-so-in-letters-and-digits"
+from tests.postgres.conftest import entered, make_token
 
 
 @pytest.fixture
@@ -27,9 +25,9 @@ def owner(database: str) -> Iterator[Memory]:
 def agent(owner: Memory, database: str) -> Iterator[Memory]:
     owner.remember("The house has a door")
     verbs = ("read", "write")
-    make_token(database, TOKEN, label="agent", space="main", verbs=verbs, origin="agent")
-    backend = PostgresBackend(database, token=TOKEN)
-    yield Memory(Handle(backend.space("main", create=False)))
+    token = make_token(database, "agent", space="main", verbs=verbs, origin="agent")
+    backend = PostgresBackend(database)
+    yield Memory(Handle(entered(backend, token).space("main", create=False)))
     backend.close()
 
 

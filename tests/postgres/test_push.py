@@ -7,10 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from recollect.errors import Conflict, Forbidden, IntegrityError, NotFound
@@ -33,11 +31,10 @@ from recollect.model.events import (
 from recollect.store.files.space import FileSpace
 from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.space import PostgresSpace
-from recollect.store.postgres.tokens import make_token
-from recollect.store.indexed.backend import MemoryBackend
-from recollect.store.indexed.backend import MemorySpace
+from recollect.store.volatile.backend import MemoryBackend
+from recollect.store.volatile.space import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.conftest import make_token
 from tests.postgres.test_command import MAIN, recollect
 
 PARCEL_MIN_BYTES = 1 << 16
@@ -56,7 +53,7 @@ def small_parcels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server_space(database: str) -> Iterator[PostgresSpace]:
+def server_space(database: str) -> Iterator[Space]:
     """The space "main" of a server, which is not there yet, for the database's owner."""
     backend = PostgresBackend(database)
     yield backend.space("main", create=True)
@@ -123,7 +120,7 @@ def episode(id: str, text: str) -> EpisodeObserved:
 
 
 def test_a_memory_comes_back_from_a_server_as_it_was(
-    mine: FileSpace, server_space: PostgresSpace, files: Files
+    mine: FileSpace, server_space: Space, files: Files
 ) -> None:
     events = mine.head().seq
     assert carry(mine, server_space) == events
@@ -137,9 +134,7 @@ def test_a_memory_comes_back_from_a_server_as_it_was(
     assert hits[0] == hits[1] != []
 
 
-def test_a_memory_in_this_process_is_carried_too(
-    server_space: PostgresSpace, mine: FileSpace
-) -> None:
+def test_a_memory_in_this_process_is_carried_too(server_space: Space, mine: FileSpace) -> None:
     backend = MemoryBackend()
     here = backend.space("main", create=True)
     assert isinstance(here, MemorySpace)
@@ -154,7 +149,7 @@ def test_a_memory_in_this_process_is_carried_too(
     backend.close()
 
 
-def test_the_second_time_nothing_is_sent(mine: FileSpace, server_space: PostgresSpace) -> None:
+def test_the_second_time_nothing_is_sent(mine: FileSpace, server_space: Space) -> None:
     carry(mine, server_space)
     assert carry(mine, server_space) == 0
     assert carry(server_space, mine) == 0
@@ -162,7 +157,7 @@ def test_the_second_time_nothing_is_sent(mine: FileSpace, server_space: Postgres
 
 
 def test_an_older_copy_is_continued_and_writes_go_both_ways(
-    mine: FileSpace, server_space: PostgresSpace, files: Files
+    mine: FileSpace, server_space: Space, files: Files
 ) -> None:
     back = files("back")
     carry(mine, server_space)
@@ -177,7 +172,7 @@ def test_an_older_copy_is_continued_and_writes_go_both_ways(
 
 @pytest.mark.parametrize("way", ["push", "pull"])
 def test_a_carrying_that_was_cut_goes_on_where_it_stopped(
-    way: str, files: Files, server_space: PostgresSpace
+    way: str, files: Files, server_space: Space
 ) -> None:
     source = files("mine")
     memory = Memory(Handle(source))
@@ -251,9 +246,7 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     assert_same(files("mine"), files("back"))
 
 
-def test_another_writer_at_the_target_ends_the_push(
-    files: Files, server_space: PostgresSpace
-) -> None:
+def test_another_writer_at_the_target_ends_the_push(files: Files, server_space: Space) -> None:
     memory = Memory(Handle(files("mine")))
     for number in range(8):
         memory.remember(f"{number}. {TEXT}")
@@ -271,7 +264,7 @@ def test_another_writer_at_the_target_ends_the_push(
 
 
 def test_a_memory_that_went_on_differently_is_refused(
-    mine: FileSpace, server_space: PostgresSpace, files: Files
+    mine: FileSpace, server_space: Space, files: Files
 ) -> None:
     carry(mine, server_space)
     Memory(Handle(mine)).remember("Mine.")
@@ -292,7 +285,7 @@ def test_a_memory_that_went_on_differently_is_refused(
         carry(mine, stranger)
 
 
-def test_a_copy_that_is_behind_is_not_pushed(mine: FileSpace, server_space: PostgresSpace) -> None:
+def test_a_copy_that_is_behind_is_not_pushed(mine: FileSpace, server_space: Space) -> None:
     carry(mine, server_space)
     Memory(Handle(server_space)).remember("Later.")
     with pytest.raises(Conflict, match="it ends at event"):
@@ -300,7 +293,7 @@ def test_a_copy_that_is_behind_is_not_pushed(mine: FileSpace, server_space: Post
 
 
 def test_a_folder_that_was_only_begun_takes_a_pull(
-    mine: FileSpace, server_space: PostgresSpace, files: Files
+    mine: FileSpace, server_space: Space, files: Files
 ) -> None:
     carry(mine, server_space)
     back, reader = files("back"), files("back")
@@ -330,7 +323,7 @@ def test_a_folder_that_was_only_begun_keeps_its_first_event_when_a_pull_is_refus
 
 
 def test_a_space_on_a_server_that_was_only_begun_is_told_what_to_do(
-    mine: FileSpace, server_space: PostgresSpace
+    mine: FileSpace, server_space: Space
 ) -> None:
     assert Memory(Handle(server_space)).position == 1
     with pytest.raises(Conflict, match="the two ledgers diverge") as refusal:
@@ -383,37 +376,6 @@ def test_a_forged_origin_gains_no_trust(database: str, files: Files) -> None:
     with pytest.raises(Forbidden, match=r"event 3 \(episode.observed\) has the origin 'person'"):
         carry(forger, theirs)
     assert theirs.existing_head().seq == 0
-    # Without the check on this side the server refuses by itself.
-    assert refused_by_the_server(database, forger)
-    assert theirs.existing_head().seq == 0
-    backend.close()
-
-
-def refused_by_the_server(database: str, forger: Space) -> bool:
-    """Sends a ledger as a foreign client would, without our checks."""
-    with closing(psycopg.connect(database)) as connection:
-        connection.execute("SET ROLE recollect_app")
-        connection.commit()
-        connection.execute("SELECT recollect.enter('main', 'an agent''s token', true)")
-        raw = b"".join(forger.pieces()).splitlines()
-        try:
-            for append in scan(forger.pieces()):
-                lines = raw[append.lines[0].seq - 1 : append.lines[-1].seq]
-                connection.execute("SELECT recollect.append(%s)", [lines])
-            connection.commit()
-        except psycopg.errors.InsufficientPrivilege:
-            return True
-    return False
-
-
-def test_control_a_client_of_somebodys_own_brings_what_its_token_allows(
-    database: str, files: Files
-) -> None:
-    backend = agents(database, "read", "write")
-    source = files("agent")
-    Memory(Handle(source)).scoped(origin="agent").observe("An agent said so.", role="assistant")
-    assert not refused_by_the_server(database, source)
-    assert backend.space("main", create=False).existing_head() == source.head()
     backend.close()
 
 
@@ -441,14 +403,12 @@ def test_a_forged_body_gains_no_trust(
     bring(forger, "agent", body)
     with pytest.raises(Forbidden, match=problem):
         carry(forger, theirs)
-    # Without the check on this side the server refuses by itself.
-    assert refused_by_the_server(database, forger)
     assert theirs.existing_head().seq == 0
     backend.close()
 
 
 def test_an_agent_brings_nothing_to_what_a_person_wrote(
-    database: str, mine: FileSpace, server_space: PostgresSpace
+    database: str, mine: FileSpace, server_space: Space
 ) -> None:
     carry(mine, server_space)
     (record, *_) = Memory(Handle(mine)).list()
@@ -486,7 +446,7 @@ def test_a_token_for_one_user_carries_no_space(database: str, mine: FileSpace) -
 
 
 def test_the_owner_brings_what_a_store_noted_of_itself(
-    mine: FileSpace, server_space: PostgresSpace, tmp_path: Path
+    mine: FileSpace, server_space: Space, tmp_path: Path
 ) -> None:
     mine.close()
     with (tmp_path / "mine" / "events.wal").open("ab") as file:
@@ -510,9 +470,7 @@ def test_an_agent_does_not_bring_what_a_store_noted_of_itself(database: str, fil
     backend.close()
 
 
-def test_events_of_the_stores_own_origin_are_refused(
-    mine: FileSpace, server_space: PostgresSpace
-) -> None:
+def test_events_of_the_stores_own_origin_are_refused(mine: FileSpace, server_space: Space) -> None:
     bring(mine, "system", episode("e1", "The system said so."))
     with pytest.raises(Forbidden, match="'system'"):
         carry(mine, server_space)
@@ -536,7 +494,7 @@ def test_a_push_that_is_refused_leaves_no_space_behind(database: str, mine: File
 
 
 def test_what_was_erased_before_is_carried_without_its_body(
-    mine: FileSpace, server_space: PostgresSpace, files: Files
+    mine: FileSpace, server_space: Space, files: Files
 ) -> None:
     memory = Memory(Handle(mine))
     memory.erase(memory.remember("The secret is canary7f3a.").id)
@@ -551,7 +509,7 @@ def test_what_was_erased_before_is_carried_without_its_body(
 
 @pytest.mark.parametrize("way", ["push", "pull"])
 def test_what_is_erased_later_is_erased_there_too(
-    way: str, mine: FileSpace, server_space: PostgresSpace
+    way: str, mine: FileSpace, server_space: Space
 ) -> None:
     one, other = (mine, server_space) if way == "push" else (server_space, mine)
     secret = Memory(Handle(mine)).remember("The secret is canary7f3a.")
@@ -563,9 +521,7 @@ def test_what_is_erased_later_is_erased_there_too(
     assert_same(one, other)
 
 
-def test_an_erasure_that_comes_much_later_is_waited_for(
-    files: Files, server_space: PostgresSpace
-) -> None:
+def test_an_erasure_that_comes_much_later_is_waited_for(files: Files, server_space: Space) -> None:
     source, back = files("mine"), files("back")
     memory = Memory(Handle(source))
     secret = memory.remember("The secret is canary7f3a.")
@@ -588,7 +544,7 @@ def test_an_erasure_that_comes_much_later_is_waited_for(
 
 
 def test_a_missing_body_without_a_reason_is_refused(
-    mine: FileSpace, server_space: PostgresSpace, files: Files
+    mine: FileSpace, server_space: Space, files: Files
 ) -> None:
     memory = Memory(Handle(mine))
     memory.erase(memory.remember("Gone.").id)
@@ -601,41 +557,7 @@ def test_a_missing_body_without_a_reason_is_refused(
         assert target.existing_head().seq == 0
 
 
-def test_the_server_itself_wants_the_reason(
-    mine: FileSpace, server_space: PostgresSpace, database: str
-) -> None:
-    memory = Memory(Handle(mine))
-    memory.erase(memory.remember("Gone.").id)
-    server_space.existing_head()
-    appends = list(scan(mine.pieces()))
-    raw = b"".join(mine.pieces()).splitlines()
-
-    def send(count: int) -> None:
-        sent = 0
-        make_token(
-            database,
-            f"t{count}",
-            label="t",
-            space="main",
-            verbs=("read", "write", "erase"),
-            origin="person",
-        )
-        with closing(psycopg.connect(database)) as connection:
-            connection.execute("SELECT recollect.enter('main', %s, true)", [f"t{count}"])
-            for append in appends[:count]:
-                lines = raw[sent : sent + len(append.lines)]
-                connection.execute("SELECT recollect.append(%s)", [lines])
-                sent += len(lines)
-            connection.commit()
-
-    with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="does not erase"):
-        send(len(appends) - 1)
-    send(len(appends))
-
-
-def test_a_damaged_ledger_is_not_sent(
-    mine: FileSpace, server_space: PostgresSpace, tmp_path: Path
-) -> None:
+def test_a_damaged_ledger_is_not_sent(mine: FileSpace, server_space: Space, tmp_path: Path) -> None:
     path = next((tmp_path / "mine" / "sealed").glob("*.wal"))
     path.write_bytes(path.read_bytes().replace(b"window", b"hallway", 1))
     with pytest.raises(IntegrityError, match="nothing was sent"):
@@ -643,7 +565,7 @@ def test_a_damaged_ledger_is_not_sent(
     assert server_space.existing_head().seq == 0
 
 
-def test_copying_everything_needs_a_person(mine: FileSpace, server_space: PostgresSpace) -> None:
+def test_copying_everything_needs_a_person(mine: FileSpace, server_space: Space) -> None:
     for handle in (
         Memory(Handle(mine)).scoped(origin="agent"),
         Memory(Handle(mine)).scoped(user="ann"),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from contextlib import closing
 
 import psycopg
 import pytest
 
-from recollect.errors import Conflict, NotFound
+from recollect.errors import NotFound
 from recollect.memory import Memory
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.entry import Entry
 
 
 def errors(database: str) -> list[str]:
@@ -37,21 +35,3 @@ def test_a_new_space_is_no_error(database: str, url: str) -> None:
     ):
         backend.space("nobody", create=False).head()
     assert len(errors(database)) == len(before) + 1
-
-
-def fail(entry: Entry) -> None:
-    with entry.transaction("begin_write", piped=True) as db:
-        db.connection.execute("SELECT 1 / 0")  # sent, and its answer is never asked for
-        raise Conflict("raised here")
-
-
-def test_a_refused_write_is_no_warning_of_the_driver(
-    database: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with closing(PostgresBackend(database)) as backend:
-        entry = backend.space("alice", create=True)._entry
-        with caplog.at_level(logging.WARNING), pytest.raises(Conflict, match="raised here"):
-            fail(entry)
-        with entry.transaction("begin_read") as db:  # the connection is usable
-            assert db.connection.execute("SELECT 1").fetchone() == (1,)
-    assert caplog.messages == []

@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.index import page_reads
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.tokens import make_token
+from tests.postgres.conftest import entered, make_token
 from tests.suites.rendering import Unsynced, rendered
 
 
@@ -31,8 +31,9 @@ def test_pages_from_the_last_rendering_are_the_same(
 def test_a_token_for_one_user_renders_what_a_handle_for_one_does(
     database: str, tmp_path: Path
 ) -> None:
-    make_token(database, "anns", label="ann", space="main", origin="person", user="ann")
-    server, limited = PostgresBackend(database), PostgresBackend(database, token="anns")
+    token = make_token(database, "ann", space="main", origin="person", user="ann")
+    server = PostgresBackend(database)
+    limited = entered(server, token)
     try:
         owner = Memory(Handle(server.space("main", create=True)))
         theirs = owner.remember("Bob's.", about="alice")
@@ -46,7 +47,6 @@ def test_a_token_for_one_user_renders_what_a_handle_for_one_does(
             assert _texts(tmp_path / "token") == _texts(tmp_path / f"handle-{number}")
             assert "Bob" not in str(_texts(tmp_path / "token"))
     finally:
-        limited.close()
         server.close()
 
 

@@ -19,7 +19,6 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell, tell
 
@@ -27,7 +26,6 @@ __all__ = ["tell"]
 
 WRITERS = 3
 BATCH = 4
-TOKEN = "for the writers"
 
 
 @pytest.fixture
@@ -35,7 +33,6 @@ def own_server() -> Iterator[Server]:
     with started() as server:
         url = server.get_uri()
         prepare(url)
-        make_token(url, TOKEN, label="w", space=None, verbs=["read", "write", "create"])
         yield server
 
 
@@ -56,7 +53,7 @@ class Writer(threading.Thread):
         self.acknowledged: list[str] = []
 
     def run(self) -> None:
-        backend = PostgresBackend(self._url, token=TOKEN)
+        backend = PostgresBackend(self._url)
         try:
             memory = Memory(Handle(backend.space(self._space, create=True)))
             for number in range(10_000):
@@ -106,7 +103,7 @@ def run_suite(server: Server, stops: int, tell: Tell) -> None:
         server.start()
         told = {id for writer in writers for id in writer.acknowledged}
         acknowledged += len(told)
-        backend = PostgresBackend(server.get_uri(), token=TOKEN)
+        backend = PostgresBackend(server.get_uri())
         try:
             memory = Memory(Handle(backend.space(space, create=True)))
             there = {record.id for record in memory.list(limit=10_000)}

@@ -1,4 +1,4 @@
-"""Subjects on a server: encrypted bodies, wrapped keys, and what the server cannot judge."""
+"""Subjects on a server: encrypted bodies and wrapped keys."""
 
 from __future__ import annotations
 
@@ -10,34 +10,25 @@ from typing import Any, Literal
 
 import psycopg
 import pytest
-from msgspec import structs
 
 from recollect import Memory, Store
 from recollect.errors import (
     ConfigError,
     Conflict,
     Forbidden,
-    IntegrityError,
     KeyMissing,
     NotFound,
 )
-from recollect.ledger.chain import Draft, chain, event_id
-from recollect.ledger.codec import encode_body
-from recollect.ledger.line import Line, parse
+from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Actor, Command, EraseAll, Remember
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
-from recollect.model import rules
-from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.db import run
-from recollect.store.postgres.space import PostgresSpace
-from recollect.store.postgres.tokens import make_token
 from recollect.store.postgres.vacuum import vacuum
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.conftest import make_token
 from tests.postgres.test_command import recollect
-from tests.postgres.test_isolation import raw
 
 AGENT = "agents-token"
 WORD = "zanzibar"
@@ -61,135 +52,7 @@ def memory(url: str, database: str, home: Path) -> Iterator[Memory]:
         yield memory
 
 
-def encrypted(memory: Memory, user: str, origin: Origin, body: AnyBody) -> list[bytes]:
-    """The lines of an append with one event, encrypted for a user as a client would."""
-    space = memory._handle.space
-    subjects, head = space.subjects, space.head()
-    named = subjects.keys.named(user)[-1]
-    plain = Draft(
-        event_id(f"forged{head.seq}", 1),
-        KIND_OF[type(body)],
-        origin,
-        encode_body(body),
-        named.pseudonym,
-        named.cipher,
-    )
-    data, _ = chain(head, head.at, [*subjects.encrypted([plain])], b"s" * 16)
-    return data.split(b"\n")[:-1]
-
-
-def append(database: str, token: str, lines: list[bytes]) -> None:
-    """Appends with SQL of the caller's own, as the service's role."""
-    with raw(database) as connection:
-        connection.execute("BEGIN")
-        run(connection, "enter", {"named": "bob", "token": token, "writing": True})
-        connection.execute("SELECT recollect.append(%b)", (lines,))
-        connection.execute("COMMIT")
-
-
-def claims(trust: Trust) -> RecordAdded:
-    return RecordAdded(
-        id="claim",
-        text=f"Wire it to {WORD}.",
-        kind="fact",
-        confidence=1.0,
-        status="active",
-        trust=trust,
-        user="ann",
-    )
-
-
-def trust_of(url: str, id: str) -> str:
-    with Memory.open(url, space="bob", embedder="none") as again:
-        again.remember("The next writer folds what was appended.")
-        assert again.verify(deep=True).ok
-        return again.get(id).trust
-
-
 # What the server cannot read.
-
-
-def test_an_encrypted_claim_of_a_persons_trust_comes_out_at_the_agents(
-    memory: Memory, url: str, database: str
-) -> None:
-    append(database, AGENT, encrypted(memory, "ann", "agent", claims("person")))
-    assert trust_of(url, "claim") == "agent"
-
-
-def test_control_without_the_fold_s_bound_the_claim_succeeds(
-    memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append(database, AGENT, encrypted(memory, "ann", "agent", claims("person")))
-    monkeypatch.setattr(rules, "within", lambda origin, body: body)
-    monkeypatch.setattr(rules, "may_add", lambda origin, body: True)
-    assert trust_of(url, "claim") == "person"
-
-
-def test_a_plain_claim_is_refused_by_the_server_as_before(memory: Memory, database: str) -> None:
-    space = memory._handle.space
-    head = space.head()
-    body = claims("person")
-    draft = Draft(event_id("plain", 1), KIND_OF[type(body)], "agent", encode_body(body))
-    data, _ = chain(head, head.at, [draft], b"s" * 16)
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="more trust"):
-        append(database, AGENT, data.split(b"\n")[:-1])
-
-
-def test_the_origin_in_the_header_is_judged_as_before(memory: Memory, database: str) -> None:
-    lines = encrypted(memory, "ann", "person", claims("person"))
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="more trust"):
-        append(database, AGENT, lines)
-
-
-def test_nothing_but_a_known_subjects_body_is_taken(memory: Memory, database: str) -> None:
-    """Each would stop every later writer, because no client could read it."""
-    (line,) = encrypted(memory, "ann", "agent", claims("agent"))
-    space = memory._handle.space
-    head, (named,) = space.head(), space.subjects.keys.named("ann")
-    kept = parse(line)
-
-    def refused(what: str, **changes: object) -> None:
-        draft = Draft(kept.id, kept.kind, "agent", kept.data or b"", named.pseudonym, named.cipher)
-        data, _ = chain(head, head.at, [structs.replace(draft, **changes)], b"s" * 16)
-        with pytest.raises(psycopg.errors.IntegrityError, match=what):
-            append(database, AGENT, data.split(b"\n")[:-1])
-
-    refused("is not known", subject="0" * 32)
-    refused("is not known", cipher=2)
-    refused("not encrypted", data=b'{"id":"claim"}')
-    refused("not encrypted", data=b'"' + b"A" * 38 + b'"')
-    refused("not encrypted", data=b'"' + b"A" * 43 + b'*"')
-    refused("not encrypted", data=b'"' + b"A" * 42 + b'B="')  # not its only form
-    refused("does not continue", kind="document.set")
-    refused("does not continue", subject="Z" * 32)
-    refused("does not continue", cipher=0)
-    append(database, AGENT, [line])  # the control
-
-
-def test_a_body_that_does_not_open_is_given_up_and_a_missing_key_is_not(
-    memory: Memory, url: str, database: str, home: Path
-) -> None:
-    (line,) = encrypted(memory, "ann", "agent", claims("agent"))
-    kept, space = parse(line), memory._handle.space
-    head, (named,) = space.head(), space.subjects.keys.named("ann")
-    other = Draft("another.1", kept.kind, "agent", kept.data or b"", named.pseudonym, named.cipher)
-    data, _ = chain(head, head.at, [other], b"s" * 16)  # the ciphertext of another event
-    append(database, AGENT, data.split(b"\n")[:-1])
-    with Memory.open(url, space="bob", embedder="none") as again:
-        with pytest.raises(IntegrityError, match="does not open"):
-            again.remember("Later.")
-        assert any("--accept-loss" in str(found.fix) for found in again.doctor())
-    (home / ".recollect" / "master.key").rename(home / "away")
-    with Memory.open(url, space="bob", embedder="none") as again:
-        assert [found.what for found in again.doctor() if found.level == "problem"] == ["keys"]
-        with pytest.raises(KeyMissing, match="master key"):
-            again._handle.space.accept_loss("no key")
-    (home / "away").rename(home / ".recollect" / "master.key")
-    with Memory.open(url, space="bob", embedder="none") as again:
-        again._handle.space.accept_loss("not readable")
-        again.remember("Later.")
-        assert again.verify(deep=True).ok
-        assert again.get("first").text == "Ann is here."
 
 
 # Writing and reading.
@@ -303,63 +166,6 @@ def test_a_limited_token_reads_its_memory_and_writes_none(
             mine.remember("Mine")
         if "agent" in limit:  # the control: what is of everybody
             theirs.scoped(**limit).remember("Of everybody")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        append(database, "limited", encrypted(memory, "ann", "agent", claims("agent")))
-
-
-def test_a_token_for_one_user_sees_no_key(memory: Memory, database: str) -> None:
-    make_token(database, "limited", label="l", space="bob", origin="person", user="ann")
-    for token, count in (("limited", 0), (AGENT, 1)):
-        with raw(database) as connection:
-            connection.execute("BEGIN")
-            run(connection, "enter", {"named": "bob", "token": token, "writing": True})
-            found = connection.execute("SELECT 1 FROM recollect.subject_keys").fetchall()
-            assert len(found) == count
-            if count == 0:
-                with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                    connection.execute(KEEP, ("0" * 32,))
-                connection.execute("ROLLBACK")
-
-
-KEEP = (
-    "SELECT recollect.keep_subject(%s, 1, decode(repeat('00', 32), 'hex'),"
-    " decode(repeat('00', 60), 'hex'), decode(repeat('00', 30), 'hex'),"
-    " '2026-01-01T00:00:00.000000Z')"
-)
-
-
-def test_a_key_is_destroyed_by_an_order_of_the_ledger_alone(memory: Memory, database: str) -> None:
-    make_token(
-        database,
-        "eraser",
-        label="e",
-        space="bob",
-        origin="person",
-        verbs=("read", "write", "erase"),
-    )
-    (named,) = memory._handle.space.subjects.keys.named("ann")
-    for token, error in (
-        ("eraser", psycopg.errors.IntegrityError),
-        (AGENT, psycopg.errors.InsufficientPrivilege),
-    ):
-        with raw(database) as connection:
-            connection.execute("BEGIN")
-            run(connection, "enter", {"named": "bob", "token": token, "writing": True})
-            with pytest.raises(error):
-                connection.execute("SELECT recollect.destroy_subjects(%s, 2)", ([named.pseudonym],))
-    with raw(database) as connection:  # no right on the tables themselves
-        connection.execute("BEGIN")
-        run(connection, "enter", {"named": "bob", "token": "eraser", "writing": True})
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute("DELETE FROM recollect.subject_keys")
-    done = memory.erase(subject="ann")
-    assert done.subjects == (named.pseudonym,)
-    assert rows(database, "subject_keys") == []
-    with raw(database) as connection:  # a destroyed key never comes back
-        connection.execute("BEGIN")
-        run(connection, "enter", {"named": "bob", "token": AGENT, "writing": True})
-        with pytest.raises(psycopg.errors.IntegrityError):
-            connection.execute(KEEP, (named.pseudonym,))
 
 
 # Erasing.
@@ -383,7 +189,7 @@ def test_erasing_a_subject_takes_the_key_and_leaves_the_others(
     assert memory.digest() == rebuilt_digest(memory)
     assert memory.verify(deep=True).ok
     assert [record.text for record in memory.list()] == ["Ben stayed"]
-    assert [WORD in str(rows(database, table)) for table in ("versions", "postings")] == [False] * 2
+    assert [WORD in str(rows(database, table)) for table in ("events", "spaces")] == [False] * 2
     assert [named for _, named, *_ in rows(database, "destroyed_keys")] == [*done.subjects]
     with pytest.raises(NotFound):
         memory.erase(subject="ann")
@@ -486,7 +292,7 @@ def test_the_next_process_finishes_an_erasure(
     memory.set_subjects(None)
     memory.scoped(user="ann").remember(f"Plain {WORD}")
     with monkeypatch.context() as patch:
-        patch.setattr(PostgresSpace, "purge", lambda self: ())
+        patch.setattr(type(memory._handle.space), "purge", lambda self: ())
         memory.erase(subject="ann")
     assert WORD in bodies(database)
     if token is not None:
@@ -498,9 +304,7 @@ def test_the_next_process_finishes_an_erasure(
 
 
 def bodies(database: str) -> str:
-    with psycopg.connect(database, autocommit=True) as owner:
-        found = owner.execute("SELECT encode(body, 'escape') FROM recollect.events").fetchall()
-    return str(found)
+    return str(rows(database, "events"))
 
 
 def test_the_commands_are_those_of_files(url: str, database: str, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Vectors on a server: the one suite, tokens, spaces, and a server without the extension."""
+"""Vectors on a server: the one suite, tokens and spaces."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ import psycopg
 import pytest
 
 from recollect import compose
-from recollect.config import load
-from recollect.errors import Forbidden, Unsupported
+from recollect.errors import Forbidden
 from recollect.finding.vectors import Leg, catch_up
-from recollect.index import statements
-from recollect.interfaces.cli.embed import search_of
 from recollect.memory import Memory
 from recollect.memory.handle import Handle, handle_of
 from recollect.store.port import Backend, Space
-from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.migrate import migrate
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import make_token
 
 EMBEDDER = WordEmbedder()
 
@@ -91,11 +85,6 @@ def test_a_space_sees_its_own_vectors_alone(database: str, backend: PostgresBack
         catch_up(space, leg)
         found[name] = leg.vectors.best(query, 50, everything)
     assert [len(each) for each in found.values()] == [5, 3]
-    assert rows(database) == 8
-    with psycopg.connect(database) as connection:
-        connection.execute("SET ROLE recollect_app")
-        for table in ("recollect.vectors", "recollect_here.vectors", "recollect.embedders"):
-            assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
 
 
 def test_an_erasure_deletes_the_rows(database: str, backend: PostgresBackend) -> None:
@@ -124,37 +113,3 @@ def test_both_engines_score_alike(backend: PostgresBackend) -> None:
     other = theirs.vectors.best(query, 40, everything)
     assert [seq for seq, _ in mine] == [seq for seq, _ in other]
     assert [score for _, score in mine] == pytest.approx([score for _, score in other], abs=1e-6)
-
-
-def test_a_server_without_the_extension_goes_without_vectors(
-    server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    missing = statements.postgres_vectors().replace("NOT EXISTS vector ", "NOT EXISTS not_there ")
-    monkeypatch.setattr(schema, "postgres_vectors", lambda: missing)
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS without_vectors WITH (FORCE)")
-        connection.execute("CREATE DATABASE without_vectors")
-        address = psycopg.conninfo.make_conninfo(server, dbname="without_vectors")
-        backend = PostgresBackend(address)
-        try:
-            space = backend.space("main", create=True)
-            memory = Memory(Handle(space))
-            said = memory.observe("coffee")[0]
-            assert len(memory.recall("coffee")) == 1
-            with pytest.raises(Unsupported, match="no tables for vectors"):
-                leg_of(space)
-            with Memory.open(as_address(address), embedder="static") as opened:
-                told = str(search_of(opened, load(as_address(address), embedder="static")))
-            assert told.startswith("search is by words alone: recall works without wordllama")
-            assert "CREATE EXTENSION vector" in told
-            assert memory.erase(said.id).seq > 0
-            monkeypatch.undo()  # the extension is there now
-            schema.prepare(address)  # opening changes no schema that is there
-            with pytest.raises(Unsupported):
-                leg_of(space)
-            migrate(address)
-            memory.observe("coffee again")
-            assert catch_up(space, leg_of(space)).missing == 0
-        finally:
-            backend.close()
-            connection.execute("DROP DATABASE without_vectors WITH (FORCE)")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
-import psycopg
 import pytest
 
 from recollect.memory import Memory
-from recollect.store.postgres.tokens import make_token
-from tests.postgres.test_kinds import AGENT, PERSON, append
+from tests.postgres.conftest import make_token
 from tests.postgres.test_subjects import home
 
 __all__ = ["home"]
 
-VOUCHED = "record.vouched"
+AGENT: Final = "agent"  # tokens, each with that origin
+PERSON: Final = "person"
 
 
 @pytest.fixture
@@ -41,16 +41,3 @@ def test_a_token_that_only_writes_vouches_for_what_it_writes(
         assert memory.scoped(user=user).revise(seat.id, "Alice sits in 2F.").trust == "person"
     assert its.revise(seat.id, "Alice sits in 9Z.").pending
     assert its.remember("Alice sits in 9Z.", key="alice.seat").status == "held"
-
-
-def test_vouching_lets_nothing_in_and_is_a_persons(owner: Memory, database: str) -> None:
-    held = owner.scoped(origin="unverified").remember("The seat is in the aisle.")
-    its = owner.scoped(origin="agent").remember("The seat is wide.")
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a writer"):
-        append(database, AGENT, kind=VOUCHED, data=f'{{"id":"{its.id}"}}')
-    for record in (held, its):
-        data = f'{{"id":"{record.id}"}}'
-        append(database, PERSON, kind=VOUCHED, origin="person", data=data)
-    owner.rebuild()
-    assert owner.history(its.id)[-1].record.trust == "person"  # the control
-    assert owner.history(held.id)[-1].record == held
