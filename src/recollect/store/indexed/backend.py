@@ -68,11 +68,12 @@ class IndexedBackend:
     def looking(self, hash: bytes, name: str) -> Iterator[tuple[Token | None, bool]]:
         """What a token allows, and whether a space exists, in one look for the whole block."""
         space = self.space(name, create=False)
-        with space.looking(hash) as found:
-            yield found
-        if not found[1]:
+        try:
+            with space.looking(hash) as found:
+                yield found
+        finally:
             with self._opening:  # names that are tried must not fill the memory
-                if self._spaces.get(name) is space:
+                if self._spaces.get(name) is space and not space.is_there:
                     del self._spaces[name]
 
     def heads(self, names: Iterable[str]) -> dict[str, int]:

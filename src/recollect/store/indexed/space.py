@@ -9,9 +9,10 @@ has not; one thread at a time uses the index.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from recollect.errors import NotFound, RecollectError, Unavailable
@@ -33,6 +34,7 @@ from recollect.store.indexed.ledger import (
     NOTHING_NEW,
     Block,
     Erased,
+    Late,
     Ledger,
     Meanwhile,
     Snapshot,
@@ -51,8 +53,7 @@ if TYPE_CHECKING:  # numpy is loaded only if there are vectors
 
 T = TypeVar("T")
 
-_TRIES_MAX_COUNT: Final = 40
-_ALONE_AFTER: Final = 2  # tries; then the other writers of the ledger wait
+_TRIES_COUNT: Final = 2  # then the other writers of the ledger wait
 _SNAPSHOT_MIN_EVENTS: Final = 32  # fewer are folded as fast
 
 
@@ -86,7 +87,10 @@ class IndexedSpace:
         self._depth = 0  # calls within calls of the thread that has the turn
         self._owner: int | None = None
         self._vectors: dict[tuple[str, int], KeptVectors] = {}
+        self._outdated = list[Index]()  # a read further out in this thread may still use them
+        self._lost = list[Block]()  # blocks that an erasure removed, with what it erased
         self._closed = False
+        self._pid = os.getpid()
 
     @property
     def name(self) -> str:
@@ -122,7 +126,7 @@ class IndexedSpace:
                 yield self.index
             else:
                 yield self.follow(self.look())
-        self._used(self)
+        self._note_use()
 
     @contextmanager
     def looking(self, hash: bytes) -> Iterator[tuple[Token | None, bool]]:
@@ -134,28 +138,39 @@ class IndexedSpace:
             tail = self.look(hash)
             if tail.place is not None and tail.head.seq > 0:
                 self.follow(tail)
+            else:
+                self.forget()
             yield tail.token, tail.place is not None
-        self._used(self)
+        self._note_use()
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """The turn of this thread; it may have it already."""
+        self._check_usable()  # in a forked child, a thread that is not there may have the turn
         with self._turn:
             self._check_usable()
             self._depth += 1
             self._owner = threading.get_ident()
             try:
                 yield
+                if self._depth == 1:
+                    self._keep_caches()
             finally:
                 self._depth -= 1
                 if self._depth == 0:
                     self._owner = None
+                    self._close_outdated()
 
     def _check_usable(self) -> None:
         if self.is_dropped:
             raise was_dropped(self._name, self.where)
-        if self._closed:
+        if self.is_closed:
             raise Unavailable("this memory is closed", hint="open it again")
+
+    def _note_use(self) -> None:
+        """Tells of a use, and only at its end: others may be put to sleep for it."""
+        if self._owner != threading.get_ident():
+            self._used(self)
 
     def look(self, hash: bytes | None = None) -> Tail:
         """Asks the ledger what is new."""
@@ -181,11 +196,21 @@ class IndexedSpace:
         except (Damage, Undecodable):  # another history than the one that was folded
             self.forget()
             index = self._awake(tail, fresh=True)
-        if index.position.seq < tail.head.seq or _hash_at(index, tail) != tail.head.hash:
+        if not _leads_to(index, tail):
             self.forget()
             index = self._awake(tail, fresh=True)
+        if not _leads_to(index, tail):
+            return self._follow_again(tail)
         self._note_epoch(index, tail)
         return index
+
+    def _follow_again(self, tail: Tail) -> Index:
+        """The ledger was dropped or emptied while it was read, or its events were damaged."""
+        self.forget()
+        again = self.look()
+        if again.head == tail.head:
+            raise Damage(tail.head.seq, "the events do not lead to the head that is noted")
+        return self.follow(again)
 
     def begin(self, tail: Tail) -> Tail:
         """Adds the event that names the space to an empty ledger, if this handle may create it."""
@@ -195,6 +220,7 @@ class IndexedSpace:
             self.ledger.make()
             self.look()
         self.forget()
+        self._subjects.begin()
         self.index = Index.empty(self._name)
         with suppress(Late):  # another process began it
             self.note(SpaceOpened(space=self._name))
@@ -214,8 +240,6 @@ class IndexedSpace:
             )
             self._kept = 0
         self.epoch = tail.epoch
-        if self.ledger.keeps_caches:
-            self.index.put_aside()
         return self.index
 
     def _fold_new(self, index: Index, tail: Tail) -> None:
@@ -232,22 +256,38 @@ class IndexedSpace:
             index.clean()
             self.epoch = tail.epoch
             self.drop_vectors()
-        self.keep_snapshot(tail.head.seq)
 
-    def keep_snapshot(self, seq: int, *, at_least: float = 1.5) -> None:
-        """Keeps the index for processes that come later, once it has grown enough."""
-        if not self.ledger.keeps_caches or seq < max(_SNAPSHOT_MIN_EVENTS, self._kept * at_least):
+    def _keep_caches(self) -> None:
+        """Keeps what helps processes that come later; the call that was made does not need it."""
+        with suppress(RecollectError):
+            while self._lost:
+                self.ledger.keep_block(self.epoch, self._lost.pop())
+            if self.index is not None and self.ledger.keeps_caches:
+                self.index.put_aside()
+                self._keep_snapshot(self.index)
+
+    def _keep_snapshot(self, index: Index, *, at_least: float = 1.5) -> None:
+        """Keeps the index once it has grown enough, and without anything that was erased."""
+        seq = index.position.seq
+        if seq < max(_SNAPSHOT_MIN_EVENTS, self._kept * at_least) or self._kept >= seq:
             return
-        if self.index is not None and self._kept < seq:
+        if index.is_clean:
             self._kept = seq
-            snapshot = Snapshot(seq, self.index.image())
-            self.ledger.keep_snapshot(self.epoch, version(), snapshot)
+            self.ledger.keep_snapshot(self.epoch, version(), Snapshot(seq, index.image()))
 
     def forget(self) -> None:
-        """Drops the index; the next look makes another."""
+        """Drops the index and what was read with it; the next look makes another."""
+        self.drop_vectors()
+        self._subjects.let_go()
         if self.index is not None:
-            self.index.close()
-        self.index = None
+            self._outdated.append(self.index)
+            self.index = None
+        if self._depth < 2:
+            self._close_outdated()
+
+    def _close_outdated(self) -> None:
+        while self._outdated:
+            self._outdated.pop().close()
 
     def gone(self) -> None:
         """The space was dropped: every later call is refused."""
@@ -256,14 +296,14 @@ class IndexedSpace:
 
     def sleep(self) -> bool:
         """Drops the index to save memory, and keeps a snapshot; False if it is in use."""
-        if not self._turn.acquire(blocking=False):
+        if self.is_closed or not self._turn.acquire(blocking=False):
             return False
         try:
             if self._depth:
                 return False
-            if self.index is not None:
+            if self.index is not None and self.ledger.keeps_caches:
                 with suppress(RecollectError):
-                    self.keep_snapshot(self.index.position.seq, at_least=1.0)
+                    self._keep_snapshot(self.index, at_least=1.0)
             self.forget()
             return True
         finally:
@@ -278,6 +318,7 @@ class IndexedSpace:
             return self._group.submit(command, answer)
         request: Request[T] = Request(command, answer)  # a thread with the turn waits for no other
         self._lead([request])  # type: ignore[list-item]  # answers are not mixed up
+        self.told()
         return request.result()
 
     def submit_all(
@@ -291,6 +332,7 @@ class IndexedSpace:
         done = 0
         while done < len(requests):
             done += self._lead(requests[done:])  # type: ignore[arg-type]  # as above
+        self.told()
         return [request.outcome() for request in requests]
 
     def later(self, command: Command) -> bool:
@@ -315,19 +357,33 @@ class IndexedSpace:
 
     def _lead(self, taken: list[AnyRequest]) -> int:
         """Writes one append for as many waiting callers as fit."""
-        with self.held():
-            for attempt in range(_TRIES_MAX_COUNT):
-                waiting = self.ledger.alone() if attempt >= _ALONE_AFTER else nullcontext()
-                with waiting:
-                    # What is known decides first: mostly nobody else has written.
-                    if self.index is None or attempt:
-                        self.follow(self.look())
-                    with suppress(Late):
-                        return self._serve(taken, is_known=attempt == 0)
-            raise Unavailable("other writers were faster each time", hint="try again")
+        return self.settled(lambda is_first: self._serve(taken, is_first=is_first))
 
-    def _serve(self, taken: list[AnyRequest], *, is_known: bool) -> int:
+    def settled(self, work: Callable[[bool], T]) -> T:
+        """Does what appends, again if another writer came before; at last the others wait."""
+        with self.held():
+            for attempt in range(_TRIES_COUNT):
+                with suppress(Late):
+                    return work(attempt == 0)
+            with self._alone():
+                return work(False)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Other writers wait. What was appended is durable at the end; until then it may fail."""
+        try:
+            with self.ledger.alone():
+                yield
+        except BaseException:
+            self.forget()
+            raise
+
+    def _serve(self, taken: list[AnyRequest], *, is_first: bool) -> int:
         """Decides and appends; raises ``Late`` if another writer has come before."""
+        # What is known decides first: mostly nobody else has written.
+        is_known = is_first and self.index is not None
+        if not is_known:
+            self.follow(self.look())
         with self._appending() as writing:
             done = writing.serve(taken)
             if is_known and (writing.count == 0 or any(one.is_declined for one in taken[:done])):
@@ -336,7 +392,8 @@ class IndexedSpace:
 
     def _check_current(self) -> None:
         """A refusal holds only if nothing was written meanwhile."""
-        if self.index is None or self.look().head.seq != self.index.position.seq:
+        tail = self.ledger.tail(NOTHING_NEW)
+        if self.index is None or (tail.place, tail.head) != (self._place, self.index.head):
             raise Late
 
     def note(self, body: AnyBody) -> None:
@@ -379,7 +436,6 @@ class IndexedSpace:
 
         self.append(Head(before.seq, before.hash, before.at), data, head, erased, fold)
         self.size = size
-        self.keep_snapshot(head.seq)
 
     def append(
         self, before: Head, data: bytes, head: Head, erased: Erased | None, fold: Meanwhile
@@ -389,25 +445,26 @@ class IndexedSpace:
         if not self.ledger.append(before, data, head, erased, fold):
             raise Late
         if self.index is not None:
-            self.index.db.run("commit")
+            self.index.commit()
         if erased is not None:
             self._after_erasing(erased, held)
 
     def _after_erasing(self, erased: Erased, held: list[Block]) -> None:
         """The blocks that the order removed come back without what it erased."""
         self.epoch += 1
-        self._subjects.forget(erased.subjects)
         self._kept = 0
+        self._subjects.forget(erased.subjects)
+        self.drop_vectors()
+        if self.index is not None:
+            self.index.is_clean = False
         if held:
             from recollect.store.indexed.vectors import without
 
-            for block in held:
-                self.ledger.keep_block(self.epoch, without(block, erased.targets))
-        self.drop_vectors()
+            self._lost += [without(block, erased.targets) for block in held]
 
     def drop_vectors(self) -> None:
         """Vectors are read again from the ledger: some were removed there."""
-        for vectors in self._vectors.values():
+        for vectors in [*self._vectors.values()]:
             vectors.forget()
 
     @contextmanager
@@ -553,12 +610,12 @@ class IndexedSpace:
 
     @property
     def is_closed(self) -> bool:
-        """True after ``close``."""
-        return self._closed
+        """True after ``close``, and in a forked child, which has no part in the connections."""
+        return self._closed or os.getpid() != self._pid
 
     def close(self) -> None:
         """Writes the queued commands and releases the index; may be called twice."""
-        if self._closed:
+        if self.is_closed:
             return
         with suppress(RecollectError):  # a receipt that cannot be written is not an error
             self.flush()
@@ -567,11 +624,7 @@ class IndexedSpace:
             self.forget()
 
 
-class Late(Exception):
-    """Another writer has appended since the look at the ledger."""
-
-
-def _hash_at(index: Index, tail: Tail) -> str:
-    """The hash that the index has for the head of a look; more may have been folded since."""
+def _leads_to(index: Index, tail: Tail) -> bool:
+    """True if an index has the events up to the head of a look; it may have more."""
     position = index.position
-    return position.hash if position.seq == tail.head.seq else tail.head.hash
+    return position.seq > tail.head.seq or index.head == tail.head

@@ -30,7 +30,7 @@ from recollect.store import backup, clock
 from recollect.store.compare import difference_of
 from recollect.store.dropping import drop_of, was_dropped
 from recollect.store.indexed.index import Index
-from recollect.store.indexed.ledger import erased_by
+from recollect.store.indexed.ledger import Late, erased_by
 from recollect.store.lost_keys import Lost, lost_keys
 from recollect.store.port import Progress, Tick
 from recollect.store.posix import account
@@ -74,8 +74,8 @@ def receive(
 def _start(space: IndexedSpace, before: Head, first: str | None) -> None:
     """An empty ledger with an empty index; a first event with nothing after it is given up."""
     space.ledger.make()
-    if before.seq == 1:
-        space.ledger.restart(before)
+    if before.seq == 1 and not space.ledger.restart(before):
+        raise Late
     space.look()
     space.forget()
     space.index = Index.empty(space.name)
@@ -153,13 +153,17 @@ def _erase_bodies(
 
 def seal(space: IndexedSpace) -> Sealed:
     """Appends the event that records the state."""
-    with space.inside() as index:
+
+    def at_once(_: bool) -> Sealed:
+        index = space.follow(space.look())
         head, first = index.head, space.ledger.last_seal()
         digest = state_digest(index.db, head.seq)
         if head.seq > first or clock.is_jump(head.at, space.seam.now()):
             # Otherwise the last seal still covers everything.
             space.note(sealed_event(first, head, digest))
         return what_was_sealed(first, head, digest)
+
+    return space.settled(at_once)
 
 
 def copy_ledger(space: IndexedSpace, target: str | None, progress: Progress | None) -> Backup:
@@ -176,9 +180,8 @@ def copy_ledger(space: IndexedSpace, target: str | None, progress: Progress | No
 
 def index_problem(space: IndexedSpace, progress: Progress | None) -> str | None:
     """How the index differs from a fresh fold of the ledger; None if it is equal."""
-    with space.inside() as index, space.ledger.still():
-        space.follow(space.look())
-        copy = index.copy()
+    with space.inside(), space.ledger.still():
+        copy = space.follow(space.look()).copy()
         try:
             pieces = space.ledger.pieces(0)
             return difference_of(copy.db, space.name, pieces, space.size, progress, space.subjects)
