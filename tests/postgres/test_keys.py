@@ -220,5 +220,5 @@ def test_what_is_ordered_destroyed_is_destroyed_on_this_machine_too(
 
 def test_what_was_erased_is_noted_for_backups_or_told(tmp_path: Path) -> None:
     mine = keeping(tmp_path)
-    assert mine.note_heads(LEDGER, [Head(3, "c" * 64)]) == []
+    assert mine.note_heads(LEDGER, [Head(3, "c" * 64, "")]) == []
     assert "NOT noted" in mine.note_heads(LEDGER, [])[0]

@@ -11,7 +11,7 @@ from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.memory import Memory
 from recollect.model.events import Trust
-from recollect.store.postgres.tokens import PostgresTokens
+from tests.postgres.conftest import make_token
 
 
 def mounts(url: str, home: Path, token: str, space: str = "team") -> Mounts:
@@ -25,9 +25,8 @@ def tokens(url: str) -> dict[str, str]:
     """One token for each trust, for the same space."""
     with Memory.open(url, space="team") as owner:
         owner.remember("The team is four people.")
-    made = PostgresTokens(url)
     origins: tuple[Trust, ...] = ("person", "agent", "unverified")
-    return {one: made.create(one, space="team", origin=one).token for one in origins}
+    return {one: make_token(url, one, space="team", origin=one) for one in origins}
 
 
 def test_a_project_on_a_server_and_me_in_a_folder(

@@ -190,8 +190,6 @@ def _migrated(done: Migrated) -> None:
     else:
         start = "nothing" if done.before is None else f"revision {done.before}"
         plain.say(f"Migrated from {start} to revision {plain.bold(done.after)}.")
-    if done.index and done.before is not None:
-        plain.say("  The index was reset: each space rebuilds its own at its next use.")
 
 
 @verb

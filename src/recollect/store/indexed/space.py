@@ -172,6 +172,7 @@ class IndexedSpace:
         """Brings the index to the end of the ledger, as it was in this look."""
         if tail.place is None or tail.head.seq == 0:
             tail = self.begin(tail)
+        was_asleep = self.index is None
         if self.index is not None and self.index.position.seq > tail.head.seq:
             self.forget()  # the server was restored to an earlier state
         try:
@@ -185,6 +186,8 @@ class IndexedSpace:
             self.forget()
             index = self._awake(tail, fresh=True)
         self._note_epoch(index, tail)
+        if was_asleep:
+            upkeep.finish_left(self, index)
         return index
 
     def begin(self, tail: Tail) -> Tail:

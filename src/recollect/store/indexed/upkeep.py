@@ -132,11 +132,25 @@ def purge(space: IndexedSpace) -> tuple[str, ...]:
         orders = orders_in(ordering, erased)
         told = space.ledger.finish([lines[seq] for seq in erased if seq in lines], orders)
         _erase_bodies(space, index, lines, erased)
+        embedders = {block.embedder for block in space.ledger.blocks_holding(tuple(erased))}
         return (
             f"{space.where}: the bodies of {counted(len(erased), 'event')}",
             "index of this process: rows, full text and free pages",
+            *(f"vectors of {name}: rows" for name in sorted(embedders)),
             *told,
         )
+
+
+def finish_left(space: IndexedSpace, index: Index) -> None:
+    """Finishes what a process ordered that ended before it was done."""
+    erased = unfinished_erasures(Reads(index.db))
+    if not erased:
+        return
+    lines = space.ledger.lines(erased.keys())
+    if any(parse(line).erased_by is None for line in lines.values()):
+        purge(space)
+    else:
+        index.finish(max(erased.values()), space.size)
 
 
 def _erase_bodies(

@@ -153,8 +153,8 @@ class SpaceKeys:
         found = self._ask("get_destroyed", pseudonyms=sorted(pseudonyms))
         return {str(one) for (one,) in found}
 
-    def _ask(self, name: str, **params: object) -> list[Row]:
-        return self._pool.ask(name, {**params, "space": self._place()})
+    def _ask(self, statement: str, /, **params: object) -> list[Row]:
+        return self._pool.ask(statement, {**params, "space": self._place()})
 
     def _hold(self, rows: Iterable[Row]) -> list[Wrapped]:
         found = [_wrapped(row) for row in rows]
