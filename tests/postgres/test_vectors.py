@@ -1,4 +1,4 @@
-"""Vectors on a server: the one suite, tokens, spaces, and a server without the extension."""
+"""Vectors on a server: the one suite, tokens, spaces, and what an erasure leaves of the blocks."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ import psycopg
 import pytest
 
 from recollect import compose
-from recollect.config import load
-from recollect.errors import Forbidden, Unsupported
+from recollect.errors import Forbidden
 from recollect.finding.vectors import Leg, catch_up
-from recollect.index import statements
-from recollect.interfaces.cli.embed import search_of
 from recollect.memory import Memory
 from recollect.memory.handle import Handle, handle_of
 from recollect.store.port import Backend, Space
-from recollect.store.postgres import schema
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.migrate import migrate
-from recollect.store.postgres.tokens import make_token
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import entered, make_token
 
 EMBEDDER = WordEmbedder()
 
@@ -39,10 +33,15 @@ def leg_of(space: Space) -> Leg:
     return Leg(EMBEDDER, space.vectors(EMBEDDER.name, EMBEDDER.dimensions))
 
 
-def rows(database: str, table: str = "vectors") -> int:
+def blocks(database: str) -> list[bytes]:
     with psycopg.connect(database) as connection:
-        found = connection.execute(f"SELECT count(*) FROM recollect.{table}").fetchone()
-    return int(found[0]) if found else -1
+        found = connection.execute("SELECT rows FROM recollect.blocks ORDER BY space, after")
+        return [bytes(rows) for (rows,) in found.fetchall()]
+
+
+def row(text: str) -> bytes:
+    """A vector as it lies in a block."""
+    return EMBEDDER.embed([text]).astype("<f4").tobytes()
 
 
 @pytest.fixture
@@ -59,17 +58,15 @@ def test_a_token_that_only_reads_keeps_nothing_and_searches_what_is_there(
     Memory(Handle(space)).observe("coffee and bread")
     catch_up(space, leg_of(space))
     Memory(Handle(space)).observe("coffee alone")
-    make_token(database, "reader", label="reader", space="main", verbs=("read",), origin="agent")
-    reading = PostgresBackend(database, token="reader")
-    mine = reading.space("main", create=False)
+    token = make_token(database, "reader", space="main", verbs=("read",), origin="agent")
+    mine = entered(backend, token).space("main", create=False)
     leg = leg_of(mine)
     query = EMBEDDER.embed_query("coffee")
     assert not leg.vectors.keeps
     assert [seq for seq, _ in leg.vectors.best(query, 5, everything)] == numbers(space)[:1]
     with pytest.raises(Forbidden):
         catch_up(mine, leg)
-    assert rows(database) == 1
-    reading.close()
+    assert len(blocks(database)) == 1
 
 
 def test_who_writes_much_makes_cheap_vectors(url: str) -> None:
@@ -91,22 +88,62 @@ def test_a_space_sees_its_own_vectors_alone(database: str, backend: PostgresBack
         catch_up(space, leg)
         found[name] = leg.vectors.best(query, 50, everything)
     assert [len(each) for each in found.values()] == [5, 3]
-    assert rows(database) == 8
-    with psycopg.connect(database) as connection:
-        connection.execute("SET ROLE recollect_app")
-        for table in ("recollect.vectors", "recollect_here.vectors", "recollect.embedders"):
-            assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
+    assert len(blocks(database)) == 2
 
 
-def test_an_erasure_deletes_the_rows(database: str, backend: PostgresBackend) -> None:
+def test_another_process_reads_the_blocks_and_adds_to_them(
+    database: str, backend: PostgresBackend
+) -> None:
+    space = backend.space("main", create=True)
+    Memory(Handle(space)).observe("coffee and bread")
+    catch_up(space, leg_of(space))
+    other = PostgresBackend(database)
+    theirs = other.space("main", create=False)
+    leg = leg_of(theirs)
+    assert catch_up(theirs, leg).texts == 0
+    Memory(Handle(theirs)).observe("coffee alone")
+    assert catch_up(theirs, leg).texts == 1
+    query = EMBEDDER.embed_query("coffee")
+    found = leg_of(space).vectors.best(query, 5, everything)
+    assert [seq for seq, _ in found] == numbers(space)[::-1]
+    assert len(blocks(database)) == 2
+    other.close()
+
+
+def test_an_erasure_removes_the_rows_and_no_other(database: str, backend: PostgresBackend) -> None:
     space = backend.space("main", create=True)
     memory = Memory(Handle(space))
     gone = memory.observe("coffee\nbread")[0]
     memory.observe("rain")
     catch_up(space, leg_of(space))
-    assert rows(database) == 3
-    assert "vectors: rows" in memory.erase(gone.id).places
-    assert rows(database) == 1
+    before = b"".join(blocks(database))
+    assert all(row(text) in before for text in ("coffee", "bread", "rain"))
+    name = f"{EMBEDDER.name} {EMBEDDER.dimensions}"
+    assert f"vectors of {name}: rows" in memory.erase(gone.id).places
+    after = b"".join(blocks(database))
+    assert [row(text) in after for text in ("coffee", "bread", "rain")] == [False, False, True]
+    assert catch_up(space, leg_of(space)).missing == 0
+    assert memory.erase(memory.observe("boats")[0].id).places  # no block holds it yet
+
+
+def test_vectors_that_were_made_before_an_erasure_are_not_kept_after_it(
+    database: str, backend: PostgresBackend
+) -> None:
+    """A process that still embeds a text must not bring it back."""
+    space = backend.space("main", create=True)
+    memory = Memory(Handle(space))
+    gone = memory.observe("coffee")[0]
+    memory.observe("rain")
+    through = space.head().seq
+    first, second = numbers(space)
+    texts = [(first, EMBEDDER.embed(["coffee"])), (second, EMBEDDER.embed(["rain"]))]
+    other = PostgresBackend(database)
+    Memory(Handle(other.space("main", create=False))).erase(gone.id)
+    other.close()
+    leg = leg_of(space)
+    leg.vectors.add(0, through, texts)
+    kept = b"".join(blocks(database))
+    assert [row("coffee") in kept, row("rain") in kept] == [False, True]
 
 
 def test_both_engines_score_alike(backend: PostgresBackend) -> None:
@@ -124,37 +161,3 @@ def test_both_engines_score_alike(backend: PostgresBackend) -> None:
     other = theirs.vectors.best(query, 40, everything)
     assert [seq for seq, _ in mine] == [seq for seq, _ in other]
     assert [score for _, score in mine] == pytest.approx([score for _, score in other], abs=1e-6)
-
-
-def test_a_server_without_the_extension_goes_without_vectors(
-    server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    missing = statements.postgres_vectors().replace("NOT EXISTS vector ", "NOT EXISTS not_there ")
-    monkeypatch.setattr(schema, "postgres_vectors", lambda: missing)
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS without_vectors WITH (FORCE)")
-        connection.execute("CREATE DATABASE without_vectors")
-        address = psycopg.conninfo.make_conninfo(server, dbname="without_vectors")
-        backend = PostgresBackend(address)
-        try:
-            space = backend.space("main", create=True)
-            memory = Memory(Handle(space))
-            said = memory.observe("coffee")[0]
-            assert len(memory.recall("coffee")) == 1
-            with pytest.raises(Unsupported, match="no tables for vectors"):
-                leg_of(space)
-            with Memory.open(as_address(address), embedder="static") as opened:
-                told = str(search_of(opened, load(as_address(address), embedder="static")))
-            assert told.startswith("search is by words alone: recall works without wordllama")
-            assert "CREATE EXTENSION vector" in told
-            assert memory.erase(said.id).seq > 0
-            monkeypatch.undo()  # the extension is there now
-            schema.prepare(address)  # opening changes no schema that is there
-            with pytest.raises(Unsupported):
-                leg_of(space)
-            migrate(address)
-            memory.observe("coffee again")
-            assert catch_up(space, leg_of(space)).missing == 0
-        finally:
-            backend.close()
-            connection.execute("DROP DATABASE without_vectors WITH (FORCE)")

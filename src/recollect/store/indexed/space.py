@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.errors import ConfigError, IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Undecodable
@@ -454,8 +454,11 @@ class IndexedSpace:
             return index.head
 
     def seen(self) -> Head | None:
-        """The last event that the index has folded."""
-        return self.head()
+        """The last event that the index has folded, or None if it cannot fold the ledger."""
+        try:
+            return self.head()
+        except (IntegrityError, ConfigError):  # bodies that cannot be read, or a key that is away
+            return None
 
     def existing_head(self) -> Head:
         """The end of the ledger, without creating one; a genesis event alone does not count."""

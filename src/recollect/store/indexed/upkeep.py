@@ -55,7 +55,7 @@ def receive(
     first, pieces = first_hash(pieces)
     is_other = tail.head.seq == 1 and first not in (None, tail.head.hash)
     held = GENESIS if is_other else tail.head
-    found = parcels(pieces, held, space.name)
+    found = parcels(pieces, held)  # the name here may differ: everybody's is `main` at home
     parcel = next(found, None)  # refused here, before anything is made
     if parcel is None:
         return held
@@ -239,7 +239,7 @@ def accept_loss(space: IndexedSpace, reason: str | None) -> None:
     with space.held():
         tail = space.look()
         locked = lost_keys(space.ledger.pieces(0), space.subjects)
-        if locked.why is not None and not locked.is_for_good:
+        if locked.why is not None and not _is_lost(space, locked):
             raise locked.why
         with space.subjects.without(locked.subjects):
             bad = _given_up(space, locked)
@@ -250,6 +250,12 @@ def accept_loss(space: IndexedSpace, reason: str | None) -> None:
                 space.ledger.erase({seq: erase(line, by) for seq, line in lines.items()})
             space.forget()
             space.rebuild()
+
+
+def _is_lost(space: IndexedSpace, locked: Lost) -> bool:
+    """True if nobody has the keys; one that is kept opens for who has the master key."""
+    subjects = space.subjects
+    return locked.is_for_good and subjects.keeps and not subjects.keys.wrapped(locked.subjects)
 
 
 def _given_up(space: IndexedSpace, locked: Lost) -> tuple[int, ...]:
