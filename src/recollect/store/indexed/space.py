@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.errors import ConfigError, IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Undecodable
@@ -187,6 +187,7 @@ class IndexedSpace:
         """Brings the index to the end of the ledger, as it was in this look."""
         if tail.place is None or tail.head.seq == 0:
             tail = self.begin(tail)
+        was_asleep = self.index is None
         if self.index is not None and self.index.position.seq > tail.head.seq:
             self.forget()  # the server was restored to an earlier state
         try:
@@ -202,6 +203,8 @@ class IndexedSpace:
         if not _leads_to(index, tail):
             return self._follow_again(tail)
         self._note_epoch(index, tail)
+        if was_asleep:
+            upkeep.finish_left(self, index)
         return index
 
     def _follow_again(self, tail: Tail) -> Index:
@@ -510,8 +513,11 @@ class IndexedSpace:
             return index.head
 
     def seen(self) -> Head | None:
-        """The last event that the index has folded."""
-        return self.head()
+        """The last event that the index has folded, or None if it cannot fold the ledger."""
+        try:
+            return self.head()
+        except (IntegrityError, ConfigError):  # bodies that cannot be read, or a key that is away
+            return None
 
     def existing_head(self) -> Head:
         """The end of the ledger, without creating one; a genesis event alone does not count."""

@@ -55,7 +55,7 @@ def receive(
     first, pieces = first_hash(pieces)
     is_other = tail.head.seq == 1 and first not in (None, tail.head.hash)
     held = GENESIS if is_other else tail.head
-    found = parcels(pieces, held, space.name)
+    found = parcels(pieces, held)  # the name here may differ: everybody's is `main` at home
     parcel = next(found, None)  # refused here, before anything is made
     if parcel is None:
         return held
@@ -132,11 +132,25 @@ def purge(space: IndexedSpace) -> tuple[str, ...]:
         orders = orders_in(ordering, erased)
         told = space.ledger.finish([lines[seq] for seq in erased if seq in lines], orders)
         _erase_bodies(space, index, lines, erased)
+        embedders = {block.embedder for block in space.ledger.blocks_holding(tuple(erased))}
         return (
             f"{space.where}: the bodies of {counted(len(erased), 'event')}",
             "index of this process: rows, full text and free pages",
+            *(f"vectors of {name}: rows" for name in sorted(embedders)),
             *told,
         )
+
+
+def finish_left(space: IndexedSpace, index: Index) -> None:
+    """Finishes what a process ordered that ended before it was done."""
+    erased = unfinished_erasures(Reads(index.db))
+    if not erased:
+        return
+    lines = space.ledger.lines(erased.keys())
+    if any(parse(line).erased_by is None for line in lines.values()):
+        purge(space)
+    else:
+        index.finish(max(erased.values()), space.size)
 
 
 def _erase_bodies(
@@ -228,7 +242,7 @@ def accept_loss(space: IndexedSpace, reason: str | None) -> None:
     with space.held():
         tail = space.look()
         locked = lost_keys(space.ledger.pieces(0), space.subjects)
-        if locked.why is not None and not locked.is_for_good:
+        if locked.why is not None and not _is_lost(space, locked):
             raise locked.why
         with space.subjects.without(locked.subjects):
             bad = _given_up(space, locked)
@@ -239,6 +253,12 @@ def accept_loss(space: IndexedSpace, reason: str | None) -> None:
                 space.ledger.erase({seq: erase(line, by) for seq, line in lines.items()})
             space.forget()
             space.rebuild()
+
+
+def _is_lost(space: IndexedSpace, locked: Lost) -> bool:
+    """True if nobody has the keys; one that is kept opens for who has the master key."""
+    subjects = space.subjects
+    return locked.is_for_good and subjects.keeps and not subjects.keys.wrapped(locked.subjects)
 
 
 def _given_up(space: IndexedSpace, locked: Lost) -> tuple[int, ...]:

@@ -113,7 +113,9 @@ class KeptVectors:
 def without(block: Block, targets: Collection[int]) -> Block:
     """The same block without some texts."""
     held = msgspec.msgpack.decode(block.rows, type=_Rows)
-    width = len(held.rows) // max(sum(held.counts), 1) // np.dtype(_FLOAT).itemsize
+    if not held.rows:
+        return block
+    width = len(held.rows) // sum(held.counts) // np.dtype(_FLOAT).itemsize
     texts = _unpacked(block.rows, width)
     gone = {*targets}
     return block._replace(rows=_packed({s: rows for s, rows in texts.items() if s not in gone}))

@@ -52,11 +52,16 @@ class PostgresLedger:
 
     def _here(self) -> int:
         """The number of the ledger; the first look finds it."""
+        place = self._here_if_any()
+        if not place:
+            raise Unavailable(f"the space {self._name!r} is not there", hint="open it again")
+        return place
+
+    def _here_if_any(self) -> int:
+        """The number of the ledger, or one that none has."""
         if self._place is None:
             self.tail(GENESIS.seq)
-        if self._place is None:
-            raise Unavailable(f"the space {self._name!r} is not there", hint="open it again")
-        return self._place
+        return self._place or 0
 
     # Reading.
 
@@ -185,7 +190,7 @@ class PostgresLedger:
     def _keys(self, ledger: str) -> SpaceKeys:
         keeping = cast(Keeping, self._keeping)
         where = f"{self._pool.where}, space {self._name}"
-        return keeping.keys(self._pool, self._here, ledger, where, self._seam)
+        return keeping.keys(self._pool, self._here_if_any, ledger, where, self._seam)
 
     def _first(self) -> str | None:
         line = self.lines([1]).get(1)
