@@ -13,7 +13,6 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres import db as driver
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.db import run
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def memory(database: str) -> Iterator[Memory]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(driver.WAITS_MAX_S, "lock_timeout", 1)
+    monkeypatch.setitem(driver.WAITS_MAX, "lock", "1s")
 
 
 @pytest.mark.parametrize(
@@ -70,9 +69,12 @@ def test_the_lock_of_the_schema_is_not_waited_for_for_good(
 def test_our_own_connections_do_not_block_others_forever(memory: Memory, database: str) -> None:
     connections = pool.Pool(database)
     with connections.connection() as connection:
-        for name, seconds in driver.WAITS_MAX_S.items():
-            (row,) = run(connection, "get_setting", {"name": name})
-            assert str(row[0]) in (f"{seconds}s", f"{seconds // 60}min")
+        found = connection.execute(
+            "SELECT name, setting::int FROM pg_settings WHERE name = ANY (%s)",
+            (["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"],),
+        ).fetchall()
+    assert len(found) == 3
+    assert all(0 < milliseconds <= 600_000 for _, milliseconds in found)
     connections.close()
 
 
