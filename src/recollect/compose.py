@@ -119,11 +119,7 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
     backend = PostgresBackend(settings.where, seam=seam, keeping=keeping)
-    if not settings.token:
-        return backend
-    from recollect.store.entered import EnteredBackend
-
-    return EnteredBackend(backend, settings.token, backend.space, is_own=True)
+    return backend.entered_alone(settings.token) if settings.token else backend
 
 
 def _no_driver() -> Unsupported:

@@ -22,7 +22,7 @@ from recollect.index.rows import (
     SessionRow,
     VersionRow,
 )
-from recollect.index.statements import _load, lookups, postgres_statements, schema, statements
+from recollect.index.statements import lookups, schema, statements
 
 Columns = tuple[str, ...]
 VERSION, EPISODE, LINK = VersionRow._fields, EpisodeRow._fields, LinkRow._fields
@@ -106,10 +106,8 @@ def test_a_read_gives_the_columns_of_its_row(empty: sqlite3.Connection, name: st
 
 
 @pytest.mark.parametrize("name", WRITES)
-@pytest.mark.parametrize("every", [statements, postgres_statements])
-def test_a_write_takes_the_columns_of_its_row(every: object, name: str) -> None:
-    assert callable(every)
-    taken = INSERT.match(every()[name])
+def test_a_write_takes_the_columns_of_its_row(name: str) -> None:
+    taken = INSERT.match(statements()[name])
     assert taken is not None
     assert tuple(column.strip(' "\n') for column in taken[1].split(",")) == WRITES[name]
 
@@ -118,9 +116,3 @@ def test_a_column_in_another_place_is_seen(empty: sqlite3.Connection) -> None:
     swapped = statements()["digest_links"].replace("source, target", "target, source")
     assert given(empty, swapped) != LINK
     assert sorted(given(empty, swapped)) == sorted(LINK)
-
-
-def test_no_statement_takes_the_name_of_another() -> None:
-    shared = set(_load("shared.sql"))
-    assert shared.isdisjoint(_load("sqlite.sql"))
-    assert shared & set(_load("postgres.sql")) == {"begin_read", "get_position"}  # its own forms

@@ -184,8 +184,13 @@ def test_no_statement_holds_a_value() -> None:
 def test_a_name_stands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x.sql").write_text("-- name: a\nSELECT 1;\n-- name: a\nSELECT 2;\n")
     monkeypatch.setattr(module, "_HERE", tmp_path)
-    with pytest.raises(ValueError, match="twice"):
+    (tmp_path / "z.sql").write_text("-- name: b\nSELECT 3;\n")
+    (tmp_path / "y.sql").write_text("-- name: a\nSELECT 1;\n-- name: b\nSELECT 2;\n")
+    with pytest.raises(ValueError, match=r"x\.sql defines a"):
         module._load("x.sql")
+    with pytest.raises(ValueError, match=r"z\.sql defines b"):
+        module._load("y.sql", "z.sql")
+    assert module._load("y.sql") == {"a": "SELECT 1", "b": "SELECT 2"}
 
 
 def test_a_page_far_down_a_list_takes_no_more_steps_than_the_first(

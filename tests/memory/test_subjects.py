@@ -20,10 +20,10 @@ from recollect.errors import (
 from recollect.ledger.scan import scan
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
+from recollect.store.indexed.backend import MemorySpace
 from recollect.store.seam import REAL
 from recollect.store.subject_keys import MemoryKeys
 from recollect.store.subjects import Subjects
-from recollect.store.indexed.backend import MemorySpace
 from recollect.store.writing import Writing
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.histories import Clockwork, History

@@ -15,6 +15,7 @@ from recollect.store.master_key import MasterKey
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
+from recollect.store.postgres.vacuum import rewrite_keys, vacuum
 from recollect.store.seam import REAL
 from recollect.store.subject_keys import FileKeys
 from recollect.store.wrapped_keys import Wrapping
@@ -220,5 +221,33 @@ def test_what_is_ordered_destroyed_is_destroyed_on_this_machine_too(
 
 def test_what_was_erased_is_noted_for_backups_or_told(tmp_path: Path) -> None:
     mine = keeping(tmp_path)
-    assert mine.note_heads(LEDGER, [Head(3, "c" * 64, "")]) == []
+    assert mine.note_heads(LEDGER, [Head(seq=3, hash="c" * 64, at="")]) == []
     assert "NOT noted" in mine.note_heads(LEDGER, [])[0]
+
+
+def test_no_page_has_a_key_that_was_destroyed_once_they_are_written_again(
+    opened: Opened, database: str
+) -> None:
+    keys = opened(LEDGER)
+    gone, left = keys.add("ann"), keys.add("bob")
+    (wrapped,) = keys.wrapped([gone.pseudonym])
+    keys.destroy([gone.pseudonym], 7)
+    assert wrapped.key in pages_of(database, "subject_keys")  # the control
+    told = rewrite_keys(database)
+    assert told == ("subject_keys: its pages and indexes were written again",)
+    pages = pages_of(database, "subject_keys")
+    assert wrapped.key not in pages
+    assert gone.pseudonym.encode() not in pages
+    assert key(keys, left)
+    assert vacuum(database).tables > 10
+
+
+def pages_of(database: str, table: str) -> bytes:
+    """The file of a table, with everything that the server has of it in memory."""
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute("CHECKPOINT")
+        row = owner.execute(
+            "SELECT current_setting('data_directory'), pg_relation_filepath(%s)",
+            (f"recollect.{table}",),
+        ).fetchall()[0]
+    return Path(*row).read_bytes()

@@ -16,8 +16,10 @@ from recollect.memory import Store
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
+from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.tokens import PostgresTokens, token_in
+from recollect.store.postgres.tokens import PostgresTokens
+from recollect.store.seam import REAL
 from recollect.store.tokens import hash_of
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 from tests.postgres.conftest import drop_space, wait_for_lock
@@ -176,11 +178,9 @@ def test_an_expired_token_opens_nothing_and_is_listed_as_such(
 
 def test_the_tail_of_a_ledger_tells_the_token_that_asks(pool: Pool, tokens: PostgresTokens) -> None:
     made = tokens.create("laptop", space="alice", user="ann", expires="2999-01-01T00:00:00.000000Z")
-    asked = {"name": "alice", "after": 0, "most": 10}
-    (row,) = pool.ask("tail", {**asked, "hash": hash_of(made.token)})
-    assert token_in(row[-11:]) == tokens.get("laptop")
-    (row,) = pool.ask("tail", {**asked, "hash": hash_of("another")})
-    assert row[-11] is None
+    ledger = PostgresLedger(pool, "alice", REAL, None)
+    assert ledger.tail(0, hash_of(made.token)).token == tokens.get("laptop")
+    assert ledger.tail(0, hash_of("another")).token is None
 
 
 def test_two_who_rotate_a_token_at_once_wait_for_each_other(

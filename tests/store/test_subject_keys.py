@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import KeyMissing
+from recollect.store.disk import write_file
 from recollect.store.master_key import MasterKey
-from recollect.store.seam import REAL
+from recollect.store.seam import REAL, Seam
 from recollect.store.subject_keys import FileKeys, MemoryKeys
 from recollect.store.subjects import Named, SubjectKeys
 from recollect.testing.subject_keys_suite import LEDGER, Place, SubjectKeysSuite
@@ -143,3 +144,26 @@ def test_no_name_and_no_key_is_in_the_files_in_the_clear(tmp_path: Path) -> None
     assert one.pseudonym.encode() in whole
     assert b"Zebulon" not in whole
     assert key not in whole
+
+
+class Watching(Seam):
+    """Looks, after each write, for the file of the master key as another process would."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.found: list[bytes] = []
+
+    def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int:
+        if self._path.exists():
+            self.found.append(self._path.read_bytes())
+        return super().pwrite(fd, data, offset)
+
+
+def test_a_master_key_has_its_name_only_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "master.key"
+    seam = Watching(path)
+    made = MasterKey(tmp_path, None, None, seam)(True)
+    assert seam.found == []
+    assert MasterKey(tmp_path, None, None, REAL)(False) == made
+    write_file(seam, path, [path.read_bytes()])  # the control: a file that is written in its place
+    assert seam.found == [b""]

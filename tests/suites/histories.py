@@ -24,9 +24,9 @@ from recollect.model.events import GENESIS, Sources
 from recollect.model.instants import from_microseconds
 from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Include
+from recollect.store.indexed.backend import MemorySpace
 from recollect.store.seam import Seam
 from recollect.store.sqlite import memory_index
-from recollect.store.indexed.backend import MemorySpace
 
 T = TypeVar("T")
 

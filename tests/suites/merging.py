@@ -26,8 +26,8 @@ from recollect.ledger.scan import scan
 from recollect.memory import merge_steps
 from recollect.memory.handle import Handle
 from recollect.model.values import LedgerMerge, Settlement
-from recollect.store.port import Space
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.port import Space
 from tests.suites.histories import KEYS, Clockwork, History
 
 STAYS = {

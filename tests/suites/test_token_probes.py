@@ -22,8 +22,8 @@ from recollect.memory import Memory, Store
 from recollect.store.entered import EnteredBackend, EnteredSpace
 from recollect.store.files.backend import FileBackend
 from recollect.store.grants import Grant
-from recollect.store.port import Backend
 from recollect.store.indexed.backend import MemoryBackend
+from recollect.store.port import Backend
 from tests.suites.conftest import Tell
 
 CANARY = "canary7f3a"

@@ -65,8 +65,6 @@ def test_no_module_uses_anothers_underscored_members() -> None:
 def test_sql_stands_in_its_files_alone() -> None:  # S4-261
     allowed = (
         "store/sqlite.py",  # the settings of a connection
-        "store/postgres/db.py",  # one named INSERT for many rows
-        "store/postgres/schema.py",  # a hint tells an administrator what to run
         "store/postgres/vacuum.py",  # a message names what cleans pages
         "contracts/blocks/db/engine.py",  # the settings of a connection
         "contracts/blocks/db/driver.py",  # the begin of a transaction

@@ -1,8 +1,8 @@
 """BM25, computed exactly as FTS5 does.
 
-Responsible for the weight of a term and its frequency in a text. Leaves counting texts to the
-engines, and reading the texts of a past position to ``index.past``. Invariant: the same counts give
-the same score to the last bit, whichever engine counted.
+Responsible for the weight of a term and its frequency in a text. Leaves counting texts to full
+text, and reading the texts of a past position to ``index.past``. Invariant: the same counts give
+the same score to the last bit, whoever counted.
 """
 
 from __future__ import annotations
@@ -124,9 +124,7 @@ def totals(row: Row | None) -> tuple[int, int]:
     """The numbers of texts and of tokens on a shelf; SQLite returns both in one blob."""
     if row is None or row[0] == b"":
         return 0, 0
-    if not isinstance(row[0], bytes):
-        return cast(int, row[0]), cast(int, row[1])
-    count, rest = _varint(row[0])
+    count, rest = _varint(cast(bytes, row[0]))
     return count, _varint(rest)[0]
 
 

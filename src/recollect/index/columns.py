@@ -2,7 +2,7 @@
 
 Responsible for the lists of columns that the `.sql` files would otherwise repeat: a script says
 ``/* columns: PART */``, and the list takes its place. Leaves everything else to those files.
-Invariant: a field of ``VersionRow`` is a column on every engine, in the same order.
+Invariant: the fields of ``VersionRow`` are the columns of its table, in the same order.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from recollect.index.rows import KEPT, NOT_OF_RECORDS, Card, VersionRow
 _MARK: Final = re.compile(r"/\* columns: ([a-z, ]+) \*/")
 _NAMES: Final = VersionRow._fields
 _TEXT: Final = _NAMES.index("text")
-# What a column of a Python type is on SQLite and on PostgreSQL; everything else is text.
-_SQLITE: Final = {int: "INTEGER", float: "REAL"}
-_POSTGRES: Final = {int: "bigint", float: "double precision"}
+# What a column of a Python type is; everything else is text.
+_KINDS: Final = {int: "INTEGER", float: "REAL"}
 # Why a read leaves a record out: the rule of recall.visibility, for reads that must count what they
 # show. Each word is a value of ``include``, or one of the two that are not.
 _WHY_HIDDEN: Final = """CASE
@@ -40,14 +39,13 @@ def expand(script: str) -> str:
     return _MARK.sub(lambda mark: _PARTS[mark[1]](), script)
 
 
-def _defined(kinds: dict[type, str], text: str, key: str) -> str:
+def _defined() -> str:
     lines = []
     for name, annotation in VersionRow.__annotations__.items():
-        kind = kinds.get(annotation, text)
+        kind = _KINDS.get(annotation, "TEXT")
         null = "" if type(None) in get_args(annotation) or name == "text" else " NOT NULL"
-        lines.append(
-            f"{_quoted(name)} {kind}{key if name == 'seq' else null}{_RULES.get(name, '')}"
-        )
+        rule = " PRIMARY KEY" if name == "seq" else null
+        lines.append(f"{_quoted(name)} {kind}{rule}{_RULES.get(name, '')}")
     return ",\n  ".join(lines)
 
 
@@ -68,8 +66,7 @@ def _quoted(name: str) -> str:
 
 
 _PARTS: Final[dict[str, Callable[[], str]]] = {
-    "defined for sqlite": lambda: _defined(_SQLITE, "TEXT", " PRIMARY KEY"),
-    "defined for postgres": lambda: _defined(_POSTGRES, 'text COLLATE "C"', " NOT NULL"),
+    "defined": _defined,
     "names": lambda: _listed(_NAMES),
     "digested": lambda: _listed(_NAMES[:-1]),  # see index.digest
     "values": lambda: ", ".join("?" * len(_NAMES)),

@@ -139,7 +139,7 @@ class Card(NamedTuple):
     seq: int
     text_seq: int  # its number in full text; of an episode, its own event
     text: str
-    tokens: str | None  # of a recallable text, where the engine keeps them; so its facts
+    tokens: str | None  # of a text that is recallable now; so its facts
     facts: int | None
     role: Role | None  # None for a record
     user: str | None
@@ -167,7 +167,7 @@ class Card(NamedTuple):
 
 TEXT: Final = VersionRow._fields.index("text")
 _SEQ: Final = VersionRow._fields.index("seq")
-KEPT: Final = {"tokens": "t.c0", "facts": "t.c1"}  # of a card, and where SQLite has them
+KEPT: Final = {"tokens": "t.c0", "facts": "t.c1"}  # of a card, and where full text has them
 NOT_OF_RECORDS: Final = frozenset(("role", "session", "transient", "hidden", *KEPT))  # of a card
 
 

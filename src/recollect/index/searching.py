@@ -53,8 +53,7 @@ class TextReads(BranchReads):
             from recollect.index import past
 
             return past.bm25(lambda: self._texts(shelf), terms, limit, user)
-        query = " OR ".join(f'"{term}"' for term in terms)
-        params: dict[str, Cell] = {"query": query, "terms": pack_list(terms), "limit": limit}
+        params: dict[str, Cell] = {"query": " OR ".join(map(_quoted, terms)), "limit": limit}
         if user is None:
             rows = self._tables.db.rows(f"match_{shelf}", params)
         else:
@@ -69,7 +68,7 @@ class TextReads(BranchReads):
             return past.statistics_of(self._texts("recallable"), terms)
         db = self._tables.db
         count, length = totals(db.one("shelf_totals", {}))
-        held = db.ones("count_holding", [_of_term(term) for term in terms])
+        held = db.ones("count_holding", [{"query": _quoted(term)} for term in terms])
         return statistics(count, length, [cast(int, row[0]) if row else 0 for row in held])
 
     def sessions(self, limit: int) -> tuple[int, int]:
@@ -85,7 +84,7 @@ class TextReads(BranchReads):
             seqs = [seq for seq, text, _ in texts if seq >= first and term in token_list(text)]
             row = db.one("sessions_of_texts", {"seqs": pack_list(seqs)})
         else:
-            row = db.one("sessions_holding", {**_of_term(term), "first": first})
+            row = db.one("sessions_holding", {"query": _quoted(term), "first": first})
         return cast(int, row[0]) if row else 0
 
     def neighbours(self, texts: Iterable[int]) -> dict[int, tuple[int | None, int | None]]:
@@ -108,6 +107,6 @@ class TextReads(BranchReads):
         return cast("Iterable[past.Text]", self._tables.db.stream(name, {"at": self.at}))
 
 
-def _of_term(term: str) -> dict[str, Cell]:
-    """A term, quoted for each engine; our terms never contain a quote."""
-    return {"query": f'"{term}"', "term": term}
+def _quoted(term: str) -> str:
+    """A term for full text; our terms never contain a quote."""
+    return f'"{term}"'

@@ -27,12 +27,27 @@ NOW: Final = STILL - 1
 
 _HERE: Final = Path(__file__).parent / "sql"
 
-# A subselect in parentheses, and what a token for one user asks in its place.
-_LIMITED: Final = re.compile(r"\([^()]*\)\s*/\* limited: (.*?) \*/")
+# The files that hold statements of an index, by what they are about; `events.sql` is read apart.
+_FILES: Final = (
+    "position.sql",
+    "writes.sql",
+    "commands.sql",
+    "records.sql",
+    "evidence.sql",
+    "episodes.sql",
+    "links.sql",
+    "settings.sql",
+    "sessions.sql",
+    "proposals.sql",
+    "selections.sql",
+    "searches.sql",
+    "tallies.sql",
+    "digests.sql",
+)
 
 
 def schema() -> str:
-    """The script that creates an empty index on SQLite, without its lookups."""
+    """The script that creates an empty index, without its lookups."""
     return _script("schema.sql")
 
 
@@ -43,65 +58,26 @@ def lookups() -> str:
 
 @cache
 def statements() -> dict[str, str]:
-    """Every statement for SQLite by its name."""
-    return {**_load("shared.sql"), **_event_lists(), **_load("sqlite.sql")}
-
-
-@cache
-def postgres_statements() -> dict[str, str]:
-    """Every statement for PostgreSQL by its name."""
-    return {**_load("shared.sql"), **_event_lists(), **_load("postgres.sql")}
-
-
-@cache
-def limited_statements() -> dict[str, str]:
-    """The statements that a token for one user runs instead of the general ones."""
-    lists = {
-        name: _LIMITED.sub(r"\1", text)
-        for name, text in _event_lists().items()
-        if _LIMITED.search(text)
-    }
-    return {**lists, **_load("postgres_limited.sql")}
-
-
-@cache
-def scratch_statements() -> dict[str, str]:
-    """The statements for SQLite, with replacements for full text in an index made to compare."""
-    return {**statements(), **_load("scratch.sql")}
+    """Every statement of an index by its name."""
+    return {**_load(*_FILES), **_event_lists()}
 
 
 @cache
 def job_statements() -> dict[str, str]:
-    """The statements of jobs on SQLite, which are in a database of their own."""
+    """The statements of jobs, which are in a database of their own."""
     return _load("jobs.sql")
-
-
-def postgres_schema() -> str:
-    """The script that creates the index tables on PostgreSQL, with row-level security."""
-    return _guarded("postgres_schema.sql") + _script("postgres_views.sql")
-
-
-def postgres_vectors() -> str:
-    """The script that creates the vector tables on PostgreSQL, with the extension."""
-    return _guarded("postgres_vectors.sql")
-
-
-def _guarded(file: str) -> str:
-    """A script that creates tables of spaces, followed by the one that secures them."""
-    names = (file, "postgres_limits.sql", "postgres_guard.sql")
-    return "\n".join(_script(name) for name in names)
 
 
 def _event_lists() -> dict[str, str]:
     """The lists of events: of all, of one id, of one user, of both; each from either end."""
-    found = _load("events.sql")
-    lists = {"list_events": found["list_events"]}
+    lists = _load("events.sql")
     lists |= {f"{name}_of": _narrowed(text, "of", "ID") for name, text in lists.items()}
     lists |= {f"{name}_for_user": _narrowed(text, "user", "USER") for name, text in lists.items()}
-    for name, text in lists.items():
-        found[name] = text
-        found[name.replace("list", "list_last")] = text.replace(" ASC", " DESC")
-    return found
+    last = {
+        name.replace("list", "list_last"): text.replace(" ASC", " DESC")
+        for name, text in lists.items()
+    }
+    return lists | last
 
 
 def _narrowed(text: str, mark: str, word: str) -> str:
@@ -119,12 +95,13 @@ def _script(file: str) -> str:
     return expand((_HERE / file).read_text("utf-8"))
 
 
-def _load(file: str) -> dict[str, str]:
+def _load(*files: str) -> dict[str, str]:
     """Loads statements, each below a line of the form ``-- name: the_name``."""
     found: dict[str, str] = {}
-    for piece in _script(file).split("-- name: ")[1:]:
-        name, _, body = piece.partition("\n")
-        if name in found:
-            raise ValueError(f"{file} defines {name} twice")
-        found[name.strip()] = body.strip().removesuffix(";")
+    for file in files:
+        for piece in _script(file).split("-- name: ")[1:]:
+            name, _, body = piece.partition("\n")
+            if name in found:
+                raise ValueError(f"{file} defines {name}, which there is already")
+            found[name.strip()] = body.strip().removesuffix(";")
     return found

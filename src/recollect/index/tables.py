@@ -123,7 +123,6 @@ class Names(NamedTuple):
     episodes: AbstractSet[str] = frozenset()
     contents: AbstractSet[str] = frozenset()
     keys: AbstractSet[str] = frozenset()
-    authors: AbstractSet[str] = frozenset()  # names of those who act, which are mostly there
 
     def lists(self) -> dict[str, Cell]:
         """The parameters of the statement ``there``, which finds those that exist."""
@@ -171,11 +170,6 @@ class Tables:
         self._no_episodes = set(absent.episodes)
         self._no_contents = set(absent.contents)
         self._no_keys = set(absent.keys)
-
-    def foreign(self, ids: Iterable[str]) -> None:
-        """Notes ids that belong to other users, for engines that hide such rows."""
-        blank = VersionRow._make([""] * len(VersionRow._fields))
-        self._current.update((id, blank._replace(id=id, user=None)) for id in ids)
 
     def has_no_content(self, content_id: str) -> bool:
         """True if it is known, without a query, that no record has this content."""
@@ -314,29 +308,17 @@ class Tables:
             self._documents[touched] = row
         return row
 
-    def know_document(self, type: str, name: str, row: Row | None) -> None:
-        """Notes a document as it is now, before anything was written here."""
-        self._documents[document_name(type, name)] = row
-
     def authors(self, name: str) -> list[Row]:
         """The authors of one name. Every command asks for its own."""
         touched = author_name(name)
-        if touched not in self._authors:
-            rows = self.settle(touched).rows("authors_named", {"name": name})
-            if not self._keep:
-                return rows
-            self._hold_authors(touched, rows)
-        return self._authors[touched]
-
-    def know_authors(self, names: Iterable[str], rows: Sequence[Row]) -> None:
-        """Notes the authors of these names as they are now, before anything was written here."""
-        for name in names:
-            self._hold_authors(author_name(name), [row for row in rows if row[1] == name])
-
-    def _hold_authors(self, touched: str, rows: list[Row]) -> None:
-        if len(self._authors) >= _AUTHORS_MAX_COUNT:
-            self._authors.clear()
-        self._authors[touched] = rows
+        if touched in self._authors:
+            return self._authors[touched]
+        rows = self.settle(touched).rows("authors_named", {"name": name})
+        if self._keep:
+            if len(self._authors) >= _AUTHORS_MAX_COUNT:
+                self._authors.clear()
+            self._authors[touched] = rows
+        return rows
 
     def ended_by(self, id: str) -> list[Origin]:
         """Who has taken a record out since it last came back."""

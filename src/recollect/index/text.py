@@ -1,7 +1,7 @@
-"""From text to tokens, the same for every engine.
+"""From text to tokens, the same for every index.
 
-Responsible for normalising, splitting and stemming. Leaves weighting tokens to the engines' full
-text and to ``recall``. Invariant: with the same ``made_with``, the same text always gives the same
+Responsible for normalising, splitting and stemming. Leaves weighting tokens to full text
+and to ``recall``. Invariant: with the same ``made_with``, the same text always gives the same
 tokens; they contain only characters that FTS5's ``ascii`` tokenizer does not split.
 """
 

@@ -22,7 +22,7 @@ from recollect.ledger.line import Line, parse
 from recollect.model import events as e
 from recollect.model.instants import is_instant
 from recollect.model.validate import BROUGHT
-from recollect.store.port import Ledger
+from recollect.store.port import Copyable
 from recollect.store.subjects import SETTING
 
 # What the store says about its own ledger, and what reads leave, stays where it is.
@@ -148,7 +148,7 @@ class History:
                     yield told, one, one.body
 
 
-def fork_of(mine: Ledger, theirs: Ledger) -> int:
+def fork_of(mine: Copyable, theirs: Copyable) -> int:
     """The last event that both ledgers have: the chain makes all before it the same."""
     low, high = 0, min(mine.head().seq, theirs.head().seq)
     while low < high:
@@ -166,7 +166,7 @@ def fork_of(mine: Ledger, theirs: Ledger) -> int:
     return low
 
 
-def _hash(space: Ledger, seq: int) -> str:
+def _hash(space: Copyable, seq: int) -> str:
     raw = space.line(seq)
     if raw is None:
         raise Conflict(f"event {seq} cannot be read in {space.where}")

@@ -19,7 +19,7 @@ from recollect.lifecycle.merging import TakeErasure
 from recollect.memory.handle import Handle
 from recollect.memory.histories import History, Said, Subject, Told, id_here, mentioned, subject_of
 from recollect.model import events as e
-from recollect.store.port import Ledger
+from recollect.store.port import Copyable
 
 
 class Erasures:
@@ -28,7 +28,7 @@ class Erasures:
     def __init__(
         self,
         handle: Handle,
-        source: Ledger,
+        source: Copyable,
         fork: int,
         histories: tuple[History, History],
         is_trusted: Callable[[Told], bool],
@@ -84,7 +84,9 @@ class Erasures:
             if body is not None and not _is_session(body):
                 yield subject_of(body)
 
-    def _body(self, space: Ledger, history: History, other: History, seq: int) -> e.AnyBody | None:
+    def _body(
+        self, space: Copyable, history: History, other: History, seq: int
+    ) -> e.AnyBody | None:
         """The body that a ledger has of an event with this number in the other one."""
         if seq <= self.fork:
             raw = space.line(seq)

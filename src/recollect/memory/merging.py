@@ -55,7 +55,7 @@ from recollect.model import events as e
 from recollect.model.counts import counted
 from recollect.model.rules import lowest
 from recollect.model.values import LedgerConflict, LedgerMerge, Settlement
-from recollect.store.port import Ledger, Progress
+from recollect.store.port import Copyable, Progress
 from recollect.store.subjects import SETTING
 from recollect.store.writing import each_of
 
@@ -112,7 +112,7 @@ def merge(
 class Merging:
     """What would come from another ledger."""
 
-    def __init__(self, handle: Handle, source: Ledger, is_mine: bool) -> None:
+    def __init__(self, handle: Handle, source: Copyable, is_mine: bool) -> None:
         self._handle, self._source, self._is_mine = handle, source, is_mine
         self.fork = fork_of(handle.space, source)
         self._head = source.head()
@@ -420,7 +420,7 @@ def _settled(
     return found
 
 
-def _lines(space: Ledger, after: int) -> Iterator[Line]:
+def _lines(space: Copyable, after: int) -> Iterator[Line]:
     """The events of a ledger after one."""
     rest = b""
     for piece in space.pieces(after):

@@ -12,7 +12,7 @@ from contextlib import suppress
 from recollect.errors import IntegrityError, NotInstalled
 from recollect.ledger.tree import Roots
 from recollect.memory.due import has_keys
-from recollect.store.port import Ledger
+from recollect.store.port import Copyable
 from recollect.store.seam import Seam
 
 
@@ -26,7 +26,7 @@ class Signatures:
         self.through = 0
 
     @classmethod
-    def of(cls, space: Ledger, seam: Seam) -> Signatures:
+    def of(cls, space: Copyable, seam: Seam) -> Signatures:
         """Those beside a ledger."""
         if not has_keys():
             return cls({})
@@ -47,7 +47,7 @@ class Signatures:
         self.through = max(self._signed, default=0)
 
 
-def _signed(space: Ledger, seam: Seam) -> dict[int, bytes]:
+def _signed(space: Copyable, seam: Seam) -> dict[int, bytes]:
     from recollect.memory.unsigned import ring_for
     from recollect.proof.notes import BadNote
     from recollect.store.checkpointing import Reader

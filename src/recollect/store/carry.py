@@ -20,12 +20,12 @@ from recollect.ledger.verify import verify
 from recollect.model.events import Head
 from recollect.model.values import Carried
 from recollect.store.backup import copy_checkpoints
-from recollect.store.port import Ledger, Progress
+from recollect.store.port import Copyable, Progress
 from recollect.store.receiving import another_history
 from recollect.store.wrapped_keys import Wrapped, missing
 
 
-def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> Carried:
+def carry(source: Copyable, target: Copyable, progress: Progress | None = None) -> Carried:
     """Brings the target up to the source; events that it already has are not sent again.
 
     The source is read twice, so that a refusal comes before anything is sent.
@@ -56,13 +56,13 @@ def carry(source: Ledger, target: Ledger, progress: Progress | None = None) -> C
     )
 
 
-def _reading(source: Ledger) -> closing[Generator[bytes, None, None]]:
+def _reading(source: Copyable) -> closing[Generator[bytes, None, None]]:
     """The bytes of the source; its files or connection are released even if reading stops early."""
     return closing(cast("Generator[bytes, None, None]", source.pieces()))
 
 
 def _check(
-    source: Ledger, target: Ledger, held: Head, advance: Callable[[int], None]
+    source: Copyable, target: Copyable, held: Head, advance: Callable[[int], None]
 ) -> tuple[str, list[Wrapped]]:
     """Checks the whole source: it is sound, continues the target, and is allowed there.
 
@@ -90,7 +90,7 @@ def _check(
     return first, _keys(source, target, first, named) if named else []
 
 
-def _keys(source: Ledger, target: Ledger, first: str, named: set[str]) -> list[Wrapped]:
+def _keys(source: Copyable, target: Copyable, first: str, named: set[str]) -> list[Wrapped]:
     """The keys that the target lacks, as the source has them; raises ``KeyMissing``."""
     lacking = target.subjects.of(first).keys.lacks(named)
     found = source.subjects.keys.wrapped(lacking)
@@ -112,7 +112,7 @@ def _counting(progress: Progress | None, total: int) -> Callable[[int], None]:
     return advance
 
 
-def _same_digest(source: Ledger, target: Ledger, head: Head) -> str:
+def _same_digest(source: Copyable, target: Copyable, head: Head) -> str:
     """The state digest at the head, which must be the same on both sides."""
     digest = target.digest(head.seq)
     if digest != source.digest(head.seq):

@@ -1,18 +1,20 @@
 """A store entered with a token: it allows what the token does, no more.
 
-Responsible for asking the list of tokens before every call, and for refusing what a token does not
-allow. Leaves the meaning of a token to ``store.grants``, and everything else to
-the engine, whose open spaces all tokens share. Invariants: a token that has ended opens nothing
-from the next call on; a space of others and one that does not exist are refused in the same words.
+Responsible for asking what the token allows before every call, and for refusing the rest. Leaves
+the meaning of a token to ``store.grants``, and everything else to the engine, whose open spaces all
+tokens share. Invariants: a token that has ended opens nothing from the next call on; a space of
+others and one that does not exist are refused in the same words.
 
-The process that opens a store has all of it, so it is this module that keeps callers apart.
+The process that has the files, or the login of the database, has all of them, so it is this module
+that keeps callers apart, on every engine.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from recollect.errors import Forbidden, RecollectError, Unavailable
 from recollect.index.reads import Reads
@@ -37,7 +39,7 @@ from recollect.store.port import (
     Vectors,
 )
 from recollect.store.subjects import Subjects
-from recollect.store.tokens import ended, given_token, hash_of, opens_none
+from recollect.store.tokens import Ended, given_token, hash_of, opens_none
 from recollect.store.wrapped_keys import Wrapped
 
 if TYPE_CHECKING:  # loaded only if there is work
@@ -49,6 +51,10 @@ _PERSON: Final = "use a person's token that writes in the whole space"
 
 class Local(Backend, Protocol):
     """An engine whose spaces this process has open itself."""
+
+    def looking(self, hash: bytes, name: str) -> AbstractContextManager[tuple[Token | None, bool]]:
+        """The token of a hash, and whether there is a space: one look for the whole block."""
+        ...
 
     def has(self, name: str) -> bool:
         """True if there is a space of this name."""
@@ -62,11 +68,19 @@ class Local(Backend, Protocol):
 class EnteredBackend:
     """The spaces that one token opens."""
 
-    def __init__(self, backend: Local, token: str, opened: Opened, *, is_own: bool = False) -> None:
+    def __init__(
+        self,
+        backend: Local,
+        token: str,
+        opened: Opened,
+        *,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
         self._backend = backend
+        self._close = close
         self._hash = hash_of(given_token(token))
         self.opened = opened
-        self._is_own = is_own  # nobody else uses the store, which ends with this
+        self._looked = threading.local()  # what this thread's look has found, in ``together``
 
     @property
     def where(self) -> str:
@@ -75,21 +89,35 @@ class EnteredBackend:
 
     def token(self) -> Token:
         """What the token allows; refuses one that has ended."""
-        found = self._backend.tokens().find(self._hash)
-        if found is None:
-            raise ended("unknown", None, "store")
-        if not found.live:
-            state, since = (
-                ("revoked", found.revoked) if found.revoked else ("expired", found.expires)
-            )
-            raise ended(state, since, "store")
-        return found
+        looked: _Looked | None = getattr(self._looked, "found", None)
+        found = self._backend.tokens().find(self._hash) if looked is None else looked.token
+        return _live(found)
 
-    def granted(self, name: str, *, create: bool = False) -> Grant:
-        """What the token allows in a space; a space that may be created need not exist."""
-        token = self.token()
+    @contextmanager
+    def together(self, name: str) -> Iterator[None]:
+        """What this thread asks of one space in this block is answered from one look."""
+        with self._backend.looking(self._hash, name) as (token, is_there):
+            self._looked.found = _Looked(name, token, is_there)
+            try:
+                _live(token)
+                yield
+            finally:
+                self._looked.found = None
+
+    @contextmanager
+    def granted(self, name: str, *, create: bool = False) -> Iterator[Grant]:
+        """What the token allows in a space; one that may be created need not exist."""
+        looked: _Looked | None = getattr(self._looked, "found", None)
+        if looked is not None and looked.name == name:
+            yield self._grant(name, looked.token, looked.is_there, create=create)
+            return
+        with self._backend.looking(self._hash, name) as (token, is_there):
+            yield self._grant(name, token, is_there, create=create)
+
+    def _grant(self, name: str, found: Token | None, is_there: bool, *, create: bool) -> Grant:
+        token = _live(found)
         may_create = create and token.space is None and "create" in token.verbs
-        if token.space not in (None, name) or not (self._backend.has(name) or may_create):
+        if token.space not in (None, name) or not (is_there or may_create):
             raise opens_none(name, self._opens(token))
         holder = Name(text=token.user or token.label, checked="token", user=token.user)
         return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent, holder)
@@ -114,7 +142,8 @@ class EnteredBackend:
 
     def drop(self, name: str, reason: str | None) -> Drop:
         """Drops a space, for a token that may."""
-        self.granted(name).check_drop()
+        with self.granted(name) as grant:
+            grant.check_drop()
         shared = [self.opened(name, create=create) for create in (False, True)]
         done = self._backend.drop(name, reason)
         for space in shared:  # else files that are open would keep what was dropped
@@ -124,7 +153,8 @@ class EnteredBackend:
 
     def would_drop(self, name: str) -> Drop:
         """What dropping a space would remove, for a token that may."""
-        self.granted(name).check_drop()
+        with self.granted(name) as grant:
+            grant.check_drop()
         return self._backend.would_drop(name)
 
     def dropped(self) -> list[Dropped]:
@@ -146,9 +176,8 @@ class EnteredBackend:
         return EnteredBackend(self._backend, token, self.opened)
 
     def close(self) -> None:
-        """Leaves the spaces open to who else uses the store that was entered."""
-        if self._is_own:
-            self._backend.close()
+        """Closes the store that was entered only if nobody else has it."""
+        self._close()
 
 
 class EnteredSpace:
@@ -174,8 +203,8 @@ class EnteredSpace:
     @property
     def widest(self) -> Actor:
         """The widest rights of a handle here: those of the token."""
-        grant = self._granted()
-        return Actor(trust=grant.origin, user=grant.user, agent=grant.agent)
+        with self._granted() as grant:
+            return Actor(trust=grant.origin, user=grant.user, agent=grant.agent)
 
     @property
     def is_dropped(self) -> bool:
@@ -190,146 +219,175 @@ class EnteredSpace:
     def pages_folder(self) -> None:
         """No folder belongs to a token."""
 
-    def _granted(self) -> Grant:
+    @contextmanager
+    def _granted(self) -> Iterator[Grant]:
         """What the token allows now; asked before every call."""
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
         if self._space is not None and self._space.is_dropped:
             self._backend.token()
             self._space.head()  # refuses, and says that the space was dropped
-        return self._backend.granted(self._name, create=self._create)
+        with self._backend.granted(self._name, create=self._create) as grant:
+            yield grant
 
-    def _inside(self, check: Callable[[Grant], None] | None = None) -> Space:
-        """The space of the engine, if the token allows it."""
-        grant = self._granted()
-        if check is not None:
+    @contextmanager
+    def _inside(self, check: Callable[[Grant], None] = lambda grant: None) -> Iterator[Space]:
+        """The space of the engine, if the token allows it; its reads see what the token was."""
+        with self._granted() as grant:
             check(grant)
+            yield self._opened()
+
+    def _opened(self) -> Space:
         if self._space is None:
             self._space = self._backend.opened(self._name, create=self._create)
         return self._space
+
+    def _allowed(self, check: Callable[[Grant], None] = lambda grant: None) -> Space:
+        """The same, for what takes long or waits for other writers: nothing is held meanwhile."""
+        with self._inside(check) as space:
+            return space
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What this thread reads in this block is answered from one look at token and ledger."""
+        with self._backend.together(self._name):
+            yield
 
     # Writing.
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
-        grant = self._granted()
-        return self._inside().submit(grant.admitted(command), answer)
+        with self._granted() as grant:
+            admitted, space = grant.admitted(command), self._opened()
+        return space.submit(admitted, answer)
 
     def submit_all(
         self, commands: Sequence[Command], answer: Answer[T]
     ) -> list[T | RecollectError]:
         """Submits many commands in as few appends as they fit into; an outcome for each."""
-        space, grant = self._inside(), self._granted()
         refused: dict[int, RecollectError] = {}
         allowed: list[Command] = []
-        for place, command in enumerate(commands):
-            try:
-                allowed.append(grant.admitted(command))
-            except Forbidden as error:
-                refused[place] = error
+        with self._granted() as grant:
+            space = self._opened()
+            for place, command in enumerate(commands):
+                try:
+                    allowed.append(grant.admitted(command))
+                except Forbidden as error:
+                    refused[place] = error
         outcomes = iter(space.submit_all(allowed, answer))
         return [refused[at] if at in refused else next(outcomes) for at in range(len(commands))]
 
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""
-        try:
-            admitted = self._granted().admitted(command)
-        except Forbidden:
-            return False
-        return self._inside().later(admitted)
+        with self._granted() as grant:
+            try:
+                admitted = grant.admitted(command)
+            except Forbidden:
+                return False
+            space = self._opened()
+        return space.later(admitted)
 
     def flush(self) -> None:
         """Writes the queued commands of all who share the space."""
-        self._inside().flush()
+        self._allowed().flush()
 
     def on_append(self, call: Listener) -> Listener:
         """Has a function called after each append in this process; returns what ends it."""
-        return self._inside().on_append(call)
+        return self._allowed().on_append(call)
 
     def trying(self, command: Command) -> AbstractContextManager[Reads]:
         """Reads of the state after a command, which is then undone."""
-        return self._inside(Grant.check_trial).trying(command)
+        return self._allowed(Grant.check_trial).trying(command)
 
     @property
     def subjects(self) -> Subjects:
         """The users whose memory is encrypted; a token that only reads adds none."""
-        space, grant = self._inside(), self._granted()
-        return space.subjects if "write" in grant.verbs else GuardedSubjects(space.subjects)
+        with self._granted() as grant:
+            subjects = self._opened().subjects
+            return subjects if "write" in grant.verbs else GuardedSubjects(subjects)
 
     def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
         """Destroys keys with which nothing is encrypted, as an event orders."""
-        return self._inside(_check_erases).destroy_keys(subjects, by)
+        return self._allowed(_check_erases).destroy_keys(subjects, by)
 
     # Reading.
 
     @contextmanager
     def reading(self, at: int = NOW) -> Iterator[Reads]:
         """Reads that all see one state; a handle shows those of the token's user."""
-        with self._inside().reading(at) as reads:
+        with self._inside() as space, space.reading(at) as reads:
             yield reads
 
     def digest(self, at: int = NOW) -> str:
         """The state digest at a position."""
-        return self._inside(_whole("the digest")).digest(at)
+        with self._inside(_whole("the digest")) as space:
+            return space.digest(at)
 
     def head(self) -> Head:
         """Where the ledger ends."""
-        return self._inside().head()
+        with self._inside() as space:
+            return space.head()
 
     def seen(self) -> Head | None:
         """The last event that the index has folded."""
-        return self._inside().seen()
+        with self._inside() as space:
+            return space.seen()
 
     def vectors(self, name: str, dimensions: int) -> Vectors:
         """The vectors of an embedder; a token that sees less than all texts adds none."""
-        space, grant = self._inside(), self._granted()
-        keeps = "write" in grant.verbs and grant.user is None
-        return GuardedVectors(space.vectors(name, dimensions), keeps=keeps)
+        with self._granted() as grant:
+            keeps = "write" in grant.verbs and grant.user is None
+            return GuardedVectors(self._opened().vectors(name, dimensions), keeps=keeps)
 
     def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
         """The bytes of the ledger, in pieces."""
-        yield from self._inside(_whole("reading the ledger")).pieces(after, offset)
+        yield from self._allowed(_whole("reading the ledger")).pieces(after, offset)
 
     def line(self, seq: int) -> bytes | None:
         """The line of one event; a token for one user sees those that this user wrote."""
-        space, grant = self._inside(), self._granted()
-        raw = space.line(seq)
-        if raw is None or grant.user is None:
-            return raw
-        line = parse(raw)
-        if line.erased_by is not None:
-            return None
-        whose = getattr(decode(line, space.subjects).body, "user", None)
-        return raw if whose == grant.user else None
+        with self._granted() as grant:
+            space = self._opened()
+            raw = space.line(seq)
+            if raw is None or grant.user is None:
+                return raw
+            line = parse(raw)
+            if line.erased_by is not None:
+                return None
+            whose = getattr(decode(line, space.subjects).body, "user", None)
+            return raw if whose == grant.user else None
 
     def size_bytes(self) -> int:
         """About how many bytes ``pieces`` gives."""
-        return self._inside().size_bytes()
+        with self._inside() as space:
+            return space.size_bytes()
 
     def checkpoints(self) -> Checkpoints:
         """The checkpoints beside the ledger."""
-        return GuardedCheckpoints(lambda: self._inside().checkpoints(), self._granted)
+        return GuardedCheckpoints(lambda: self._allowed().checkpoints(), self._granted)
 
     # Receiving.
 
     def existing_head(self) -> Head:
         """The end of the ledger, without creating one."""
-        return self._inside().existing_head()
+        with self._inside() as space:
+            return space.existing_head()
 
     def admit(self, line: Line) -> None:
         """Refuses an event of another store that the token may not write."""
-        self._inside(lambda grant: grant.check_line(line)).admit(line)
+        self._allowed(lambda grant: grant.check_line(line)).admit(line)
 
     def receive(
         self, pieces: Iterable[bytes], tick: Tick | None = None, keys: Collection[Wrapped] = ()
     ) -> Head:
         """Appends the events that another store's ledger has beyond this one, unchanged."""
         check = Grant.check_keeps if keys else Grant.check_writes
-        return self._inside(check).receive(self._checked(pieces), tick, keys)
+        return self._allowed(check).receive(self._checked(pieces), tick, keys)
 
     def _checked(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The same bytes, each line only after the token was found to allow it."""
-        rest, grant = b"", self._granted()
+        rest = b""
+        with self._granted() as grant:
+            pass  # what it allows at the start counts for the whole copy
         for piece in pieces:
             whole, newline, rest = (rest + piece).rpartition(b"\n")
             for raw in whole.split(b"\n") if newline else ():
@@ -341,32 +399,33 @@ class EnteredSpace:
 
     def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it is equal."""
-        return self._inside(_whole("verifying")).index_problem(progress)
+        return self._allowed(_whole("verifying")).index_problem(progress)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Discards the index and folds the whole ledger again."""
-        return self._inside(_writes("rebuilding")).rebuild(progress)
+        return self._allowed(_writes("rebuilding")).rebuild(progress)
 
     def purge(self) -> tuple[str, ...]:
         """Finishes every recorded erasure; returns the places that it cleaned."""
-        return self._inside(Grant.check_writes).purge()
+        return self._allowed(Grant.check_writes).purge()
 
     def backup(self, target: str | None, progress: Progress | None = None) -> Backup:
         """Copies the ledger to a new folder."""
-        return self._inside(_whole("a backup")).backup(target, progress)
+        return self._allowed(_whole("a backup")).backup(target, progress)
 
     def seal(self) -> Sealed:
         """Closes the active file into a segment."""
-        return self._inside(_writes("sealing")).seal()
+        return self._allowed(_writes("sealing")).seal()
 
     def examine(self, progress: Progress | None = None) -> list[Finding]:
         """The findings of ``doctor``; changes nothing."""
-        space, grant = self._inside(), self._granted()
+        with self._granted() as grant:
+            space = self._opened()
         return space.examine(progress) if grant.user is None else [grant.not_looked_at()]
 
     def accept_loss(self, reason: str | None) -> None:
         """Accepts that events were lost."""
-        self._inside(_check_erases).accept_loss(reason)
+        self._allowed(_check_erases).accept_loss(reason)
 
     def close(self) -> None:
         """Refuses every later use of this handle; the space stays open for others."""
@@ -374,6 +433,23 @@ class EnteredSpace:
             with suppress(RecollectError):  # a receipt that cannot be written is not an error
                 self._space.flush()
         self._closed = True
+
+
+class _Looked(NamedTuple):
+    """What one look has found."""
+
+    name: str
+    token: Token | None
+    is_there: bool
+
+
+def _live(found: Token | None) -> Token:
+    if found is None:
+        raise Ended("unknown", None)
+    if not found.live:
+        state, since = ("revoked", found.revoked) if found.revoked else ("expired", found.expires)
+        raise Ended(state, since)
+    return found
 
 
 def _whole(what: str) -> Callable[[Grant], None]:

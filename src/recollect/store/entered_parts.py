@@ -7,6 +7,7 @@ is the same as on a server.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from recollect.errors import Forbidden
@@ -67,14 +68,19 @@ class GuardedSubjects(Subjects):
 class GuardedCheckpoints:
     """The notes of one space: a person's token for the whole space adds some."""
 
-    def __init__(self, notes: Callable[[], Checkpoints], granted: Callable[[], Grant]) -> None:
+    def __init__(
+        self,
+        notes: Callable[[], Checkpoints],
+        granted: Callable[[], AbstractContextManager[Grant]],
+    ) -> None:
         self._notes = notes
         self._granted = granted
 
     @property
     def keeps(self) -> bool:
         """True for a person's token that writes in the whole space."""
-        return self._granted().keeps_checkpoints
+        with self._granted() as grant:
+            return grant.keeps_checkpoints
 
     def sizes(self) -> list[int]:
         """The numbers of events for which there is a note, the smallest first."""
@@ -86,7 +92,8 @@ class GuardedCheckpoints:
 
     def keep(self, size: int, note: bytes) -> None:
         """Keeps a note, in place of another one of the same size."""
-        self._granted().check_keeps()
+        with self._granted() as grant:
+            grant.check_keeps()
         self._notes().keep(size, note)
 
     def frontier(self) -> bytes | None:
@@ -95,5 +102,6 @@ class GuardedCheckpoints:
 
     def keep_frontier(self, data: bytes) -> None:
         """Keeps where the next checkpoint continues."""
-        self._granted().check_keeps()
+        with self._granted() as grant:
+            grant.check_keeps()
         self._notes().keep_frontier(data)

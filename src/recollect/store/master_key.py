@@ -18,7 +18,7 @@ import msgspec
 
 from recollect.errors import ConfigError, KeyMissing
 from recollect.ledger.cipher import KEY_BYTES
-from recollect.store.disk import alone, make_folder, write_file
+from recollect.store.disk import alone, make_folder, replace_file
 from recollect.store.layout import SUBJECTS
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
@@ -78,7 +78,7 @@ class MasterKey:
             with alone(self._seam, path.parent):
                 if not path.exists():
                     made = b64encode(self._seam.random(KEY_BYTES)) + b"\n"
-                    write_file(self._seam, path, [made])
+                    replace_file(self._seam, path, [made])  # others may read it at any time
         if path.stat().st_mode & _OTHERS:
             raise ConfigError(f"{path} can be read by others", hint=f"run: chmod go= {path}")
         return _decoded(read_regular(path, _MOST_BYTES).decode("latin-1"), str(path))

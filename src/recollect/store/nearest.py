@@ -8,7 +8,7 @@ the fast first pass, in single precision and in any order, only proposes candida
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -27,7 +27,6 @@ ScoredText = tuple[int, float]
 
 _BLOCK_TEXTS: Final = 1_024  # texts whose rows are converted to double precision at a time
 _ERROR: Final = 1e-5  # more than the error of single precision for two unit vectors
-_FIRST_LOOK: Final = 2  # times n: most near texts are accepted
 _SPARE: Final = 8  # texts beyond n, where each costs the caller a row
 _WIDER: Final = 4
 
@@ -124,22 +123,6 @@ def check_row(row: Vector, dimensions: int) -> None:
     """Refuses a vector with the wrong dimensions."""
     if row.shape != (dimensions,):
         raise InvalidInput(f"a row of {row.shape} numbers cannot be compared with {dimensions}")
-
-
-def widening(
-    look_at: Callable[[int], Sequence[ScoredText]], n: int, accept: Accept
-) -> list[ScoredText]:
-    """The same for an engine that can only return its first n texts."""
-    look, done = _FIRST_LOOK * n, 0
-    found: list[ScoredText] = []
-    while True:
-        ordered = look_at(look)
-        some = ordered[done:]
-        accepted = accept([seq for seq, _ in some])
-        found += [each for each in some if each[0] in accepted]
-        if len(found) >= n or len(ordered) < look:
-            return found[:n]
-        done, look = len(ordered), _WIDER * look
 
 
 def _order(found: ScoredText) -> tuple[float, int]:

@@ -185,7 +185,7 @@ class Searchable(Readable, Protocol):
         ...
 
 
-class Ledger(Readable, Protocol):
+class Copyable(Readable, Protocol):
     """A space for callers that copy its ledger elsewhere, or another ledger into it."""
 
     def pieces(self, after: int = 0, offset: int = 0) -> Iterator[bytes]:
@@ -269,7 +269,7 @@ class Upkeep(Protocol):
         ...
 
 
-class Space(Searchable, Ledger, Upkeep, Protocol):
+class Space(Searchable, Copyable, Upkeep, Protocol):
     """One space: its ledger and its index; every engine implements all of it.
 
     - A submitted command is durable when the call returns.

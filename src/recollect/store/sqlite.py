@@ -37,6 +37,8 @@ _NOTHING: Final[Params] = {}
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _NOT_YOURS: Final = "use the account that owns it, or a copy that you may read"
 
+CACHE_BYTES: Final = 16_000 << 10  # of the pages of an index in a file
+_WRITABLE_ASIDE: Final = ("journal_mode = MEMORY", "synchronous = OFF", "cache_size = -16000")
 _ASIDE: Final = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
 # Disk errors are included: a new index uses other parts of the disk.
 _DAMAGE_CODES: Final = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
@@ -181,9 +183,13 @@ class SqliteDb:
         ).fetchone()
         return int(size)
 
-    def copy(self) -> SqliteDb:
+    def aside(self) -> SqliteDb:
+        """The same index in an unnamed temporary file of SQLite, for further writes."""
+        return self.copy(pragmas=_WRITABLE_ASIDE)
+
+    def copy(self, pragmas: Sequence[str] = _ASIDE) -> SqliteDb:
         """Copies every page to an unnamed temporary file of SQLite."""
-        copy = SqliteDb("", pragmas=_ASIDE)
+        copy = SqliteDb("", pragmas=pragmas)
         try:
             self._connection.backup(copy._connection)
         except BaseException:

@@ -240,15 +240,17 @@ def too_much(why: str) -> Forbidden:
     )
 
 
-def ended(state: str, since: str | None, store: str) -> Forbidden:
-    """The error for a token that is unknown, or was revoked or has expired at an instant."""
-    day = "" if since is None else f" on {since[:10]}"
-    what = {"revoked": f"was revoked{day}", "expired": f"expired{day}"}
-    return Forbidden(
-        f"this token {what.get(state, f'is not one of this {store}')}",
-        hint=f"set RECOLLECT_TOKEN to a valid one; the owner of the {store} creates it with "
-        "`recollect admin token create`",
-    )
+class Ended(Forbidden):
+    """A token that is unknown, or was revoked or has expired."""
+
+    def __init__(self, state: str, since: str | None) -> None:
+        day = "" if since is None else f" on {since[:10]}"
+        what = {"revoked": f"was revoked{day}", "expired": f"expired{day}"}
+        super().__init__(
+            f"this token {what.get(state, 'is not one of this store')}",
+            hint="set RECOLLECT_TOKEN to a valid one; the owner of the store creates it with "
+            "`recollect admin token create`",
+        )
 
 
 def _checked(verbs: Iterable[str], *, every_space: bool) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ in the bytes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple, cast
 
@@ -18,9 +18,9 @@ from recollect.errors import LimitExceeded, RecollectError
 from recollect.index.fold import Clock, Fold
 from recollect.index.owners import owner_of
 from recollect.index.reads import Reads
-from recollect.index.rows import DocumentRow, PositionRow, Row, unpack_object
+from recollect.index.rows import DocumentRow, PositionRow, unpack_object
 from recollect.index.statements import INDEX_VERSION
-from recollect.index.tables import Db, Names, Tables
+from recollect.index.tables import Db, Tables
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.cipher import encrypted_bytes
 from recollect.ledger.codec import decode_body, encode_body
@@ -140,20 +140,6 @@ class Writing:
             or self._bytes >= limits.COMMAND_MAX_BYTES
         )
 
-    def lack(self, absent: Names) -> None:
-        """Notes names that the engine looked up in advance and did not find."""
-        self._tables.lack(absent)
-        self._is_foreseen = True
-
-    def know(self, setting: Row | None, names: Iterable[str], authors: Sequence[Row]) -> None:
-        """Notes what the engine looked up in advance: who is a subject, and who has these names."""
-        self._tables.know_document(*SETTING, setting)
-        self._tables.know_authors(names, authors)
-
-    def foreign(self, ids: Iterable[str]) -> None:
-        """Notes ids that belong to other users, in rows that cannot be read."""
-        self._tables.foreign(ids)
-
     def run(self, command: Command) -> Outcome:
         """Decides a command and folds its events; a refused command has no effect."""
         known = self._known(command) if command.named else None
@@ -240,7 +226,8 @@ class Writing:
         self._tables.flush()
         if not self._is_foreseen:
             names = foreseen(act for request in waiting for act in request.command.acts)
-            self.lack(names.without(self._db.rows("there", names.lists())))
+            self._tables.lack(names.without(self._db.rows("there", names.lists())))
+            self._is_foreseen = True
         ids = [request.command.id for request in waiting if request.command.named]
         rows = self._db.ones("get_command", [{"id": id} for id in ids])
         self._new = {id for id, row in zip(ids, rows, strict=True) if row is None}

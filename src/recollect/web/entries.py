@@ -72,9 +72,13 @@ class Entries:
         self._lock = threading.Lock()
 
     @contextmanager
-    def using(self, token: str) -> Iterator[Entry]:
-        """The store for the holder of a token, for one request."""
-        entry = self.take(token)
+    def using(self, token: str, *, is_asked: bool = True) -> Iterator[Entry]:
+        """The store for the holder of a token, for one request.
+
+        With ``is_asked`` False a token that was valid before is not asked about: the request's own
+        first look does that.
+        """
+        entry = self.take(token, is_asked=is_asked)
         try:
             yield entry
         finally:
@@ -84,19 +88,20 @@ class Entries:
         """NotLetIn if a token is not valid now."""
         self.give_back(self.take(token))
 
-    def take(self, token: str) -> Entry:
+    def take(self, token: str, *, is_asked: bool = True) -> Entry:
         """The same, until ``give_back``; NotLetIn if the token is not valid now."""
         key = hash_of(token)
         with self._lock:
             entry = self._found.get(key)
-        store = entry.store if entry is not None else None
-        try:
-            store = store or self._store.entered(token)
-            held = store.token()
-        except (Forbidden, InvalidInput) as error:
-            raise NotLetIn(error.message) from error
+        if entry is None or is_asked:
+            try:
+                store = self._store.entered(token) if entry is None else entry.store
+                held = store.token()
+            except (Forbidden, InvalidInput) as error:
+                raise NotLetIn(error.message) from error
+            entry = entry or Entry(key, store, held.id if held else None)
         with self._lock:
-            entry = self._found.pop(key, None) or Entry(key, store, held.id if held else None)
+            entry = self._found.pop(key, None) or entry
             self._found[key] = entry
             entry.uses += 1
             given_up = self._oldest_idle()

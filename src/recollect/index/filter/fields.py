@@ -139,7 +139,7 @@ def known(units: Units) -> str:
 
 
 def check_characters(value: str) -> None:
-    """Refuses characters that stored text cannot contain and that engines treat differently."""
+    """Refuses characters that stored text cannot contain, and that SQL treats otherwise."""
     if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
         raise InvalidInput("a text contains U+0000 or a lone surrogate")
 

@@ -1,12 +1,11 @@
-"""The filter expression as a SQL condition that both engines understand.
+"""The filter expression as a SQL condition.
 
 Responsible for a condition that is true for every row the filter matches, and for few others.
 Leaves the rest to ``Filter.matches``, which runs over the rows that SQL found. Invariants: the text
 consists only of constants of this module, and every value of the caller is a bound parameter; NOT
 is never applied to a condition that is wider than its term.
 
-Rows are named ``v`` (versions) and ``e`` (episodes). Text columns compare by code point: BINARY on
-SQLite, COLLATE "C" on PostgreSQL.
+Rows are named ``v`` (versions) and ``e`` (episodes). Text columns compare by code point.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from recollect.index.filter.tree import (
 from recollect.index.rows import Cell, pack_names
 from recollect.model.values import Unit
 
-# Quoted, because `user` alone is the session's user on PostgreSQL.
 _COLUMNS: Final[dict[Unit, dict[str, str]]] = {
     "record": {name: f'v."{name}"' for name in FIELDS["record"]},
     "episode": {name: f'e."{name}"' for name in FIELDS["episode"]},
@@ -80,7 +78,7 @@ class _Compiler:
         if not has(self._unit, leaf.field):  # the unit lacks the field, so only `= null` matches
             return _CONSTANTS[isinstance(leaf, Missing) == wanted]
         if not isinstance(leaf.field, Column):
-            return "TRUE"  # JSON paths: engines differ, so SQL does not narrow down
+            return "TRUE"  # JSON paths: SQLite compares otherwise, so SQL does not narrow down
         column = _COLUMNS[self._unit][leaf.field.name]
         if isinstance(leaf, Missing):
             return f"{column} IS NULL" if wanted else f"{column} IS NOT NULL"
@@ -101,7 +99,7 @@ class _Compiler:
                 return self._holds(column, str(leaf.value))
             case StartsWith():
                 length = self._bound(len(leaf.value))
-                return f"substr({column}, 1, CAST({length} AS integer)) = {self._bound(leaf.value)}"
+                return f"substr({column}, 1, {length}) = {self._bound(leaf.value)}"
             case _:
                 assert_never(leaf)
 
@@ -111,8 +109,7 @@ class _Compiler:
         return self._holds(column, tag[:-1] if isinstance(leaf, StartsWith) else tag)
 
     def _holds(self, column: str, part: str) -> str:
-        # SQLite has no position() and PostgreSQL no instr(); replace() is in both.
-        return f"replace({column}, {self._bound(part)}, '') <> {column}"
+        return f"instr({column}, {self._bound(part)}) > 0"
 
     def _bound(self, value: Scalar) -> str:
         name = f"filter_{len(self.params)}"

@@ -1,32 +1,25 @@
--- The list of events, which both engines run as it is. Each part reads one table in the order of its
--- events and stops after a page, so a page takes the same time wherever it is. Beside each part stands
--- what a list of one id (`of:`) or of one user (`user:`) asks of it in place of TRUE; a list of the last
--- events is the same in the other order. `kinds` is '' for all, else the names between commas. Parts that
--- belong to nobody in particular are left out for one user.
+-- The list of events. Each part reads one table in the order of its events and stops after a page, so a
+-- page takes the same time wherever it is. Beside each part stands what a list of one id (`of:`) or of one
+-- user (`user:`) asks of it in place of TRUE; a list of the last events is the same in the other order.
+-- `kinds` is '' for all, else the names between commas. Parts that belong to nobody in particular are left
+-- out for one user.
 --
 -- When it happened, for which call and, where the part does not know it, with which origin is asked of
--- the command that holds the event: the next that ends. A token for one user does not see every command,
--- so it asks a function instead (`limited:`).
+-- the command that holds the event: the next that ends.
 
 -- name: list_events
 SELECT u.seq,
-  (SELECT c.at FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
-    /* limited: recollect.event_at(u.seq) */,
+  (SELECT c.at FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1),
   u.kind,
-  COALESCE(u.origin,
-    (SELECT c.origin FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
-    /* limited: recollect.event_origin(u.seq) */
-  ),
+  COALESCE(u.origin, (SELECT c.origin FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)),
   u.unit, u.id, u.what, u.text, u.key, u.trust, u."user", u.session, u.agent,
   (SELECT CASE WHEN c.marks <> '' THEN c.id END FROM commands c
-    WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
-    /* limited: recollect.event_key(u.seq) */,
+    WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1),
   (SELECT c.author FROM commands c WHERE c.seq >= u.seq ORDER BY c.seq LIMIT 1)
-    /* limited: recollect.event_author(u.seq) */
 FROM (
   SELECT * FROM (
     SELECT v.seq, 'record.' || v.what AS kind, v.origin, 'record' AS unit, v.id, v.what,
-      SUBSTR(v.text, 1, CAST(:chars AS integer)) AS text, v.key, v.trust, v."user", v.session, v.agent
+      SUBSTR(v.text, 1, :chars) AS text, v.key, v.trust, v."user", v.session, v.agent
     FROM full_versions v
     WHERE v.seq > :after AND v.seq < :before AND TRUE /* of: v.id = ID */
       AND TRUE /* user: v."user" = USER */
@@ -37,7 +30,7 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT e.seq, 'episode.observed', e.origin, 'episode', e.id, 'observed',
-      SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+      SUBSTR(e.text, 1, :chars), NULL, e.trust, e."user", e.session, e.agent
     FROM episodes e
     WHERE e.seq > :after AND e.seq < :before AND TRUE /* of: e.id = ID */
       AND TRUE /* user: e."user" = USER */
@@ -47,7 +40,7 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT h.seq, 'episode.forgotten', h.origin, 'episode', e.id, 'forgotten',
-      SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+      SUBSTR(e.text, 1, :chars), NULL, e.trust, e."user", e.session, e.agent
     FROM hidden h JOIN episodes e ON e.id = h.episode
     WHERE h.why = 'forgotten' AND h.seq > :after AND h.seq < :before
       AND TRUE /* of: h.episode = ID */
@@ -57,8 +50,8 @@ FROM (
   ) AS forgotten
   UNION ALL
   SELECT * FROM (
-    SELECT h.until, 'episode.restored', CAST(NULL AS text), 'episode', e.id, 'restored',
-      SUBSTR(e.text, 1, CAST(:chars AS integer)), CAST(NULL AS text), e.trust, e."user", e.session, e.agent
+    SELECT h.until, 'episode.restored', NULL, 'episode', e.id, 'restored',
+      SUBSTR(e.text, 1, :chars), NULL, e.trust, e."user", e.session, e.agent
     FROM hidden h JOIN episodes e ON e.id = h.episode
     WHERE h.why = 'forgotten' AND h.until < 9007199254740991
       AND h.until > :after AND h.until < :before AND TRUE /* of: h.episode = ID */
@@ -68,11 +61,11 @@ FROM (
   ) AS restored
   UNION ALL
   SELECT * FROM (
-    SELECT l.seq, 'link.added', CAST(NULL AS text), 'link', l.source, 'added',
-      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, CAST(:chars AS integer)),
-      CAST(NULL AS text), l.trust,
+    SELECT l.seq, 'link.added', NULL, 'link', l.source, 'added',
+      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, :chars),
+      NULL, l.trust,
       (SELECT v."user" FROM versions v WHERE v.id = l.source ORDER BY v.seq LIMIT 1),
-      CAST(NULL AS text), CAST(NULL AS text)
+      NULL, NULL
     FROM links l
     WHERE l.seq > :after AND l.seq < :before AND TRUE /* of: (l.source = ID OR l.target = ID) */
       AND (:kinds = '' OR :kinds LIKE '%,link.added,%')
@@ -82,11 +75,11 @@ FROM (
   ) AS linked
   UNION ALL
   SELECT * FROM (
-    SELECT l.until, 'link.removed', CAST(NULL AS text), 'link', l.source, 'removed',
-      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, CAST(:chars AS integer)),
-      CAST(NULL AS text), l.trust,
+    SELECT l.until, 'link.removed', NULL, 'link', l.source, 'removed',
+      SUBSTR(l.source || ' ' || l.kind || ' ' || l.target, 1, :chars),
+      NULL, l.trust,
       (SELECT v."user" FROM versions v WHERE v.id = l.source ORDER BY v.seq LIMIT 1),
-      CAST(NULL AS text), CAST(NULL AS text)
+      NULL, NULL
     FROM links l
     WHERE l.until < 9007199254740991 AND l.until > :after AND l.until < :before
       AND TRUE /* of: (l.source = ID OR l.target = ID) */
@@ -98,8 +91,8 @@ FROM (
   ) AS unlinked
   UNION ALL
   SELECT * FROM (
-    SELECT r.seq, 'context.handed', CAST(NULL AS text), 'receipt', r.id, 'handed',
-      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), r."user", r.session, r.agent
+    SELECT r.seq, 'context.handed', NULL, 'receipt', r.id, 'handed',
+      NULL, NULL, NULL, r."user", r.session, r.agent
     FROM receipts r
     WHERE r.seq > :after AND r.seq < :before AND TRUE /* of: r.id = ID */
       AND TRUE /* user: r."user" = USER */
@@ -108,8 +101,8 @@ FROM (
   ) AS handed
   UNION ALL
   SELECT * FROM (
-    SELECT f.seq, 'frame.set', CAST(NULL AS text), 'frame', f.name, 'set', CAST(NULL AS text),
-      CAST(NULL AS text), f.trust, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
+    SELECT f.seq, 'frame.set', NULL, 'frame', f.name, 'set', NULL,
+      NULL, f.trust, NULL, NULL, NULL
     FROM frames f
     WHERE f.seq > :after AND f.seq < :before AND TRUE /* of: f.name = ID */
       AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,frame.set,%')
@@ -117,8 +110,8 @@ FROM (
   ) AS frames
   UNION ALL
   SELECT * FROM (
-    SELECT f.until, 'frame.dropped', CAST(NULL AS text), 'frame', f.name, 'dropped', CAST(NULL AS text),
-      CAST(NULL AS text), f.trust, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
+    SELECT f.until, 'frame.dropped', NULL, 'frame', f.name, 'dropped', NULL,
+      NULL, f.trust, NULL, NULL, NULL
     FROM frames f
     WHERE f.until < 9007199254740991 AND f.until > :after AND f.until < :before
       AND TRUE /* of: f.name = ID */ AND NOT EXISTS (SELECT 1 FROM frames n WHERE n.seq = f.until)
@@ -127,9 +120,9 @@ FROM (
   ) AS unframed
   UNION ALL
   SELECT * FROM (
-    SELECT d.seq, 'document.set', CAST(NULL AS text), 'document', d.type || '/' || d.name, 'set',
-      CAST(NULL AS text), CAST(NULL AS text), d.trust, CAST(NULL AS text), CAST(NULL AS text),
-      CAST(NULL AS text)
+    SELECT d.seq, 'document.set', NULL, 'document', d.type || '/' || d.name, 'set',
+      NULL, NULL, d.trust, NULL, NULL,
+      NULL
     FROM documents d
     WHERE d.seq > :after AND d.seq < :before AND TRUE /* of: d.type || '/' || d.name = ID */
       AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,document.set,%')
@@ -137,9 +130,9 @@ FROM (
   ) AS documents
   UNION ALL
   SELECT * FROM (
-    SELECT d.until, 'document.dropped', CAST(NULL AS text), 'document', d.type || '/' || d.name,
-      'dropped', CAST(NULL AS text), CAST(NULL AS text), d.trust, CAST(NULL AS text),
-      CAST(NULL AS text), CAST(NULL AS text)
+    SELECT d.until, 'document.dropped', NULL, 'document', d.type || '/' || d.name,
+      'dropped', NULL, NULL, d.trust, NULL,
+      NULL, NULL
     FROM documents d
     WHERE d.until < 9007199254740991 AND d.until > :after AND d.until < :before
       AND TRUE /* of: d.type || '/' || d.name = ID */
@@ -149,9 +142,9 @@ FROM (
   ) AS undocumented
   UNION ALL
   SELECT * FROM (
-    SELECT p.seq, 'rule.passed', CAST(NULL AS text), 'document', 'rules/' || p.rule, 'passed',
-      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
-      CAST(NULL AS text), CAST(NULL AS text)
+    SELECT p.seq, 'rule.passed', NULL, 'document', 'rules/' || p.rule, 'passed',
+      NULL, NULL, NULL, NULL,
+      NULL, NULL
     FROM passes p
     WHERE p.seq > :after AND p.seq < :before AND TRUE /* of: 'rules/' || p.rule = ID */
       AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,rule.passed,%')
@@ -159,9 +152,9 @@ FROM (
   ) AS passes
   UNION ALL
   SELECT * FROM (
-    SELECT s.opened, 'session.opened', CAST(NULL AS text), 'session', s.id, 'opened',
-      s.task_type, CAST(NULL AS text), CAST(NULL AS text), NULLIF(s."user", ''), s.id,
-      CAST(NULL AS text)
+    SELECT s.opened, 'session.opened', NULL, 'session', s.id, 'opened',
+      s.task_type, NULL, NULL, NULLIF(s."user", ''), s.id,
+      NULL
     FROM sessions s
     WHERE s.opened < 9007199254740991 AND s.opened > :after AND s.opened < :before
       AND TRUE /* of: s.id = ID */ AND TRUE /* user: s."user" = USER */
@@ -170,9 +163,9 @@ FROM (
   ) AS opened
   UNION ALL
   SELECT * FROM (
-    SELECT s.closed, 'session.closed', CAST(NULL AS text), 'session', s.id, 'closed',
-      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), NULLIF(s."user", ''), s.id,
-      CAST(NULL AS text)
+    SELECT s.closed, 'session.closed', NULL, 'session', s.id, 'closed',
+      NULL, NULL, NULL, NULLIF(s."user", ''), s.id,
+      NULL
     FROM sessions s
     WHERE s.opened < 9007199254740991 AND s.closed < 9007199254740991 AND s.closed > :after AND s.closed < :before
       AND TRUE /* of: s.id = ID */ AND TRUE /* user: s."user" = USER */
@@ -182,7 +175,7 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT p.seq, 'proposal.made', p.origin, 'proposal', p.id, 'made',
-      SUBSTR(p.text, 1, CAST(:chars AS integer)), p.key, p.trust, p."user", p.session, p.agent
+      SUBSTR(p.text, 1, :chars), p.key, p.trust, p."user", p.session, p.agent
     FROM proposals p
     WHERE p.seq > :after AND p.seq < :before AND TRUE /* of: (p.id = ID OR p.target = ID) */
       AND TRUE /* user: p."user" = USER */ AND (:kinds = '' OR :kinds LIKE '%,proposal.made,%')
@@ -191,8 +184,8 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT p.until, 'proposal.' || p.outcome, p.settled_by, 'proposal', p.id, p.outcome,
-      SUBSTR(p.text, 1, CAST(:chars AS integer)), p.key, p.trust, p."user", CAST(NULL AS text),
-      CAST(NULL AS text)
+      SUBSTR(p.text, 1, :chars), p.key, p.trust, p."user", NULL,
+      NULL
     FROM proposals p
     WHERE p.until < 9007199254740991 AND p.until > :after AND p.until < :before
       AND TRUE /* of: (p.id = ID OR p.target = ID) */ AND TRUE /* user: p."user" = USER */
@@ -202,7 +195,7 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT b.seq, 'branch.opened', b.origin, 'branch', b.id, 'opened',
-      SUBSTR(b.name, 1, CAST(:chars AS integer)), CAST(NULL AS text), CAST(NULL AS text), b."user",
+      SUBSTR(b.name, 1, :chars), NULL, NULL, b."user",
       b.session, b.agent
     FROM branches b
     WHERE b.seq > :after AND b.seq < :before AND TRUE /* of: b.id = ID */
@@ -212,8 +205,8 @@ FROM (
   UNION ALL
   SELECT * FROM (
     SELECT b.until, 'branch.closed', b.closed_by, 'branch', b.id, 'closed',
-      SUBSTR(b.name, 1, CAST(:chars AS integer)), CAST(NULL AS text), CAST(NULL AS text), b."user",
-      CAST(NULL AS text), CAST(NULL AS text)
+      SUBSTR(b.name, 1, :chars), NULL, NULL, b."user",
+      NULL, NULL
     FROM branches b
     WHERE b.until < 9007199254740991 AND b.until > :after AND b.until < :before
       AND TRUE /* of: b.id = ID */ AND TRUE /* user: b."user" = USER */
@@ -222,9 +215,9 @@ FROM (
   ) AS unbranched
   UNION ALL
   SELECT * FROM (
-    SELECT x.by, 'events.erased', CAST(NULL AS text), 'ledger', CAST(NULL AS text), 'erased',
-      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
-      CAST(NULL AS text), CAST(NULL AS text)
+    SELECT x.by, 'events.erased', NULL, 'ledger', NULL, 'erased',
+      NULL, NULL, NULL, NULL,
+      NULL, NULL
     FROM erased x
     WHERE x.by > :after AND x.by < :before AND TRUE /* of: FALSE */
       AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,events.erased,%')
@@ -232,9 +225,9 @@ FROM (
   ) AS erasing
   UNION ALL
   SELECT * FROM (
-    SELECT n.seq, n.kind, CAST(NULL AS text), 'ledger', CAST(NULL AS text), n.what,
-      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
-      CAST(NULL AS text), CAST(NULL AS text)
+    SELECT n.seq, n.kind, NULL, 'ledger', NULL, n.what,
+      NULL, NULL, NULL, NULL,
+      NULL, NULL
     FROM notes n
     WHERE n.seq > :after AND n.seq < :before AND TRUE /* of: FALSE */
       AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,' || n.kind || ',%')
@@ -242,9 +235,9 @@ FROM (
   ) AS noted
   UNION ALL
   SELECT * FROM (
-    SELECT a.seq, 'author.named', CAST(NULL AS text), 'author', a.id, 'named',
-      SUBSTR(a.name, 1, CAST(:chars AS integer)), CAST(NULL AS text), CAST(NULL AS text), a."user",
-      CAST(NULL AS text), CAST(NULL AS text)
+    SELECT a.seq, 'author.named', NULL, 'author', a.id, 'named',
+      SUBSTR(a.name, 1, :chars), NULL, NULL, a."user",
+      NULL, NULL
     FROM authors a
     WHERE a.seq > :after AND a.seq < :before AND TRUE /* of: a.id = ID */
       AND TRUE /* user: a."user" = USER */ AND (:kinds = '' OR :kinds LIKE '%,author.named,%')
@@ -252,9 +245,9 @@ FROM (
   ) AS authored
   UNION ALL
   SELECT * FROM ( -- what these were stands in the headers of the ledger alone
-    SELECT x.seq, CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
-      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text),
-      CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS text)
+    SELECT x.seq, NULL, NULL, NULL, NULL,
+      NULL, NULL, NULL, NULL,
+      NULL, NULL, NULL
     FROM erased x
     WHERE x.seq > :after AND x.seq < :before AND TRUE /* of: FALSE */
       AND TRUE /* user: FALSE */ AND :kinds = ''
@@ -263,27 +256,3 @@ FROM (
   ORDER BY seq ASC LIMIT :limit
 ) AS u
 ORDER BY u.seq;
-
--- name: add_note
-INSERT INTO notes (seq, kind, what) VALUES (?, ?, ?);
-
--- name: log_notes
-SELECT seq, kind, what FROM notes ORDER BY seq;
-
--- name: log_hidden
-SELECT episode, seq, origin FROM hidden WHERE why = 'forgotten' ORDER BY episode, seq;
-
--- name: log_commands
-SELECT seq, origin, author FROM commands ORDER BY seq;
-
--- name: log_authors
-SELECT seq, id, name, checked, "user" FROM authors ORDER BY seq;
-
--- name: log_ineffective
-SELECT seq, record FROM ineffective ORDER BY seq;
-
--- name: log_offsets
-SELECT seq, tz_minutes FROM versions ORDER BY seq;
-
--- name: log_transient
-SELECT seq, transient FROM episodes ORDER BY seq;

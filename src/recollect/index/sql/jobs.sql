@@ -1,4 +1,4 @@
--- The jobs of a workspace, on SQLite. PostgreSQL has the same in store/postgres/sql/jobs.sql.
+-- The jobs of a workspace of files, in a database of their own.
 -- A running job is due again when its lease ends. :only is the one space of a token, or NULL.
 
 -- name: begin

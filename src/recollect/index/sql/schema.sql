@@ -54,7 +54,7 @@ CREATE TABLE notes (
 ) STRICT;
 
 CREATE TABLE versions (
-  /* columns: defined for sqlite */
+  /* columns: defined */
 ) STRICT;
 
 CREATE INDEX versions_by_id ON versions (id, seq);

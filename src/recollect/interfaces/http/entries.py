@@ -16,9 +16,9 @@ __all__ = ["Entries", "Entry"]
 class Entries(entries.Entries):
     """Entered stores by the hash of their token."""
 
-    def take(self, token: str) -> Entry:
+    def take(self, token: str, *, is_asked: bool = True) -> Entry:
         """The store for the holder of a token, until ``give_back``."""
         try:
-            return super().take(token)
+            return super().take(token, is_asked=is_asked)
         except NotLetIn as error:
             raise unauthorized(str(error)) from error

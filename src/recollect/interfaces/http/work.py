@@ -7,6 +7,7 @@ the rights of its own token.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,19 +18,26 @@ from recollect.errors import Changed, Forbidden, RecollectError
 from recollect.interfaces.http import replies, requests
 from recollect.interfaces.http.call import Answer, Call, File, needs_match, past
 from recollect.interfaces.http.entries import Entries, Entry
-from recollect.interfaces.http.gate import Headers
+from recollect.interfaces.http.gate import Headers, unauthorized
 from recollect.interfaces.http.problems import Refused, refusal
 from recollect.interfaces.http.rates import Rates
 from recollect.interfaces.http.replies import Reply
 from recollect.interfaces.http.routes import STRICT, Route
 from recollect.interfaces.http.seen import Seen
 from recollect.memory import Memory
+from recollect.memory.handle import handle_of
 from recollect.memory.repeats import noticing
 from recollect.model import wire
 from recollect.model.values import INCLUDES, MadeToken
+from recollect.store.entered import EnteredSpace
+from recollect.store.tokens import Ended
 
 _ANSWER_MAX_BYTES: Final = 67_108_864
 _CREATED: Final = 201
+_LONG: Final = frozenset(  # reads that may take long, or whose answer is read later
+    "verify get_ledger export events diff branch_diff digest audit prove prove_event check "
+    "get_checkpoint graph overview retrace".split()
+)
 _OF_THE_STORE: Final = ("create", "drop", "admin")  # verbs that no handle of a memory narrows
 
 
@@ -57,12 +65,15 @@ class Work(NamedTuple):
     def reply(self, raw: bytes) -> Reply:
         """The answer to the request."""
         try:
-            with self.entries.using(self.token) as entry:
-                call = self._call(entry, raw)
-                with noticing() as noticed:
+            is_asked = "space" not in self.names  # else the look at the space asks
+            with self.entries.using(self.token, is_asked=is_asked) as entry:
+                with self._together(entry), noticing() as noticed:
+                    call = self._call(entry, raw)
                     found = self._made(call)
                 self._settle(call, found)
             reply = self._answered(found)
+        except Ended as error:
+            return replies.refused(unauthorized(error.message), self.seen, self.rules.root_path)
         except (Refused, RecollectError) as error:
             return replies.refused(refusal(error), self.seen, self.rules.root_path)
         if noticed.is_repeated:
@@ -72,6 +83,14 @@ class Work(NamedTuple):
         ):
             return reply
         return replies.packed(reply)
+
+    def _together(self, entry: Entry) -> AbstractContextManager[None]:
+        """One look at token and ledger for a short read; the ledger is free for others else."""
+        is_short = self.route.verb == "read" and self.route.name not in _LONG
+        if not is_short or "space" not in self.names:
+            return nullcontext()
+        space = handle_of(entry.memory(self.names["space"])).space
+        return space.together() if isinstance(space, EnteredSpace) else nullcontext()
 
     def _made(self, call: Call) -> Any:
         """What the operation gives; a refusal for a change has the ETag that would not be late."""

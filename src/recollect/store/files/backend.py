@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -156,6 +156,11 @@ class FileBackend:
             make_workspace(self._folder, self._seam)
             with closing(self.space(name, create=True)) as space:
                 space.head()
+
+    @contextmanager
+    def looking(self, hash: bytes, name: str) -> Iterator[tuple[Token | None, bool]]:
+        """The token of a hash, and whether there is a space of this name."""
+        yield self.tokens().find(hash), self.has(name)
 
     def has(self, name: str) -> bool:
         """True if there is a space of this name."""

@@ -98,6 +98,10 @@ class IndexedBackend:
         """The same place for the holder of a token."""
         return EnteredBackend(self, token, opened)
 
+    def entered_alone(self, token: str) -> EnteredBackend:
+        """This place for the holder of a token and nobody else: closing it closes the place."""
+        return EnteredBackend(self, token, self.space, close=self.close)
+
     def tokens(self) -> Tokens:
         """What opens the spaces of this store."""
         return self.ledgers.tokens()

@@ -11,6 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Final
 
 from recollect.errors import IntegrityError
 from recollect.index.fold import Clock, Fold
@@ -25,9 +26,10 @@ from recollect.ledger.scan import Scanner
 from recollect.model.events import EventsErased, Head
 from recollect.store.fold_ledger import fold_whole
 from recollect.store.port import Progress
-from recollect.store.sqlite import SqliteDb, is_of_this_release, memory_index
+from recollect.store.sqlite import CACHE_BYTES, SqliteDb, is_of_this_release, memory_index
 
-_FAST: int = 1  # of zlib: a snapshot is read more often than its bytes matter
+_FAST: Final = 1  # of zlib: a snapshot is read more often than its bytes matter
+_MEMORY_MAX_BYTES: Final = 32 << 20  # of one index; a larger one is in a file
 
 
 def version() -> str:
@@ -40,7 +42,7 @@ class Index:
 
     def __init__(self, db: SqliteDb) -> None:
         self.db = db
-        self.size_bytes = db.size_bytes()  # as of the last write
+        self.size_bytes = db.size_bytes()  # in memory, when it was made
 
     @classmethod
     def empty(cls, space: str) -> Index:
@@ -83,6 +85,16 @@ class Index:
             db.close()
             raise
         return cls(db)
+
+    def put_aside(self) -> None:
+        """Moves a large index to a temporary file without a name.
+
+        The system removes it when it is closed, also for a process that was killed.
+        """
+        if self.size_bytes > _MEMORY_MAX_BYTES:
+            large, self.db = self.db, self.db.aside()
+            large.close()
+            self.size_bytes = CACHE_BYTES
 
     @property
     def position(self) -> PositionRow:

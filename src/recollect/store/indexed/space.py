@@ -217,6 +217,8 @@ class IndexedSpace:
             )
             self._kept = 0
         self.epoch = tail.epoch
+        if self.ledger.keeps_caches:
+            self.index.put_aside()
         return self.index
 
     def _fold_new(self, index: Index, tail: Tail) -> None:

@@ -1,0 +1,41 @@
+-- Frames, documents and the passes of rules.
+
+-- name: get_frame
+SELECT * FROM frames WHERE name = :name AND seq <= :at AND until > :at;
+
+-- name: list_frames
+SELECT * FROM frames WHERE seq <= :at AND until > :at ORDER BY name;
+
+-- name: frame_events_of
+SELECT seq, until FROM frames WHERE name = :name;
+
+-- name: frame_of_event
+SELECT name FROM frames WHERE seq = :seq;
+
+-- name: get_document
+SELECT * FROM documents WHERE type = :type AND name = :name AND seq <= :at AND until > :at;
+
+-- name: list_documents
+SELECT * FROM documents
+WHERE (:type IS NULL OR type = :type) AND (type, name) > (:after_type, :after_name)
+  AND seq <= :at AND until > :at
+ORDER BY type, name LIMIT :limit;
+
+-- name: documents_changed
+SELECT DISTINCT type, name FROM documents
+WHERE seq > :after OR (until > :after AND until < 9007199254740991) ORDER BY type, name;
+
+-- name: document_events_of
+SELECT seq, until FROM documents WHERE type = :type AND name = :name;
+
+-- name: document_of_event
+SELECT type, name FROM documents WHERE seq = :seq;
+
+-- name: get_pass
+SELECT * FROM passes WHERE rule = :rule AND seq <= :at AND until > :at;
+
+-- name: passes_of
+SELECT seq FROM passes WHERE rule = :rule;
+
+-- name: pass_of_event
+SELECT rule FROM passes WHERE seq = :seq;
