@@ -14,7 +14,7 @@ OBJECTS = {each["kind"]: each for each in manifests()}
 POD = OBJECTS["Deployment"]["spec"]["template"]["spec"]
 SERVE = POD["containers"][0]
 GRACE_S = 20  # the default of `recollect serve --grace`
-COMPOSE = compose(OWNER_PASSWORD="o", SERVICE_PASSWORD="s")
+COMPOSE = compose(DATABASE_PASSWORD="p")
 
 
 def test_the_chart_is_up_to_date() -> None:
@@ -112,12 +112,14 @@ def test_one_release_is_meant_everywhere() -> None:
     assert dict(instructions())["EXPOSE"] == "7357"
 
 
-def test_the_database_owner_is_not_the_service() -> None:
+def test_the_migration_comes_first_with_the_same_login() -> None:
     services = COMPOSE["services"]
-    assert "//owner:o@" in services["migrate"]["environment"]["RECOLLECT_STORE"]
-    assert "//service:s@" in services["serve-1"]["environment"]["RECOLLECT_STORE"]
-    secret = OBJECTS["Job"]["spec"]["template"]["spec"]["containers"][0]["env"][0]["valueFrom"]
-    assert secret["secretKeyRef"]["name"] != SERVE["env"][0]["valueFrom"]["secretKeyRef"]["name"]
+    store = services["migrate"]["environment"]["RECOLLECT_STORE"]
+    assert store == services["serve-1"]["environment"]["RECOLLECT_STORE"]
+    user = services["database"]["environment"]["POSTGRES_USER"]
+    assert f"//{user}:p@" in store
+    job = OBJECTS["Job"]["spec"]["template"]["spec"]["containers"][0]
+    assert job["env"][0]["valueFrom"] == SERVE["env"][0]["valueFrom"]
     assert services["serve-1"]["depends_on"]["migrate"]["condition"] == (
         "service_completed_successfully"
     )
