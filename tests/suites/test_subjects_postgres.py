@@ -25,7 +25,7 @@ from recollect.errors import IntegrityError
 from recollect.ledger.codec import decode
 from recollect.memory.keys import Keys
 from recollect.model.events import EventsErased
-from recollect.store.indexed import space as engine
+from recollect.store.indexed import follower as engine
 from recollect.store.indexed.ledger import Erased
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.vacuum import vacuum
