@@ -1,0 +1,111 @@
+"""How often a call waits for the server: round trips, counted at a socket in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from recollect.memory import Memory
+from tests.postgres.conftest import as_address
+from tests.postgres.proxy import Proxy
+
+Call = Callable[[Memory], object]
+TEA = "tea"
+READS: dict[str, Call] = {
+    "get": lambda memory: memory.get(TEA),
+    "list": lambda memory: memory.list(),
+    "status": lambda memory: memory.status(),
+    "recall": lambda memory: memory.recall("When is tea?"),
+    "context": lambda memory: memory.context("When is tea?"),
+    "history": lambda memory: memory.history(TEA),
+    "scoped": lambda memory: memory.scoped(user="ann").list(),
+}
+WRITES: dict[str, Call] = {
+    "remember": lambda memory: memory.remember("Coffee is at three."),
+    "revise": lambda memory: memory.revise(TEA, "Tea is at five."),
+    "observe": lambda memory: memory.observe("I like tea.", role="user"),
+    "forget": lambda memory: memory.forget(TEA),
+}
+
+
+@pytest.fixture
+def proxy(database: str) -> Iterator[Proxy]:
+    with Proxy(database) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def memory(url: str, proxy: Proxy) -> Iterator[Memory]:
+    """A memory with some records, whose connection is open and whose index is warm."""
+    with Memory.open(url, embedder="none") as owner:
+        owner.remember("Tea is at four.", id=TEA)
+        for number in range(50):
+            owner.remember(f"The train number {number} leaves at nine.")
+    with Memory.open(as_address(proxy.address), embedder="none") as memory:
+        memory.list()
+        # A driver prepares a statement that it has sent a few times, with a trip of its own.
+        for number in range(6):
+            memory.remember(f"Bus {number} leaves at eight.")
+        yield memory
+
+
+def test_control_two_statements_are_two_round_trips(database: str, proxy: Proxy) -> None:
+    with psycopg.connect(proxy.address, autocommit=True) as connection:
+
+        def ask(count: int) -> None:
+            for _ in range(count):
+                connection.execute("SELECT 1")
+
+        for count in (1, 2, 7):
+            assert proxy.counted(lambda count=count: ask(count)) == count
+    with psycopg.connect(database) as another:
+        assert proxy.counted(lambda: another.execute("SELECT 1")) == 0
+
+
+@pytest.mark.parametrize("call", READS.values(), ids=READS)
+def test_a_read_asks_once(memory: Memory, proxy: Proxy, call: Call) -> None:
+    assert [proxy.counted(lambda: call(memory)) for _ in range(3)] == [1, 1, 1]
+    assert proxy.counted(lambda: (call(memory), call(memory))) == 2  # the control
+
+
+@pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
+def test_a_write_asks_twice_at_most(memory: Memory, proxy: Proxy, call: Call) -> None:
+    assert proxy.counted(lambda: call(memory)) <= 2
+
+
+@pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
+def test_a_write_after_another_process_wrote_asks_once_more(
+    memory: Memory, proxy: Proxy, url: str, call: Call
+) -> None:
+    with Memory.open(url, embedder="none") as other:
+        other.remember("Written by another process.")
+    assert proxy.counted(lambda: call(memory)) <= 3
+    assert "Written by another process." in [record.text for record in memory.list()]
+
+
+def test_a_read_after_another_process_wrote_asks_once(
+    memory: Memory, proxy: Proxy, url: str
+) -> None:
+    with Memory.open(url, embedder="none") as other:
+        made = other.remember("Written by another process.")
+    assert proxy.counted(lambda: memory.get(made.id)) == 1
+
+
+def test_a_batch_is_one_append(memory: Memory, proxy: Proxy) -> None:
+    def hundred() -> None:
+        with memory.batch() as batch:
+            for number in range(100):
+                batch.remember(f"Ship {number} leaves at ten.")
+
+    assert proxy.counted(hundred) <= 2
+
+
+def test_the_first_call_of_a_process_asks_a_few_times(
+    memory: Memory, proxy: Proxy
+) -> None:
+    with Memory.open(as_address(proxy.address), embedder="none") as fresh:
+        assert proxy.counted(lambda: fresh.get(TEA)) <= 6
+    with Memory.open(as_address(proxy.address), embedder="none") as fresh:
+        assert proxy.counted(lambda: fresh.remember("The first call is a write.")) <= 7
