@@ -198,7 +198,11 @@ class Subjects:
         """Notes that these keys were destroyed elsewhere; what is held of them is dropped."""
         if pseudonyms:
             self.retire(pseudonyms)
-            self._keys = None  # opened again when it is needed
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Drops what is held; it is read again when it is needed."""
+        self._ledger = self._keys = None
 
     def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
         """Destroys keys as an event orders; returns what was done, for people."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from recollect.model.values import Drop, Dropped, Token
 from recollect.store.entered import EnteredBackend
+from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.ledger import Ledgers
 from recollect.store.indexed.memory import MemoryLedgers
 from recollect.store.indexed.space import IndexedSpace
@@ -68,11 +69,12 @@ class IndexedBackend:
     def looking(self, hash: bytes, name: str) -> Iterator[tuple[Token | None, bool]]:
         """What a token allows, and whether a space exists, in one look for the whole block."""
         space = self.space(name, create=False)
-        with space.looking(hash) as found:
-            yield found
-        if not found[1]:
+        try:
+            with space.looking(hash) as found:
+                yield found
+        finally:
             with self._opening:  # names that are tried must not fill the memory
-                if self._spaces.get(name) is space:
+                if self._spaces.get(name) is space and not space.is_there:
                     del self._spaces[name]
 
     def heads(self, names: Iterable[str]) -> dict[str, int]:
@@ -121,11 +123,11 @@ class _Awake:
     """The spaces whose index is in memory, the one that was used last at the end."""
 
     def __init__(self) -> None:
-        self._sizes: OrderedDict[IndexedSpace, int] = OrderedDict()
+        self._sizes: OrderedDict[Follower, int] = OrderedDict()
         self._total = 0
         self._lock = threading.Lock()
 
-    def use(self, space: IndexedSpace) -> None:
+    def use(self, space: Follower) -> None:
         """Notes a use; puts others to sleep if all take too much."""
         size = space.awake_bytes
         with self._lock:

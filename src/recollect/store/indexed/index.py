@@ -42,7 +42,9 @@ class Index:
 
     def __init__(self, db: SqliteDb) -> None:
         self.db = db
-        self.size_bytes = db.size_bytes()  # in memory, when it was made
+        self.size_bytes = db.size_bytes()  # in memory, as of the last write
+        self._is_aside = False
+        self.is_clean = True  # nothing is left of what was erased
 
     @classmethod
     def empty(cls, space: str) -> Index:
@@ -94,7 +96,7 @@ class Index:
         if self.size_bytes > _MEMORY_MAX_BYTES:
             large, self.db = self.db, self.db.aside()
             large.close()
-            self.size_bytes = CACHE_BYTES
+            self.size_bytes, self._is_aside = CACHE_BYTES, True
 
     @property
     def position(self) -> PositionRow:
@@ -125,14 +127,21 @@ class Index:
                     fold.append(events)
                 tables.flush()
             self.move(scanner.head, fold.clock.active_us, position.offset + scanner.end)
-            db.run("commit")
+            self.commit()
         finally:
             self.roll_back()
+        self.is_clean &= not erased
         return erased
 
     def move(self, head: Head, active_us: int, size: int) -> None:
         """Notes the last event, in an open transaction."""
         self.db.many("move_position", [(head.seq, head.hash, head.at, active_us, size)])
+
+    def commit(self) -> None:
+        """Ends a transaction."""
+        self.db.run("commit")
+        if not self._is_aside:
+            self.size_bytes = self.db.size_bytes()
 
     def roll_back(self) -> None:
         """Undoes what was not committed."""
@@ -153,6 +162,7 @@ class Index:
         """Writes every page again, without what was removed."""
         for name in ("merge_recallable", "merge_rest", "vacuum"):
             self.db.run(name)
+        self.is_clean = True
 
     def copy(self) -> Index:
         """Another index with the same rows, which nobody else writes."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from recollect.errors import Unavailable
 from recollect.model.events import EventsErased, Head
 from recollect.model.values import Dropped, Finding, Token
 from recollect.store.port import Checkpoints
@@ -23,6 +24,13 @@ if TYPE_CHECKING:  # loaded only if there is work
     from recollect.store.jobs import Jobs
 
 NOTHING_NEW = 1 << 60  # a position after every event
+
+
+class Late(Unavailable):
+    """Another writer has appended since the look at the ledger."""
+
+    def __init__(self) -> None:
+        super().__init__("another writer of this memory came before", hint="try again")
 
 
 class Tail(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFound
@@ -72,6 +72,7 @@ class _Kept:
         self.epoch = self.changes = 0
         self.blocks: list[Block] = []
         self.checkpoints = MemoryCheckpoints()
+        self.keys: dict[str, MemoryKeys] = {}  # by ledger
 
 
 class MemoryLedger:
@@ -83,7 +84,7 @@ class MemoryLedger:
     def __init__(self, store: MemoryLedgers, name: str) -> None:
         self._store = store
         self._name = name
-        self._keys = Subjects(lambda _: MemoryKeys(store.seam), self._first, store.seam)
+        self._subjects = Subjects(self._keys_of, self._first, store.seam)
         self._kept: _Kept | None = None
 
     def tail(self, after: int, hash: bytes | None = None) -> Tail:
@@ -109,9 +110,11 @@ class MemoryLedger:
         self._mine.head = GENESIS
         return True
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Other writers wait: the space has the turn already."""
-        return nullcontext()
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Other writers wait until this ends."""
+        with self._store.turn:
+            yield
 
     def append(
         self, before: Head, data: bytes, head: Head, erased: Erased | None, meanwhile: Meanwhile
@@ -209,11 +212,11 @@ class MemoryLedger:
 
     def subjects(self) -> Subjects:
         """The users whose memory is encrypted under keys of their own."""
-        return self._keys
+        return self._subjects
 
     def finish(self, lines: Collection[bytes], orders: Mapping[str, int]) -> tuple[str, ...]:
         """Destroys the keys of subjects."""
-        return self._keys.destroy(orders, max(orders.values(), default=0))
+        return self._subjects.destroy(orders, max(orders.values(), default=0))
 
     def keep_keys(self) -> None:
         """Keeps nothing: there is no master key here."""
@@ -231,6 +234,9 @@ class MemoryLedger:
         if self._kept is None:
             self.make()
         return self._kept  # type: ignore[return-value]  # made a line before
+
+    def _keys_of(self, ledger: str) -> MemoryKeys:
+        return self._mine.keys.setdefault(ledger, MemoryKeys(self._store.seam))
 
     def _first(self) -> str | None:
         return first_hash(self.pieces(0))[0]

@@ -143,8 +143,9 @@ class PostgresLedger:
         """Replaces lines by the same ones without their bodies."""
         if lines:
             asked = {"space": self._here(), "seqs": [*lines], "lines": [*lines.values()]}
-            self._pool.ask("erase", asked)
-            self._pool.ask("resize", {"space": self._here()})
+            with self.alone():  # else an append that ends meanwhile would not be counted
+                self._pool.ask("erase", asked)
+                self._pool.ask("resize", {"space": self._here()})
 
     # Caches.
 

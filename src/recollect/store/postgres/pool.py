@@ -10,6 +10,7 @@ password would be known only after its time limit, without the reason.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ class Pool:
         self._idle: list[tuple[float, Connection]] = []  # since when; the newest last
         self._mine = threading.local()  # the connection that a thread has already
         self._closed = False
+        self._pid = os.getpid()
 
     @property
     def where(self) -> str:
@@ -51,6 +53,8 @@ class Pool:
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """A connection. A thread that has one gets the same: it must not wait for a second one."""
+        if os.getpid() != self._pid:
+            raise Unavailable("this memory is closed", hint="open it again")
         held: Connection | None = getattr(self._mine, "connection", None)
         if held is not None:
             yield held
@@ -100,6 +104,8 @@ class Pool:
 
     def close(self) -> None:
         """Closes every connection; one that is in use is closed after its use."""
+        if os.getpid() != self._pid:
+            return  # closing in a forked child would end what the parent uses
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -17,6 +17,7 @@ SELECT revision FROM recollect.revision;
 SELECT set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
   set_config('idle_in_transaction_session_timeout', :idle, false),
   set_config('synchronous_commit', 'on', false),
+  set_config('default_transaction_isolation', 'read committed', false),
   current_setting('fsync'), current_setting('full_page_writes');
 
 -- name: patience
