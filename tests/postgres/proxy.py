@@ -19,6 +19,7 @@ from typing import Final, Self
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 _PIECE_BYTES: Final = 1 << 16
+_TERMINATE: Final = b"X\0\0\0\4"  # nobody waits for an answer to it
 
 
 class Proxy:
@@ -27,7 +28,10 @@ class Proxy:
     def __init__(self, server: str) -> None:
         self._server = server
         parts = conninfo_to_dict(server)
-        self._host, self._port = str(parts.get("host", "localhost")), int(parts.get("port", 5432))
+        self._host, self._port = (
+            str(parts.get("host", "localhost")),
+            int(str(parts.get("port", 5432))),
+        )
         self._folder = tempfile.mkdtemp(prefix="proxy-")
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(f"{self._folder}/.s.PGSQL.5432")
@@ -80,7 +84,7 @@ class Proxy:
         try:
             data = source.recv(_PIECE_BYTES)
             if data:
-                self.turns += pair.turns(source)
+                self.turns += data != _TERMINATE and pair.turns(source)
                 pair.other(source).sendall(data)
                 return
         except OSError:

@@ -44,22 +44,21 @@ def memory(url: str, proxy: Proxy) -> Iterator[Memory]:
         for number in range(50):
             owner.remember(f"The train number {number} leaves at nine.")
     with Memory.open(as_address(proxy.address), embedder="none") as memory:
-        memory.list()
-        # A driver prepares a statement that it has sent a few times, with a trip of its own.
+        # The driver prepares a statement that it sends for the third time, in a trip of its own.
         for number in range(6):
+            memory.list()
             memory.remember(f"Bus {number} leaves at eight.")
         yield memory
 
 
 def test_control_two_statements_are_two_round_trips(database: str, proxy: Proxy) -> None:
-    with psycopg.connect(proxy.address, autocommit=True) as connection:
+    with psycopg.connect(proxy.address, autocommit=True, prepare_threshold=None) as connection:
 
-        def ask(count: int) -> None:
-            for _ in range(count):
-                connection.execute("SELECT 1")
+        def ask(count: int) -> Callable[[], object]:
+            return lambda: [connection.execute("SELECT 1") for _ in range(count)]
 
         for count in (1, 2, 7):
-            assert proxy.counted(lambda count=count: ask(count)) == count
+            assert proxy.counted(ask(count)) == count
     with psycopg.connect(database) as another:
         assert proxy.counted(lambda: another.execute("SELECT 1")) == 0
 
@@ -102,9 +101,7 @@ def test_a_batch_is_one_append(memory: Memory, proxy: Proxy) -> None:
     assert proxy.counted(hundred) <= 2
 
 
-def test_the_first_call_of_a_process_asks_a_few_times(
-    memory: Memory, proxy: Proxy
-) -> None:
+def test_the_first_call_of_a_process_asks_a_few_times(memory: Memory, proxy: Proxy) -> None:
     with Memory.open(as_address(proxy.address), embedder="none") as fresh:
         assert proxy.counted(lambda: fresh.get(TEA)) <= 6
     with Memory.open(as_address(proxy.address), embedder="none") as fresh:
