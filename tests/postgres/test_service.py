@@ -55,7 +55,7 @@ def test_a_token_for_one_user_sees_nothing_of_another(url: str, store: Store) ->
     for user in ("ann", "ben"):
         main.scoped(user=user).remember(f"The key of {user} is under the stone.", id=f"r-{user}")
         main.scoped(user=user).observe(f"{user} took the key.", role="user", id=f"e-{user}")
-    tokens = {
+    tokens: dict[str | None, str] = {
         user: store.tokens.create(user or "all", space="main", user=user, origin="person").token
         for user in (None, "ann")
     }
@@ -72,9 +72,9 @@ def test_a_token_for_one_user_sees_nothing_of_another(url: str, store: Store) ->
         return repr(found)
 
     with served(store) as number:
-        for user, token in tokens.items():  # the first is the control
+        for whose, token in tokens.items():  # the first is the control
             with Memory.open(f"http://127.0.0.1:{number}", token=token) as memory:
-                assert ("ben" in answers(memory)) is (user is None)
+                assert ("ben" in answers(memory)) is (whose is None)
                 assert "ann" in answers(memory)
 
 
