@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from recollect.memory import Memory
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, make_token
 from tests.postgres.proxy import Proxy
 
 Call = Callable[[Memory], object]
@@ -51,6 +51,19 @@ def memory(url: str, proxy: Proxy) -> Iterator[Memory]:
         yield memory
 
 
+@pytest.fixture
+def entered(
+    memory: Memory, url: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Memory]:
+    """The same for the holder of a token, who warmed up as well."""
+    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "t", space="main", origin="person"))
+    with Memory.open(as_address(proxy.address), embedder="none") as entered:
+        for number in range(6):
+            entered.list()
+            entered.remember(f"Tram {number} leaves at seven.")
+        yield entered
+
+
 def test_control_two_statements_are_two_round_trips(database: str, proxy: Proxy) -> None:
     with psycopg.connect(proxy.address, autocommit=True, prepare_threshold=None) as connection:
 
@@ -67,6 +80,18 @@ def test_control_two_statements_are_two_round_trips(database: str, proxy: Proxy)
 def test_a_read_asks_once(memory: Memory, proxy: Proxy, call: Call) -> None:
     assert [proxy.counted(lambda: call(memory)) for _ in range(3)] == [1, 1, 1]
     assert proxy.counted(lambda: (call(memory), call(memory))) == 2  # the control
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_with_a_token_asks_once(entered: Memory, proxy: Proxy, name: str) -> None:
+    """The token is looked up in the same look as what is new; for a receipt it is asked again."""
+    count = 2 if name == "context" else 1
+    assert [proxy.counted(lambda: READS[name](entered)) for _ in range(3)] == [count] * 3
+
+
+@pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
+def test_a_write_with_a_token_asks_twice(entered: Memory, proxy: Proxy, call: Call) -> None:
+    assert proxy.counted(lambda: call(entered)) <= 2
 
 
 @pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
