@@ -21,10 +21,12 @@ def errors(database: str) -> list[str]:
 
 def test_nothing_that_is_expected_is_an_error(database: str, url: str) -> None:
     before = errors(database)
+    with Memory.open(url, space="bob", embedder="none") as memory:
+        tea = memory.remember("Tea is at six.", key="tea")
     for _ in range(2):
         for name in ("alice", "bob"):
             with Memory.open(url, space=name, embedder="none") as memory:
-                tea = memory.remember("Tea is at four.", key="tea")
+                memory.remember("Tea is at four.", key="tea")
                 assert len(memory.list()) == 1
     with Memory.open(url, space="bob", embedder="none") as one, Store.open(url) as store:
         one.list()

@@ -12,7 +12,6 @@ import random
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,9 +23,9 @@ from recollect import Memory
 from recollect.errors import IntegrityError
 from recollect.ledger.codec import decode
 from recollect.memory.keys import Keys
-from recollect.model.events import EventsErased
-from recollect.store.indexed import follower as engine
-from recollect.store.indexed.ledger import Erased
+from recollect.model.events import Head
+from recollect.store.indexed.ledger import Erased, Meanwhile
+from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.vacuum import vacuum
 from tests.postgres.conftest import database, server, template, url
@@ -183,13 +182,20 @@ def test_control_without_subjects_everything_is_found_until_it_is_written_again(
 def test_control_keys_that_stay_are_counted(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ordered = engine.erased_by
+    append = PostgresLedger.append
 
-    def without_subjects(orders: Sequence[EventsErased]) -> Erased | None:
-        found = ordered(orders)
-        return None if found is None else found._replace(subjects=())
+    def forgetful(
+        self: PostgresLedger,
+        before: Head,
+        data: bytes,
+        head: Head,
+        erased: Erased | None,
+        meanwhile: Meanwhile,
+    ) -> bool:
+        erased = None if erased is None else erased._replace(subjects=())
+        return append(self, before, data, head, erased, meanwhile)
 
-    monkeypatch.setattr(engine, "erased_by", without_subjects)
+    monkeypatch.setattr(PostgresLedger, "append", forgetful)
     monkeypatch.setattr(Keeping, "finish", lambda *_: [])
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     world = made(url, tmp_path, 10)

@@ -235,7 +235,10 @@ class Follower:
             self.index, self._kept = woken, kept.seq
         else:
             self.index = Index.folded(
-                self._name, self.ledger.pieces(0), self._subjects, total=tail.size
+                self._name,
+                self.ledger.pieces(0, tail.head.seq),
+                self._subjects,
+                total=tail.size,
             )
             self._kept = 0
         self.epoch = tail.epoch
@@ -249,7 +252,7 @@ class Follower:
         after = index.position.seq
         last = tail.data.count(b"\n") + after
         is_all = last == tail.head.seq
-        pieces = (tail.data,) if is_all else self.ledger.pieces(after)
+        pieces = (tail.data,) if is_all else self.ledger.pieces(after, tail.head.seq)
         for order in index.follow(pieces, self._subjects):
             self._subjects.forget(order.subjects)
 

@@ -17,7 +17,7 @@ from recollect.index.rows import Row
 from recollect.ledger.line import parse
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding
-from recollect.store.indexed.ledger import Block, Erased, Meanwhile, Snapshot, Tail
+from recollect.store.indexed.ledger import NOTHING_NEW, Block, Erased, Meanwhile, Snapshot, Tail
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
 from recollect.store.postgres.db import run
 from recollect.store.postgres.pool import Pool
@@ -88,9 +88,9 @@ class PostgresLedger:
         with self._pool.transaction(is_still=True):
             yield
 
-    def pieces(self, after: int) -> Iterator[bytes]:
+    def pieces(self, after: int, through: int = NOTHING_NEW) -> Iterator[bytes]:
         """The lines after an event, in pieces; no connection is held between two of them."""
-        while True:
+        while after < through:
             asked = {
                 "space": self._here(), "after": after, "most": _PIECE_LINES, "bytes": _PIECE_BYTES,
             }  # fmt: skip
