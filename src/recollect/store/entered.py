@@ -176,7 +176,7 @@ class EnteredBackend:
         return EnteredBackend(self._backend, token, self.opened)
 
     def close(self) -> None:
-        """Closes the store that was entered only if nobody else has it."""
+        """Closes the store that was entered only if it was opened for this token alone."""
         self._close()
 
 

@@ -101,7 +101,7 @@ class IndexedBackend:
         return EnteredBackend(self, token, opened)
 
     def entered_alone(self, token: str) -> EnteredBackend:
-        """This place for the holder of a token and nobody else: closing it closes the place."""
+        """This place for the holder of a token alone: closing it closes the place."""
         return EnteredBackend(self, token, self.space, close=self.close)
 
     def tokens(self) -> Tokens:

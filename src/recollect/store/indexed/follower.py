@@ -417,4 +417,5 @@ class Follower:
 def _leads_to(index: Index, tail: Tail) -> bool:
     """True if an index has the events up to the head of a look; it may have more."""
     position = index.position
-    return position.seq > tail.head.seq or index.head == tail.head
+    is_there = (position.seq, position.hash) == (tail.head.seq, tail.head.hash)
+    return is_there or position.seq > tail.head.seq
