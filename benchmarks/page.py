@@ -237,9 +237,9 @@ def _served(found: Served) -> str:
     rows = [_found(aim, found.figure(aim)) for aim in SERVED if found.figure(aim) is not None]
     return (
         f"PostgreSQL {found.server} on the same machine, over a socket; clock: wall. *Bare* is "
-        "psycopg as the superuser, without row-level security, writing the same rows into tables "
-        "of the same shape, or running the query of the search by itself. The questions are those "
-        "asked of SQLite.\n\n" + _table(("figure", "found", "aim", ""), rows)
+        "psycopg as the superuser, writing the same events into a table of the same shape. Reads "
+        "are compared with the same memory in files. The questions are those asked of SQLite.\n\n"
+        + _table(("figure", "found", "aim", ""), rows)
     )
 
 

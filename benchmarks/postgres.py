@@ -2,8 +2,8 @@
 
 Responsible for the figures of a server that it starts itself, or that ``--server`` names. Every
 ratio is of two times from the same rounds, with the questions of the SQLite benchmark. *Bare* is
-psycopg as the database's superuser, without row-level security, writing the same rows into tables
-of the same shape, or running the same SQL.
+psycopg as the database's superuser, writing the same lines of a ledger into a table of the same
+shape. What is read is compared with the same memory in files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import argparse
 import sys
 import tempfile
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,17 +29,13 @@ from benchmarks.report import SERVED, Served, served_lines
 from benchmarks.sentences import sentences
 from benchmarks.server import started
 from benchmarks.timing import Paired, Work, in_turns, slices
-from recollect.index.statements import postgres_statements
-from recollect.index.text import query_tokens
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
+from recollect.store.files.backend import FileBackend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
 
-_TABLES: Final = ("events", "versions", "commands", "postings")
-_FULL_TEXT: Final = ("postings",)  # the tables that a search reads
-_HITS: Final = 20
-_RECALLS: Final = ("recall_ratio", "recall_cost", "recall_ms", "postings_mb")
+_READS: Final = ("recall_over_files", "context_over_files", "recall_ms", "room_over_ledger")
 
 
 class Sizes(msgspec.Struct, frozen=True):
@@ -52,13 +47,13 @@ class Sizes(msgspec.Struct, frozen=True):
     batch: int = 1_000
     spaces: int = 100_000
     records: int = 50_000
-    recall_rounds: int = 30
-    recalls: int = 20
+    read_rounds: int = 30
+    reads: int = 20
 
 
 SIZES: Final = {
     "full": Sizes(),
-    "quick": Sizes(write_rounds=5, batches=1, spaces=0, records=2_000, recall_rounds=4),
+    "quick": Sizes(write_rounds=5, batches=1, spaces=0, records=2_000, read_rounds=4),
 }
 
 
@@ -79,72 +74,51 @@ def server(named: str | None) -> Iterator[str]:
 
 
 class Bare:
-    """The rows of records that were written before, by event, and plain tables to put them into."""
+    """The events of a ledger that was written before, and a plain table to put them into."""
 
     def __init__(self, url: str, space: str) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
         self._connection.prepare_threshold = 2
         run = self._connection.execute
         run("CREATE SCHEMA IF NOT EXISTS bare")
-        for table in (*_TABLES, "position", "shelves", "spaces"):
+        for table in ("events", "spaces"):
             run(f"CREATE TABLE IF NOT EXISTS bare.{table} (LIKE recollect.{table} INCLUDING ALL)")
             run(f"TRUNCATE bare.{table}")
-        self._inserts: dict[str, str] = {}
-        self._rows: dict[str, dict[int, list[tuple[object, ...]]]] = {}
-        for table in _TABLES:
-            self._take(table, space)
-        for table in ("position", "shelves", "spaces"):
-            run(f"INSERT INTO bare.{table} OVERRIDING SYSTEM VALUE SELECT * FROM recollect.{table}")
-        self.seqs = sorted(self._rows["versions"])
-
-    def _take(self, table: str, space: str) -> None:
-        found: dict[int, list[tuple[object, ...]]] = defaultdict(list)
-        place = 3 if table == "postings" else 2 if table == "versions" else 1
-        rows = self._connection.execute(
-            f"SELECT t.* FROM recollect.{table} t JOIN recollect.spaces s ON s.id = t.space "
-            "WHERE s.name = %s",
+        run("INSERT INTO bare.spaces OVERRIDING SYSTEM VALUE SELECT * FROM recollect.spaces")
+        found = run(
+            "SELECT e.* FROM recollect.events e JOIN recollect.spaces s ON s.id = e.space "
+            "WHERE s.name = %s AND e.seq > 1 ORDER BY e.seq",
             (space,),
         )
-        for row in rows:
-            found[row[place]].append(row)
-        self._rows[table] = found
-        width = len(rows.description or ())
-        self._inserts[table] = f"INSERT INTO bare.{table} VALUES ({', '.join(['%s'] * width)})"
+        places = ", ".join(["%s"] * len(found.description or ()))
+        self._insert = f"INSERT INTO bare.events VALUES ({places})"
+        self._rows = {row[1]: row for row in found}
+        self.seqs = [*self._rows]
 
     def write(self, seq: int) -> None:
-        """One transaction with the rows of one event, sent without waiting."""
+        """One transaction with one event, sent without waiting."""
         with self._connection.pipeline():
             run = self._connection.execute
             run("BEGIN")
-            for table in _TABLES:
-                rows = self._rows[table][seq]
-                insert = self._inserts[table]
-                values = insert[insert.index("VALUES ") + 7 :]
-                text = insert + f", {values}" * (len(rows) - 1)
-                run(text, [cell for row in rows for cell in row])
-            self._move(run, seq)
+            run(self._insert, self._rows[seq])
+            run("UPDATE bare.spaces SET seq = %s WHERE id = %s", (seq, self._rows[seq][0]))
             run("COMMIT")
 
     def batch(self, seqs: Sequence[int]) -> None:
-        """One transaction with the rows of many events."""
-        run = self._connection.execute
+        """One transaction with many events."""
+        last = self._rows[seqs[-1]]
         with self._connection.transaction():
-            for table in _TABLES:
-                rows = [row for seq in seqs for row in self._rows[table][seq]]
-                self._connection.cursor().executemany(self._inserts[table], rows)
-            self._move(run, seqs[-1])
-
-    def _move(self, run: Callable[..., object], seq: int) -> None:
-        run("UPDATE bare.position SET seq = %s", (seq,))
-        run("UPDATE bare.shelves SET docs = docs + 1 WHERE shelf = 'recallable'")
-        run("UPDATE bare.spaces SET seq = %s", (seq,))
+            self._connection.cursor().executemany(self._insert, [self._rows[seq] for seq in seqs])
+            self._connection.execute(
+                "UPDATE bare.spaces SET seq = %s WHERE id = %s", (last[1], last[0])
+            )
 
     def close(self) -> None:
         self._connection.close()
 
 
 def remember(url: str, sizes: Sizes) -> Paired:
-    """One durable write after the other against one transaction each with the same rows."""
+    """One durable write after the other against one transaction each with the same event."""
     words = sentences((sizes.write_rounds + 1) * sizes.writes, seed=1)
     with _memory(url, "first") as memory:
         for word in words:
@@ -172,7 +146,7 @@ def remember(url: str, sizes: Sizes) -> Paired:
 
 
 def bulk(url: str, sizes: Sizes) -> Paired:
-    """A batch against one transaction with the same rows."""
+    """A batch against one transaction with the same events."""
     count = (sizes.batches + 1) * sizes.batch
     words = sentences(count, seed=2)
     groups = [words[start : start + sizes.batch] for start in range(0, count, sizes.batch)]
@@ -219,13 +193,7 @@ def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
         measured(words[:writes])
         few = measured(words[writes : 2 * writes])
         with psycopg.connect(url, autocommit=True) as owner:
-            owner.execute(
-                "INSERT INTO recollect.spaces (name) "
-                "SELECT 'many ' || n FROM generate_series(1, %s) n",
-                (sizes.spaces,),
-            )
-            for table in ("events", "versions", "commands", "postings", "position", "shelves"):
-                owner.execute(_copies(owner, table), {"count": sizes.spaces})
+            _copy_space(owner, sizes.spaces)
             owner.execute("ANALYZE")
             owner.execute("CHECKPOINT")
         measured(words[2 * writes : 3 * writes])
@@ -235,59 +203,71 @@ def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
     return many / few, {"few": few * 1e6, "many": many * 1e6}
 
 
-def _copies(owner: psycopg.Connection[Any], table: str) -> str:
-    """Gives every other space the rows of one with a single record."""
-    columns = owner.execute(f"SELECT * FROM recollect.{table} LIMIT 0").description or ()
-    names = ", ".join(f'"{column.name}"' for column in columns[1:])
-    return (
-        f"WITH t AS MATERIALIZED (SELECT * FROM recollect.{table} WHERE space = "
-        "(SELECT id FROM recollect.spaces WHERE name = 'one')) "
-        f"INSERT INTO recollect.{table} (space, {names}) "
-        f"SELECT s.id, {', '.join(f't.{name}' for name in names.split(', '))} "
-        "FROM t, recollect.spaces s WHERE s.name LIKE 'many %%' AND %(count)s > 0"
+def _copy_space(owner: psycopg.Connection[Any], count: int) -> None:
+    """So many spaces, each with the ledger of one with a single record."""
+
+    def columns(table: str, *, but: int) -> str:
+        found = owner.execute(f"SELECT * FROM recollect.{table} LIMIT 0").description or ()
+        return ", ".join(f'one."{column.name}"' for column in found[but:])
+
+    head, line = columns("spaces", but=2), columns("events", but=1)
+    owner.execute(
+        f"INSERT INTO recollect.spaces (name, {head.replace('one.', '')})"
+        f" SELECT 'many ' || n, {head} FROM recollect.spaces one, generate_series(1, %s) n"
+        " WHERE one.name = 'one'",
+        (count,),
+    )
+    owner.execute(
+        f"INSERT INTO recollect.events (space, {line.replace('one.', '')})"
+        f" SELECT s.id, {line} FROM recollect.spaces s, recollect.events one"
+        " WHERE s.name LIKE 'many %' AND one.space ="
+        " (SELECT id FROM recollect.spaces WHERE name = 'one')"
     )
 
 
-class Recalls(NamedTuple):
-    """A search and a whole recall, each against the same bare match, and the room of full text."""
+class Reads(NamedTuple):
+    """A recall and a context, each against the same memory in files, and the room of a space."""
 
-    match: Paired
-    whole: Paired
-    text_bytes: int
+    recall: Paired
+    context: Paired
+    room: float
 
 
-def recall(url: str, sizes: Sizes) -> Recalls:
-    """Full text through the engine and ``recall``, against the same SQL without row security."""
-    with psycopg.connect(url, autocommit=True) as owner, _memory(url, "large") as memory:
-        owner.prepare_threshold = 2
-        before = _text_bytes(owner)
+def read(url: str, sizes: Sizes) -> Reads:
+    """``recall`` and ``context`` among many records, on the server and in files."""
+    before = _room_bytes(url)
+    with _memory(url, "large") as memory:
         _fill(memory, sentences(sizes.records, seed=4))
-        text_bytes = _text_bytes(owner) - before
-        owner.execute("ANALYZE")
-        row = owner.execute("SELECT id FROM recollect.spaces WHERE name = 'large'").fetchone()
-        statement = _without_security(postgres_statements()["match"], row[0] if row else 0)
-        asked = questions((sizes.recall_rounds + 1) * sizes.recalls)
-        terms = [list(query_tokens(question, 64)) for question in asked]
+        ledger = sum(map(len, memory._handle.space.pieces()))
+    room = (_room_bytes(url) - before) / ledger
+    asked = questions((sizes.read_rounds + 1) * sizes.reads)
+    with _memory(url, "large") as ours, _in_files() as files:
+        ours.copy_to(files)
+        for question in asked[:10]:
+            if ours.recall(question).hits != files.recall(question).hits:
+                raise RuntimeError("both sides must find the same")
 
-        def bare(number: int) -> list[tuple[int, float]]:
-            params = {
-                "terms": msgspec.json.encode(terms[number]).decode(),
-                "shelf": "recallable",
-                "user": None,
-                "limit": _HITS,
-            }
-            with owner.transaction():
-                return owner.execute(statement, params).fetchall()
+        def recall(memory: Memory) -> Work:
+            return lambda number: memory.recall(asked[number])
 
-        def search(number: int) -> object:
-            with memory._handle.space.reading() as reads:
-                return reads.match("recallable", terms[number], _HITS)
+        def context(memory: Memory) -> Work:
+            return lambda number: memory.context(asked[number], receipt=False)
 
-        if [(doc, -rank) for doc, rank in bare(0)] != search(0):
-            raise RuntimeError("both sides must find the same")
-        match = _asked(bare, search, sizes)
-        whole = _asked(bare, lambda number: memory.recall(asked[number]), sizes)
-        return Recalls(match, whole, text_bytes)
+        return Reads(
+            _asked(recall(files), recall(ours), sizes),
+            _asked(context(files), context(ours), sizes),
+            room,
+        )
+
+
+@contextmanager
+def _in_files() -> Iterator[Memory]:
+    with tempfile.TemporaryDirectory() as folder:
+        backend = FileBackend(Path(folder) / "memory")
+        try:
+            yield Memory(Handle(backend.space("large", create=True)))
+        finally:
+            backend.close()
 
 
 def _asked(bare: Work, ours: Work, sizes: Sizes) -> Paired:
@@ -295,13 +275,13 @@ def _asked(bare: Work, ours: Work, sizes: Sizes) -> Paired:
 
     def asking(ask: Work) -> Work:
         def work(number: int) -> None:
-            for question in range(number * sizes.recalls, (number + 1) * sizes.recalls):
+            for question in range(number * sizes.reads, (number + 1) * sizes.reads):
                 ask(question)
 
         return work
 
     return in_turns(
-        bare=asking(bare), ours=asking(ours), rounds=sizes.recall_rounds, operations=sizes.recalls
+        bare=asking(bare), ours=asking(ours), rounds=sizes.read_rounds, operations=sizes.reads
     )
 
 
@@ -312,30 +292,14 @@ def _fill(memory: Memory, texts: Sequence[str]) -> None:
                 batch.remember(text)
 
 
-def _text_bytes(owner: psycopg.Connection[Any]) -> int:
-    """The room that full text and its indexes take, of all spaces."""
-    found = owner.execute(
-        "SELECT SUM(pg_total_relation_size(('recollect.' || name)::regclass))::bigint "
-        "FROM unnest(%s::text[]) name",
-        (list(_FULL_TEXT),),
-    ).fetchone()
+def _room_bytes(url: str) -> int:
+    """The room that every table takes, with its indexes, of all spaces."""
+    with psycopg.connect(url, autocommit=True) as owner:
+        found = owner.execute(
+            "SELECT SUM(pg_total_relation_size(c.oid))::bigint FROM pg_class c"
+            " WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind = 'r'"
+        ).fetchone()
     return int(found[0]) if found else 0
-
-
-def _without_security(statement: str, space: int) -> str:
-    """The same SQL on the tables themselves, bound to one space by hand."""
-    for table in ("postings", "shelves", "versions", "episodes"):
-        statement = statement.replace(
-            f"FROM {table} ", f"FROM (SELECT * FROM recollect.{table} WHERE space = {space}) "
-        ).replace(
-            f"JOIN {table} ", f"JOIN (SELECT * FROM recollect.{table} WHERE space = {space}) "
-        )
-    statement = statement.replace(
-        "terms t, shelves s", f"terms t, (SELECT * FROM recollect.shelves WHERE space = {space}) s"
-    )
-    for name in ("terms", "shelf", "user", "limit"):
-        statement = statement.replace(f":{name}", f"%({name})s")
-    return statement
 
 
 @contextmanager
@@ -370,13 +334,13 @@ def run(
             if wants(name):
                 say(name)
                 keep(name, measure(url, sizes))
-        if wants(*_RECALLS):
+        if wants(*_READS):
             say("recall")
-            found = recall(url, sizes)
-            keep("recall_ratio", found.match)
-            keep("recall_cost", found.whole, is_cost=True)
-            figures["recall_ms"] = round(found.whole.medians_us["ours"] / 1e3, 2)
-            figures["postings_mb"] = round(found.text_bytes / 1e6, 2)
+            found = read(url, sizes)
+            keep("recall_over_files", found.recall, is_cost=True)
+            keep("context_over_files", found.context, is_cost=True)
+            figures["recall_ms"] = round(found.recall.medians_us["ours"] / 1e3, 2)
+            figures["room_over_ledger"] = round(found.room, 3)
         if sizes.spaces and wants("append_growth"):
             say("append_growth")
             grown, medians["append_growth"] = growth(url, sizes)
@@ -387,16 +351,14 @@ def run(
 def _report(
     sizes: Sizes, url: str, figures: dict[str, float | None], medians: dict[str, dict[str, float]]
 ) -> Served:
-    megabytes = figures["postings_mb"]
     with psycopg.connect(url) as owner:
         version = str(owner.execute("SHOW server_version").fetchone()[0])  # type: ignore[index]
     return Served(
         **figures,  # every figure has a field of its name
-        postings_bytes=None if megabytes is None else round(megabytes * 1e6),
         aims={aim.name: aim.sign for aim in SERVED},
         reached={aim.name: aim.reached(figures[aim.name]) for aim in SERVED},
         medians_us=medians,
-        measured_at={**dict.fromkeys(_RECALLS, sizes.records), "append_growth": sizes.spaces},
+        measured_at={**dict.fromkeys(_READS, sizes.records), "append_growth": sizes.spaces},
         server=version.split(maxsplit=1)[0],
         machine=machine(Path(tempfile.gettempdir())),
     )

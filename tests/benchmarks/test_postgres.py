@@ -17,8 +17,8 @@ TINY = Sizes(
     batch=10,
     spaces=20,
     records=200,
-    recall_rounds=1,
-    recalls=2,
+    read_rounds=1,
+    reads=2,
 )
 
 
@@ -37,11 +37,10 @@ def test_every_figure_is_reported(server: str) -> None:
         assert figure is not None
         assert figure > 0
         assert found.reached[aim.name] is aim.reached(figure)
-    assert found.recall_cost is not None
-    assert found.recall_cost > 1
-    assert found.postings_mb is not None
-    assert found.postings_bytes == round(found.postings_mb * 1e6)
-    assert found.measured_at["recall_cost"] == TINY.records
+        assert found.reached[aim.name] is aim.reached(figure)
+    assert found.room_over_ledger is not None
+    assert found.room_over_ledger > 1
+    assert found.measured_at["recall_over_files"] == TINY.records
     assert len(served_lines(found)) == len(SERVED) + 1
 
 

@@ -114,8 +114,6 @@ def test_tokens_are_created_rotated_and_revoked(store: Store, remote: Remote) ->
     for call in (remote.tokens.get, remote.tokens.revoke, remote.tokens.rotate):
         with pytest.raises(e.NotFound):
             call("nobody")
-    with pytest.raises(e.Unsupported):
-        remote.tokens.create("x", space=None, login="app")
     held = remote.token()
     assert (held.label, held.verbs) == ("all", EVERY)
 

@@ -14,7 +14,7 @@ OBJECTS = {each["kind"]: each for each in manifests()}
 POD = OBJECTS["Deployment"]["spec"]["template"]["spec"]
 SERVE = POD["containers"][0]
 GRACE_S = 20  # the default of `recollect serve --grace`
-COMPOSE = compose(OWNER_PASSWORD="o", SERVICE_PASSWORD="s")
+COMPOSE = compose(ADMIN_PASSWORD="a", DATABASE_PASSWORD="d")
 
 
 def test_the_chart_is_up_to_date() -> None:
@@ -112,12 +112,13 @@ def test_one_release_is_meant_everywhere() -> None:
     assert dict(instructions())["EXPOSE"] == "7357"
 
 
-def test_the_database_owner_is_not_the_service() -> None:
+def test_the_service_has_the_database_and_not_the_server() -> None:
     services = COMPOSE["services"]
-    assert "//owner:o@" in services["migrate"]["environment"]["RECOLLECT_STORE"]
-    assert "//service:s@" in services["serve-1"]["environment"]["RECOLLECT_STORE"]
-    secret = OBJECTS["Job"]["spec"]["template"]["spec"]["containers"][0]["env"][0]["valueFrom"]
-    assert secret["secretKeyRef"]["name"] != SERVE["env"][0]["valueFrom"]["secretKeyRef"]["name"]
+    for name in ("migrate", "serve-1", "serve-2"):
+        assert "//recollect:d@" in services[name]["environment"]["RECOLLECT_STORE"]
+    assert services["database"]["environment"] == {"POSTGRES_PASSWORD": "a"}
+    job = OBJECTS["Job"]["spec"]["template"]["spec"]["containers"][0]
+    assert job["env"] == SERVE["env"]
     assert services["serve-1"]["depends_on"]["migrate"]["condition"] == (
         "service_completed_successfully"
     )

@@ -12,8 +12,8 @@ from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.text import query_tokens
 from recollect.memory.handle import Handle
-from recollect.store.port import Space
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.port import Space
 from tests.suites.histories import Clockwork, History
 
 QUERIES = [

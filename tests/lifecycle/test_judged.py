@@ -22,8 +22,8 @@ from recollect.memory.handle import Handle
 from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.frames import BUILT_IN, Frame
-from recollect.store.sqlite import memory_index
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.sqlite import memory_index
 from tests.suites.histories import Clockwork, History
 
 

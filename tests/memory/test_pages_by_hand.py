@@ -14,8 +14,8 @@ from recollect.errors import Forbidden
 from recollect.memory.acts import Acts
 from recollect.memory.handle import Handle
 from recollect.model.values import Record
-from recollect.store.seam import REAL
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.seam import REAL
 from recollect.testing.seams import FixedSeam
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,10 +22,11 @@ from recollect.errors import (
 from recollect.ledger.scan import scan
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
+from recollect.store.indexed.backend import MemorySpace
+from recollect.store.indexed.memory import MemoryLedger
 from recollect.store.seam import REAL
 from recollect.store.subject_keys import MemoryKeys
 from recollect.store.subjects import Subjects
-from recollect.store.indexed.backend import MemorySpace
 from recollect.store.writing import Writing
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.histories import Clockwork, History
@@ -312,15 +315,20 @@ def test_an_order_that_is_received_destroys_the_key_there_too(
 class Plain(MemorySpace):
     """A store without subjects, whatever is set: the control."""
 
-    def _writing(self, db: object) -> Writing:
-        return Writing(self._db, self._position(), self._seam)
+    @contextmanager
+    def appending(self, *, is_confirmed: bool = False) -> Iterator[Writing]:
+        with super().appending(is_confirmed=is_confirmed) as writing:
+            writing._subjects = None
+            yield writing
 
 
 def played(seed: int, kind: type[MemorySpace]) -> Memory:
     seam = Clockwork(seed)
     space = kind("main", seam)
     # Dice of their own, so that both memories make the same ids.
-    space.subjects = Subjects(lambda _: MemoryKeys(REAL), space._first_hash, REAL)
+    ledger, keys = space.ledger, MemoryKeys(REAL)
+    assert isinstance(ledger, MemoryLedger)
+    space._subjects = ledger._subjects = Subjects(lambda _: keys, ledger._first, REAL)
     memory = Memory(Handle(space, seam))
     memory.set_subjects("users")
     History(memory, seam, random.Random(seed)).play(60)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -16,7 +16,6 @@ from psycopg.conninfo import make_conninfo
 
 from benchmarks.server import started
 from recollect.memory import Memory
-from recollect.model.events import Trust
 from recollect.proof.checkpoints import Checkpoint, sign
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import render
@@ -28,7 +27,6 @@ from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.schema import prepare
 from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import REAL
-from recollect.store.tokens import hash_of
 
 SERVER_VARIABLE = "RECOLLECT_TEST_POSTGRES"
 
@@ -52,35 +50,6 @@ def keep_keys(database: str, space: str, word: str) -> None:
                 " FROM recollect.spaces WHERE name = %s",
                 (word, space),
             )
-
-
-@contextmanager
-def tokens_of(database: str) -> Iterator[PostgresTokens]:
-    """The tokens of a database, for its owner."""
-    with closing(Pool(database)) as pool:
-        yield PostgresTokens(pool)
-
-
-def make_token(
-    database: str,
-    token: str,
-    *,
-    label: str,
-    space: str | None,
-    verbs: Sequence[str] = ("read", "write"),
-    origin: Trust = "agent",
-    user: str | None = None,
-    agent: str | None = None,
-) -> None:
-    """Stores a token whose text the caller chooses, and makes its space."""
-    row = {
-        "hash": hash_of(token), "label": label, "space": space, "verbs": [*verbs],
-        "origin": origin, "user": user, "agent": agent, "expires": None,
-    }  # fmt: skip
-    with closing(Pool(database)) as pool:
-        if space is not None:
-            pool.ask("make_space", {"name": space})
-        pool.ask("add_token", row)
 
 
 def wait_for_lock(pool: Pool) -> None:

@@ -1,22 +1,23 @@
-"""Who acted, on a server: the login, the holder of a token, and what each may see and erase."""
+"""Who acted, on a server: the person, the holder of a token, and what each may see and erase."""
 
 from __future__ import annotations
 
 import pytest
 
-from recollect.memory import Memory
+from recollect.errors import NotFound
+from recollect.memory import Memory, Store
 from recollect.memory.authors import Authors
 from recollect.memory.handle import handle_of
-from tests.postgres.conftest import make_token
+from recollect.model.events import AuthorNamed
+from recollect.model.values import Author
 from recollect.testing.authors_suite import AuthorSuite, mara, named
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, make_token
+from tests.postgres.test_push import bring
 
 __all__ = ["mara"]
 
 
 class TestPostgres(AuthorSuite):
-    CHECKED = "login"
-
     @pytest.fixture
     def place(self, url: str) -> str:
         return url
@@ -28,12 +29,13 @@ def test_a_token_for_one_user_names_that_user(
     monkeypatch.delenv("RECOLLECT_NAME")
     with Memory.open(url, embedder="none") as memory:
         memory.remember("The first one.")
+    tokens: dict[str, str] = {}
     for user in ("anna", "ben"):
         verbs = ("read", "write", "erase")
-        make_token(
-            database, user, label="app", space="main", verbs=verbs, origin="person", user=user
+        tokens[user] = make_token(
+            database, "app", space="main", verbs=verbs, origin="person", user=user
         )
-        monkeypatch.setenv("RECOLLECT_TOKEN", user)
+        monkeypatch.setenv("RECOLLECT_TOKEN", tokens[user])
         with Memory.open(url, embedder="none") as memory:
             its = memory.scoped(user=user)
             made = its.remember(f"{user} likes tea.")
@@ -41,7 +43,7 @@ def test_a_token_for_one_user_names_that_user(
             assert author is not None
             assert (author.name, author.checked) == (user, "token")
             assert [event.text for event in named(its)] == [user]
-    monkeypatch.setenv("RECOLLECT_TOKEN", "anna")
+    monkeypatch.setenv("RECOLLECT_TOKEN", tokens["anna"])
     with Memory.open(url, embedder="none") as memory:
         done = memory.scoped(user="anna").erase(user="anna")
         assert len(done.authors) == 1
@@ -51,6 +53,33 @@ def test_a_token_for_one_user_names_that_user(
         assert "anna" not in names
         assert "ben" in names
         assert memory.verify().ok
+
+
+def test_nobody_takes_an_author_over_even_once_the_name_is_erased(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_NAME", "Mara")
+    with Store.open(as_address(database), embedder="none") as store:
+        memory = store.space("bob")
+        tea = memory.remember("Tea is at four.")
+        (first,) = named(memory)
+        taken = AuthorNamed(author=first.id, id=first.id or "", name="Mallory")
+        bring(handle_of(memory).space, "agent", taken)
+        assert len(named(memory)) == 2
+    with Store.open(as_address(database), embedder="none") as store:
+        memory = store.space("bob")
+        coffee = memory.remember("Coffee is at three.")
+        for id in (tea.id, coffee.id):
+            author = memory.history(id)[0].author
+            assert author is not None
+            assert (author.id, author.name) == (first.id, first.text)
+        with pytest.raises(NotFound):
+            memory.erase(author="Mallory")
+        assert len(memory.erase(author=first.id).events) == 2
+        for _ in range(2):
+            assert memory.history(tea.id)[0].author == Author(id=first.id or "", name=None)
+            assert memory.verify(deep=True).ok
+            memory.rebuild()
 
 
 def test_the_authors_of_many_events_are_those_of_each(

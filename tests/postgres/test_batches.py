@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from contextlib import closing
 
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.postgres.backend import PostgresBackend
 from tests.store.acting import SAID_AT, Pair, tell_random_acts
 from tests.suites.histories import Stopped
 

@@ -15,9 +15,9 @@ from recollect.lifecycle import lineage, proposals, reverting
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.files.backend import FileBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.indexed.backend import MemoryBackend
 from tests.postgres.test_same import START_US
 from tests.suites.beliefs import Beliefs
 from tests.suites.conftest import Tell, tell

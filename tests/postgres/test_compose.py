@@ -1,4 +1,4 @@
-"""The lines of deploy/compose.yaml as processes: roles, migration, two services."""
+"""The lines of deploy/compose.yaml as processes: the database, migration, two services."""
 
 from __future__ import annotations
 
@@ -20,23 +20,20 @@ from tools.deployment import compose
 RECOLLECT = (sys.executable, "-m", "recollect")
 
 
+PASSWORDS = {"ADMIN_PASSWORD": "a", "DATABASE_PASSWORD": "d"}
+
+
 @pytest.fixture
-def logins(server: str) -> Iterator[tuple[str, str]]:
-    """The addresses of the owner and of the service, after the first start of the database."""
+def store(server: str) -> Iterator[str]:
+    """The address that the services have, after the first start of the database."""
     name = f"compose_{uuid.uuid4().hex[:8]}"
-    login = f"service_{uuid.uuid4().hex[:8]}"
-    roles = compose(OWNER_PASSWORD="o", SERVICE_PASSWORD="s")["configs"]["roles"]["content"]
-    parts = conninfo_to_dict(server)
+    prepare = compose(**PASSWORDS)["configs"]["prepare"]["content"]
     with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f'CREATE DATABASE "{name}"')
-        there = admin.execute("SELECT 1 FROM pg_roles WHERE rolname = 'recollect_app'").fetchone()
-        for statement in roles.strip().splitlines():  # roles are the whole server's
-            if not (there and statement.startswith("CREATE ROLE recollect_app")):
-                admin.execute(statement.replace("service", login))
-        address = f"@/{name}?host={parts['host']}"
-        yield f"postgresql://{parts['user']}{address}", f"postgresql://{login}:s{address}"
+        for statement in prepare.strip().splitlines():  # roles are the whole server's
+            admin.execute(statement.replace(" recollect", f" {name}"))
+        yield f"postgresql://{name}:d@/{name}?host={conninfo_to_dict(server)['host']}"
         admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-        admin.execute(f"DROP ROLE {login}")
+        admin.execute(f"DROP ROLE {name}")
 
 
 def env(store: str, home: Path) -> dict[str, str]:
@@ -58,7 +55,7 @@ def run(store: str, home: Path, *line: str) -> str:
 
 def start(store: str, home: Path) -> tuple[subprocess.Popen[str], str]:
     """A service as compose starts it, on a free port."""
-    line = compose(OWNER_PASSWORD="o", SERVICE_PASSWORD="s")["services"]["serve-1"]["command"]
+    line = compose(**PASSWORDS)["services"]["serve-1"]["command"]
     process = subprocess.Popen(
         [*RECOLLECT, *line, "--port", "0"], env=env(store, home), stderr=subprocess.PIPE, text=True
     )
@@ -71,19 +68,18 @@ def start(store: str, home: Path) -> tuple[subprocess.Popen[str], str]:
     raise AssertionError(said)
 
 
-def test_two_services_share_one_database(logins: tuple[str, str], tmp_path: Path) -> None:
-    owner, service = logins
-    migrate = compose(OWNER_PASSWORD="o", SERVICE_PASSWORD="s")["services"]["migrate"]["command"]
-    run(owner, tmp_path, *migrate)
-    run(owner, tmp_path, *migrate)  # at the next start it finds nothing to do
-    run(owner, tmp_path, "--space", "main", "remember", "The team is four.")
-    made = run(owner, tmp_path, "admin", "token", "create", "--space", "main", "--label", "first")
+def test_two_services_share_one_database(store: str, tmp_path: Path) -> None:
+    migrate = compose(**PASSWORDS)["services"]["migrate"]["command"]
+    run(store, tmp_path, *migrate)
+    run(store, tmp_path, *migrate)  # at the next start it finds nothing to do
+    run(store, tmp_path, "--space", "main", "remember", "The team is four.")
+    made = run(store, tmp_path, "admin", "token", "create", "--space", "main", "--label", "first")
     token = re.search("rct_[A-Za-z0-9_-]{20,}", made)
     assert token
     processes: list[tuple[subprocess.Popen[str], str]] = []
     try:
-        processes += [start(service, tmp_path)]
-        processes += [start(service, tmp_path)]
+        processes += [start(store, tmp_path)]
+        processes += [start(store, tmp_path)]
         (_, one), (_, two) = processes
         with Memory.open(one, token=token[0]) as here, Memory.open(two, token=token[0]) as there:
             record = here.remember("Alice sits in 12A.", key="alice.seat")

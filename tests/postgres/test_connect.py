@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -23,7 +24,7 @@ from recollect.memory import Memory, Store
 from recollect.store.postgres import pool as pools
 from recollect.store.postgres.connect import connect, refusal
 from recollect.store.postgres.pool import Pool
-from tests.postgres.conftest import at, tokens_of
+from tests.postgres.conftest import at, make_token
 from tests.postgres.test_command import recollect
 
 MAIN = "import sys; from recollect.__main__ import main; sys.exit(main())"
@@ -36,12 +37,11 @@ def rented() -> Iterator[str]:
     with started(in_memory=True) as server:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as superuser:
-            superuser.execute("CREATE ROLE owner LOGIN CREATEROLE PASSWORD 'o/w@n:er'")
-            superuser.execute("CREATE ROLE service LOGIN PASSWORD 'secret'")
+            superuser.execute("CREATE ROLE owner LOGIN PASSWORD 'o/w@n:er'")
             superuser.execute("CREATE ROLE guest LOGIN PASSWORD 'secret'")
             superuser.execute("CREATE DATABASE memories OWNER owner")
             hba = Path(superuser.execute("SHOW hba_file").fetchall()[0][0])
-            logins = "owner,service,guest,nobody"
+            logins = "owner,guest,nobody"
             hba.write_text(f"local all {logins} scram-sha-256\n{hba.read_text()}")
             superuser.execute("SELECT pg_reload_conf()")
         yield str(psycopg.conninfo.conninfo_to_dict(url)["host"])
@@ -51,7 +51,7 @@ def address(rented: str, login: str, database: str = "memories") -> str:
     return f"postgresql://{login}@/{database}?host={rented}"
 
 
-OWNER, SERVICE = "owner:o%2Fw%40n%3Aer", "service:secret"
+OWNER, GUEST = "owner:o%2Fw%40n%3Aer", "guest:secret"
 
 
 def run(store: str, *arguments: str, token: str | None = None) -> tuple[int, str, float]:
@@ -61,19 +61,26 @@ def run(store: str, *arguments: str, token: str | None = None) -> tuple[int, str
     return code, said, time.monotonic() - start
 
 
-def test_the_documented_steps_work_for_a_team(rented: str) -> None:
-    owner, service = address(rented, OWNER), address(rented, SERVICE)
-    code, said, _ = run(owner, "remember", "The team is four.", "--space", "team")
-    assert code == 0, said
+def test_a_token_opens_for_a_team_what_it_says(rented: str) -> None:
+    owner = address(rented, OWNER)
+    for space in ("team", "others"):
+        code, said, _ = run(owner, "remember", f"We of {space} are four.", "--space", space)
+        assert code == 0, said
     made = ("admin", "token", "create", "--space", "team", "--label", "ci", "--json")
     token = json.loads(run(owner, *made)[1])["token"]
-    code, said, _ = run(service, "recall", "team", "--space", "team", token=token)
-    assert code == 4, said  # the control: this login may not use the tables yet
-    with psycopg.connect(owner, autocommit=True) as connection:
-        connection.execute("GRANT USAGE ON SCHEMA recollect TO service")
-        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA recollect TO service")
-    code, said, _ = run(service, "recall", "team", "--space", "team", token=token)
-    assert (code, "four" in said) == (0, True), said
+    code, said, _ = run(owner, "recall", "four", "--space", "team", token=token)
+    assert (code, "We of team" in said) == (0, True), said
+    code, said, _ = run(owner, "recall", "four", "--space", "others", token=token)
+    assert (code, "We of others" in said) == (3, False), said
+
+
+def test_a_login_without_rights_is_told_who_can_grant_them(rented: str) -> None:
+    assert run(address(rented, OWNER), "remember", "Tea.", "--space", "team")[0] == 0
+    for call in (("recall", "tea"), ("remember", "Coffee."), ("admin", "vacuum")):
+        code, said, _ = run(address(rented, GUEST), *call)
+        assert code == 4, said
+        assert "owner" in said or "owns" in said
+        assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
 
 
 TOKENS = {
-    "unknown": "is not one of this database",
+    "unknown": "is not one of this store",
     "revoked": "was revoked on 20",
     "expired": "expired on 20",
 }
@@ -142,9 +149,9 @@ def spoiled(url: str) -> dict[str, str]:
     """A token of each kind that opens nothing any more, for a space with something in it."""
     with Memory.open(url, space="team") as owner:
         owner.remember("The team drinks tea.")
-    with tokens_of(url) as tokens:
-        made = {state: tokens.create(state, space="team").token for state in ("revoked", "expired")}
-        tokens.revoke("revoked")
+    made = {state: make_token(url, state, space="team") for state in ("revoked", "expired")}
+    with Store.open(url) as owner_store:
+        owner_store.tokens.revoke("revoked")
     with psycopg.connect(url) as owned:
         owned.execute("UPDATE recollect.tokens SET expires = now() WHERE label = 'expired'")
     return {**made, "unknown": "rct_of_another_server"}
@@ -173,9 +180,8 @@ def test_a_token_that_opens_nothing_is_named(
 
 def test_a_good_token_for_another_space_says_no_more_than_before(url: str) -> None:
     """What a token does not open and what is not there look the same."""
-    with tokens_of(url) as tokens:
-        token = tokens.create("a", space="alice").token
-        tokens.create("b", space="bob")
+    token = make_token(url, "a", space="alice")
+    make_token(url, "b", space="bob")
     said = [run(url, "list", "--space", name, token=token)[1] for name in ("bob", "nobody")]
     assert said[0].replace("bob", "") == said[1].replace("nobody", "")
 
@@ -201,7 +207,7 @@ def test_an_assistant_is_told_and_never_that_nothing_is_known(
         found = bad.recall("coffee")
         assert [hit.mount for hit in found.hits] == ["me"]
         assert "expired" in found.notes[0]
-    with tokens_of(url) as tokens, mounts(tokens.create("good", space="team").token) as good:
+    with mounts(make_token(url, "good", space="team")) as good:
         assert good.recall("tea").hits  # the control
         assert good.recall("zebra").notes == ()
 
@@ -210,7 +216,7 @@ def test_a_restarted_server_costs_one_call(rented: str) -> None:
     owner = address(rented, OWNER)
     with Memory.open(owner, space="restarted") as memory:
         memory.remember("before")
-        pool = memory._handle.space._entry.pool  # type: ignore[attr-defined]
+        pool = memory._handle.space.ledger._pool  # type: ignore[attr-defined]
         with pool.connection(), pool.connection():
             pass  # two are idle from here on
         with psycopg.connect(f"host={rented} user=postgres", autocommit=True) as superuser:
@@ -250,15 +256,19 @@ def test_a_full_pool_says_so(database: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(pools, "_CONNECTIONS_MAX_COUNT", 1)
     monkeypatch.setattr(pools, "_WAIT_S", 0.05)
     pool = Pool(database)
-    try:
-        with (
-            pool.connection(),
-            pytest.raises(Unavailable, match="in use"),
-            pool.connection(),
-        ):
-            pass
+
+    def another() -> None:
         with pool.connection():
-            pass  # the control
+            pass
+
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            with pool.connection() as held:
+                with pytest.raises(Unavailable, match="in use"):
+                    threads.submit(another).result()
+                with pool.connection() as mine:
+                    assert mine is held  # a thread never waits for itself
+            threads.submit(another).result()  # the control
     finally:
         pool.close()
 

@@ -1,56 +1,43 @@
-"""Dropping a space of a server: every row of it goes, no other does, and not everybody may."""
+"""Dropping a space of a server: every row of it goes, no other does, and not every token may."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
 
-from recollect.errors import Forbidden, InvalidInput, NotFound
+from recollect.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from recollect.finding.vectors import catch_up
 from recollect.interfaces.cli import main
 from recollect.lifecycle.commands import Name
-from recollect.memory import Memory, Store
+from recollect.memory import Memory
 from recollect.memory.handle import Handle
+from recollect.store.indexed.ledger import Block, Snapshot
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
-from tests.postgres.conftest import make_token
-from tests.postgres.conftest import as_address, keep_checkpoint, keep_keys
+from recollect.testing.jobs_suite import ask, plan
+from tests.postgres.conftest import (
+    as_address,
+    drop_space,
+    entered,
+    keep_checkpoint,
+    keep_keys,
+    make_token,
+    wait_for_lock,
+)
+from tests.postgres.test_vectors import leg_of
 
 CANARY = "canary91c2"
 ALL = ("read", "write", "erase", "create", "drop")
-# What belongs to the whole database. A new table is of a space, and has its column, or stands here.
+# What has the number of a space in its column "space".
+OF_A_SPACE = ("events", "checkpoints", "subject_keys", "destroyed_keys", "snapshots", "blocks")
+# What has the name of one there, and what belongs to the whole database.
+BY_NAME = ("jobs", "schedules")
 OF_NO_SPACE = {"spaces", "tokens", "dropped", "revision"}
-
-
-def fill(memory: Memory, user: str, word: str) -> None:
-    """A little of everything that belongs to a user, and a checkpoint."""
-    keep_checkpoint(memory)
-    mine = memory.scoped(user=user)
-    said = mine.observe(f"{word} was said", role="user", session="s", id=f"e-{user}")
-    record = mine.remember(
-        f"{word} holds", key=word, tags=[word], evidence=[said[0].id], id=f"r-{user}"
-    )
-    other = mine.remember(f"{word} too", about=word, id=f"s-{user}", idempotency_key=f"c-{word}")
-    mine.link(record.id, other.id, "relates_to")
-    mine.revise(record.id, f"{word} held")
-    mine.forget(said[0].id)
-    mine.context(word)
-    mine.flush()
-
-
-def tables(database: str) -> list[str]:
-    """Every table of the schema that holds rows of spaces, from the catalogue."""
-    with psycopg.connect(database, autocommit=True) as owner:
-        found = owner.execute(
-            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
-            " AND a.attname = 'space' WHERE c.relnamespace = 'recollect'::regnamespace"
-            " AND c.relkind = 'r' AND NOT c.relname = ANY (%s) ORDER BY 1",
-            [[*OF_NO_SPACE]],
-        ).fetchall()
-    return [str(name) for (name,) in found]
 
 
 @pytest.fixture
@@ -59,20 +46,33 @@ def owner(database: str) -> Iterator[PostgresBackend]:
     backend = PostgresBackend(database)
     for name, word in (("alice", CANARY), ("bob", "ordinary")):
         memory = Memory(Handle(backend.space(name, create=True), name=Name(text="")))
-        fill(memory, "ann", word)
-        memory.frames.set({**memory.frames.get("task").to_dict(), "name": word})
-        memory.rules.set(word)
-        memory.observe(f"{word} passed by", metadata={"intent": "noop"})
-        memory.consolidate(word)
+        for number in range(40):  # enough for a snapshot
+            memory.remember(f"{word} holds {number}", key=f"{word}.{number}")
         memory.erase(memory.remember("Gone.").id)
-        make_token(database, f"{name}'s", label=name, space=name, verbs=ALL, origin="person")
+        memory.remember(f"{word} too")
+        catch_up(memory._handle.space, leg_of(memory._handle.space))
+        keep_checkpoint(memory)
+        make_token(database, name, space=name, verbs=("write", "erase", "drop"), origin="person")
+        ask(backend.jobs(), name)
+        backend.jobs().set_schedule(plan(name))
         keep_keys(database, name, word)
-    with Store.open(as_address(database), embedder="none") as store:
-        for name in ("alice", "bob"):
-            store.jobs.ask("verify", space=name)
-            store.jobs.set_schedule("verify", space=name, every_s=86_400)
     yield backend
     backend.close()
+
+
+def rows(database: str, name: str, id: int) -> dict[str, list[str]]:
+    """Every row of a space."""
+    with psycopg.connect(database) as connection:
+        return {
+            table: sorted(
+                str(text)
+                for (text,) in connection.execute(
+                    f"SELECT t::text FROM recollect.{table} t WHERE space::text = %s", [str(which)]
+                )
+            )
+            for tables, which in ((OF_A_SPACE, id), (BY_NAME, name))
+            for table in tables
+        }
 
 
 def number(database: str, name: str) -> int:
@@ -82,23 +82,8 @@ def number(database: str, name: str) -> int:
         return int(row.fetchall()[0][0])
 
 
-def rows(database: str, name: str, space: int) -> dict[str, list[str]]:
-    """Every row of a space, whether a table has its name or its number."""
-    with psycopg.connect(database) as connection:
-        return {
-            table: sorted(
-                str(text)
-                for (text,) in connection.execute(
-                    f"SELECT t::text FROM recollect.{table} t WHERE space::text IN (%s, %s)",
-                    [name, str(space)],
-                )
-            )
-            for table in tables(database)
-        }
-
-
 def everything(database: str) -> str:
-    """The whole database as text, but for the notes: their names stay."""
+    """The whole database as text."""
     with psycopg.connect(database) as connection:
         names = connection.execute(
             "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n"
@@ -112,13 +97,9 @@ def everything(database: str) -> str:
 
 
 def holds(database: str, word: str) -> bool:
-    """True if a word stands in any row, as text or in the bytes of a body."""
+    """True if a word stands in any row, as text or in the bytes of a line."""
     found = everything(database)
     return word in found or word.encode().hex() in found
-
-
-def opened(database: str, token: str) -> PostgresBackend:
-    return PostgresBackend(database, token=token)
 
 
 def test_every_table_is_of_a_space_or_listed(database: str) -> None:
@@ -127,7 +108,7 @@ def test_every_table_is_of_a_space_or_listed(database: str) -> None:
             "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'recollect'::regnamespace"
             " AND c.relkind IN ('r', 'p', 'm', 'f')"
         ).fetchall()
-    assert {str(name) for (name,) in every} == {*tables(database), *OF_NO_SPACE}
+    assert {str(name) for (name,) in every} == {*OF_A_SPACE, *BY_NAME, *OF_NO_SPACE}
 
 
 def test_every_row_goes_and_no_other(owner: PostgresBackend, database: str) -> None:
@@ -142,8 +123,17 @@ def test_every_row_goes_and_no_other(owner: PostgresBackend, database: str) -> N
     assert rows(database, "bob", bob) == before
     bobs = owner.space("bob", create=False)
     assert (bobs.digest(), bobs.index_problem()) == (digest, None)
-    assert f"the rows in {len(tables(database))} tables" in done.places[0]
-    assert any("recollect admin vacuum" in place for place in done.places)
+    assert done.places
+
+
+def test_control_a_table_that_was_forgotten_is_found(owner: PostgresBackend, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE TABLE recollect.memos (space bigint, note text)")
+        connection.execute("INSERT INTO recollect.memos VALUES (1, %s)", [CANARY])
+    owner.drop("alice", None)
+    assert holds(database, CANARY)
+    with pytest.raises(AssertionError):
+        test_every_table_is_of_a_space_or_listed(database)
 
 
 def test_a_drop_that_fails_leaves_everything(owner: PostgresBackend, database: str) -> None:
@@ -153,21 +143,33 @@ def test_a_drop_that_fails_leaves_everything(owner: PostgresBackend, database: s
         connection.execute(
             "CREATE FUNCTION recollect.stops() RETURNS trigger LANGUAGE plpgsql AS"
             " $$ BEGIN RAISE EXCEPTION 'stopped'; END $$;"
-            "CREATE TRIGGER stops BEFORE DELETE ON recollect.subject_keys FOR EACH ROW"
+            "CREATE TRIGGER stops BEFORE DELETE ON recollect.checkpoints FOR EACH ROW"
             " EXECUTE FUNCTION recollect.stops()"
         )
-    with pytest.raises(Exception, match="RaiseException"):
+    with pytest.raises(Unavailable, match="RaiseException"):
         owner.drop("alice", None)
     assert everything(database) == before
     assert (owner.spaces(), owner.dropped()) == (["alice", "bob"], [])
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("DROP TRIGGER stops ON recollect.subject_keys")
+        connection.execute("DROP TRIGGER stops ON recollect.checkpoints")
     owner.drop("alice", None)
     assert not any(rows(database, "alice", alice).values())
 
 
-# Who may.
+def test_a_process_that_dies_in_a_drop_leaves_everything(
+    owner: PostgresBackend, database: str
+) -> None:
+    before = everything(database)
+    dying = psycopg.connect(database)
+    drop_space(dying, "alice")
+    with psycopg.connect(database, autocommit=True) as superuser:
+        superuser.execute("SELECT pg_terminate_backend(%s, 5000)", [dying.info.backend_pid])
+    dying.close()
+    assert everything(database) == before
+    assert Memory(Handle(owner.space("alice", create=False))).verify(deep=True).ok
 
+
+# Who may.
 
 REFUSED: dict[str, dict[str, Any]] = {
     "another space": {"space": "bob", "verbs": ALL, "origin": "person"},
@@ -188,33 +190,86 @@ ALLOWED: dict[str, dict[str, Any]] = {
 
 
 def test_a_token_that_may_not_drops_nothing(owner: PostgresBackend, database: str) -> None:
-    for why, given in REFUSED.items():
-        make_token(database, why, label=why, **given)
+    tokens = {why: given_token(database, why, **given) for why, given in REFUSED.items()}
     before = everything(database)
-    for why in REFUSED:
-        backend = opened(database, why)
+    for why, token in tokens.items():
+        theirs = entered(owner, token)
         with pytest.raises((Forbidden, NotFound)):
-            backend.drop("alice", None)
+            theirs.drop("alice", None)
         with pytest.raises((Forbidden, NotFound)):
-            backend.would_drop("alice")
-        backend.close()
+            theirs.would_drop("alice")
         assert everything(database) == before, why
+
+
+def given_token(database: str, why: str, *, space: str | None, **given: Any) -> str:
+    """A token that the command refuses to make, too: it was made in another way."""
+    expires = given.pop("expires", None)
+    token = make_token(database, why, space=space)
+    with psycopg.connect(database, autocommit=True) as connection:
+        given = {"user": None, "agent": None, "expires": expires, **given}
+        connection.execute(
+            "UPDATE recollect.tokens SET verbs = %(verbs)s, origin = %(origin)s,"
+            ' "user" = %(user)s, agent = %(agent)s, expires = %(expires)s::timestamptz'
+            " WHERE label = %(label)s",
+            {**given, "verbs": [*given["verbs"]], "label": why},
+        )
+    return token
 
 
 @pytest.mark.parametrize("why", ALLOWED)
 def test_control_a_token_that_may_drops_with_the_same_calls(
     owner: PostgresBackend, database: str, why: str
 ) -> None:
-    make_token(database, "t", label=why, **ALLOWED[why])
-    backend = opened(database, "t")
-    note = backend.drop("alice", None).dropped
-    assert note is not None
-    assert note.by.startswith(f"{why} (token ")
-    backend.close()
+    theirs = entered(owner, given_token(database, "t", **ALLOWED[why]))
+    assert theirs.would_drop("alice").dropped is None
+    assert theirs.drop("alice", None).dropped is not None
     assert owner.spaces() == ["bob"]
 
 
 # Nothing is added while a space is dropped.
+
+
+def test_a_writer_that_waited_for_a_drop_finds_nothing(
+    owner: PostgresBackend, database: str, pool: Pool
+) -> None:
+    alice = number(database, "alice")
+    memory = Memory(Handle(owner.space("alice", create=False)))
+    memory.list()
+    with psycopg.connect(database) as dropping, ThreadPoolExecutor(1) as threads:
+        drop_space(dropping, "alice")
+        late = threads.submit(memory.remember, "Too late.")
+        wait_for_lock(pool)
+        dropping.commit()
+        with pytest.raises(NotFound, match="dropped"):
+            late.result(timeout=30)
+    assert not any(rows(database, "alice", alice).values())
+
+
+@pytest.mark.parametrize("what", ["snapshot", "block", "checkpoint"])
+def test_nothing_is_kept_for_a_space_that_is_dropped_meanwhile(
+    owner: PostgresBackend, database: str, pool: Pool, what: str
+) -> None:
+    alice = number(database, "alice")
+    space = owner.space("alice", create=False)
+    seq, ledger = space.head().seq, space.ledger
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("DELETE FROM recollect.subject_keys")  # with keys nothing is kept
+    keeping: dict[str, Callable[[], object]] = {
+        "snapshot": lambda: ledger.keep_snapshot(space.epoch, "v", Snapshot(seq, b"x")),
+        "block": lambda: ledger.keep_block(space.epoch, Block("e", 0, seq, b"x")),
+        "checkpoint": lambda: ledger.checkpoints().keep(seq, b"x"),
+    }
+    with psycopg.connect(database) as dropping, ThreadPoolExecutor(1) as threads:
+        drop_space(dropping, "alice")
+        late = threads.submit(keeping[what])
+        wait_for_lock(pool)
+        dropping.commit()
+        if what == "checkpoint":
+            with pytest.raises(NotFound):
+                late.result(timeout=30)
+        else:
+            assert late.result(timeout=30) is False
+    assert not any(rows(database, "alice", alice).values())
 
 
 # What stays.
@@ -223,55 +278,35 @@ def test_control_a_token_that_may_drops_with_the_same_calls(
 def test_tokens_of_the_space_are_revoked_and_stay_listed(
     owner: PostgresBackend, database: str
 ) -> None:
-    backend = opened(database, "alice's")
-    memory = Memory(Handle(backend.space("alice", create=False)))
+    token = make_token(database, "a", space="alice")
+    memory = Memory(Handle(entered(owner, token).space("alice", create=False)))
     memory.list()
-    done = owner.drop("alice", None)
-    assert "tokens of this space: 1 revoked" in done.places
+    owner.drop("alice", None)
     with pytest.raises(Forbidden, match="revoked"):
         memory.list()
-    backend.close()
-    listed = {token.label: token for token in PostgresTokens(database).list()}
+    listed = {token.label: token for token in owner.tokens().list()}
     assert (listed["alice"].space, listed["alice"].live) == ("alice", False)
     assert (listed["bob"].space, listed["bob"].live) == ("bob", True)
     Memory(Handle(owner.space("alice", create=True))).remember("A new one.")
-    backend = opened(database, "alice's")
     with pytest.raises(Forbidden, match="revoked"):
-        backend.space("alice", create=False).head()
-    backend.close()
+        entered(owner, token).space("alice", create=False).head()
 
 
 def test_notes_are_seen_by_tokens_for_every_space_alone(
     owner: PostgresBackend, database: str
 ) -> None:
-    make_token(database, "every", label="e", space=None, verbs=["read"])
-    make_token(database, "ann", label="a", space=None, verbs=["read"], user="ann")
+    every = make_token(database, "every", space=None, verbs=["read"])
+    ann = make_token(database, "ann", space=None, verbs=["read"], user="ann")
+    bob = make_token(database, "b", space="bob")
     owner.drop("alice", "left")
-    for token, names in (("every", ["alice"]), ("ann", []), ("bob's", [])):
-        backend = opened(database, token)
-        assert [note.space for note in backend.dropped()] == names
-        backend.close()
-    backend = opened(database, "nobody's")
+    for token, names in ((every, ["alice"]), (ann, []), (bob, [])):
+        assert [note.space for note in entered(owner, token).dropped()] == names
     with pytest.raises(Forbidden):
-        backend.dropped()
-    backend.close()
+        entered(owner, "rct_nobodys").dropped()
 
 
-def test_the_owner_too_changes_no_note_and_no_event(owner: PostgresBackend, database: str) -> None:
-    owner.drop("alice", "left")
-    with psycopg.connect(database, autocommit=True) as superuser:
-        for statement in (
-            "UPDATE recollect.dropped SET reason = 'x'",
-            "DELETE FROM recollect.dropped",
-            "TRUNCATE recollect.dropped",
-            "DELETE FROM recollect.events",
-        ):
-            with pytest.raises(psycopg.errors.IntegrityConstraintViolation):
-                superuser.execute(statement)
-
-
-def test_what_no_token_can_have_is_refused(database: str) -> None:
-    tokens = PostgresTokens(database)
+def test_what_no_token_can_have_is_refused(database: str, pool: Pool) -> None:
+    tokens = PostgresTokens(pool)
     right: dict[str, Any] = {"verbs": ("read", "write", "erase", "drop"), "origin": "person"}
     wrong: list[dict[str, Any]] = [
         {"origin": "agent"},

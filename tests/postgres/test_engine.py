@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
+from time import monotonic
 
 import psycopg
 import pytest
 
+from benchmarks.server import started
 from recollect.errors import ConfigError
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.port import Backend
-from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.beliefs_suite import BeliefsSuite
 from recollect.testing.branch_suite import BranchSuite
@@ -84,20 +86,38 @@ class TestFurther(
     """What rests on these, by way of the same statements."""
 
 
-def test_a_server_with_an_unsafe_setting_is_refused_at_once(
-    database: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
+def test_a_server_that_may_lose_what_it_acknowledged_is_refused(
+    own_server: str, setting: str
 ) -> None:
-    """A setting that one database can have stands for fsync, which only a whole server has."""
-    monkeypatch.setattr(pool, "_SAFE", ("fsync", "array_nulls"))
-    monkeypatch.setattr(pool, "_WAIT_S", 5.0)
-    backend = PostgresBackend(database)
-    space = backend.space("main", create=True)
-    assert space.head().seq == 1
-    backend.close()
-    with psycopg.connect(database, autocommit=True) as owner:
-        name = owner.info.dbname
-        owner.execute(f'ALTER DATABASE "{name}" SET array_nulls = off')
-    backend = PostgresBackend(database)
-    with pytest.raises(ConfigError, match="array_nulls = off"):
-        backend.space("main", create=True).head()
-    backend.close()
+    """Control: with the setting on again the same memory opens."""
+
+    def turn(value: str) -> None:
+        with psycopg.connect(own_server, autocommit=True) as superuser:
+            superuser.execute(f"ALTER SYSTEM SET {setting} = {value}".encode())
+            superuser.execute("SELECT pg_reload_conf()")
+        end = monotonic() + 30
+        while shown() != value:
+            assert monotonic() < end, "the server does not read its settings"
+
+    def shown() -> str:
+        with psycopg.connect(own_server) as any_login:
+            return str(any_login.execute(f"SHOW {setting}".encode()).fetchall()[0][0])
+
+    turn("off")
+    with pytest.raises(ConfigError, match=f"{setting} = off"):
+        head(own_server)
+    turn("on")
+    assert head(own_server) > 0
+
+
+def head(url: str) -> int:
+    with closing(PostgresBackend(url)) as backend:
+        return backend.space("main", create=True).head().seq
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[str]:
+    """A whole server: these settings are none of a database."""
+    with started(in_memory=True) as server:
+        yield server.get_uri()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 
-import psycopg
 import pytest
 
-from recollect.errors import RecollectError
+from recollect.errors import Forbidden
 from recollect.index.rows import Row
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
-from recollect.store.postgres import backend as module
-from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
-from tests.postgres.conftest import make_token
+from recollect.store.postgres.pool import Pool
+from tests.postgres.conftest import entered, make_token
 
 
 def test_a_token_is_told_the_heads_that_it_opens(
@@ -25,20 +24,18 @@ def test_a_token_is_told_the_heads_that_it_opens(
         for name in names:
             Memory(Handle(owner.space(name, create=True))).remember("Likes tea")
         asked: list[str] = []
+        ask = Pool.ask
 
-        def run(connection: psycopg.Connection, name: str, params: dict[str, object]) -> list[Row]:
+        def counted(self: Pool, name: str, params: Mapping[str, object]) -> list[Row]:
             asked.append(name)
-            return db.run(connection, name, params)
+            return ask(self, name, params)
 
-        monkeypatch.setattr(module, "run", run)
+        monkeypatch.setattr(Pool, "ask", counted)
         assert owner.heads(names) == dict.fromkeys(names, 2)
-        assert asked == ["begin_read", "heads"]
-    make_token(database, "mine", label="mine", space="space 3", origin="agent", user="ann")
-    with closing(PostgresBackend(database, token="mine")) as backend:
-        assert backend.heads(names) == {"space 3": 2}
-        assert backend.heads(["space 4", "nowhere"]) == {}
-    with (
-        closing(PostgresBackend(database, token="stolen")) as backend,
-        pytest.raises(RecollectError),
-    ):
-        backend.heads(["space 3"])
+        assert asked == ["heads"]
+        token = make_token(database, "mine", space="space 3", origin="agent", user="ann")
+        mine = entered(owner, token)
+        assert mine.heads(names) == {"space 3": 2}
+        assert mine.heads(["space 4", "nowhere"]) == {}
+        with pytest.raises(Forbidden):
+            entered(owner, "rct_stolen").heads(["space 3"])

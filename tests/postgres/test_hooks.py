@@ -9,7 +9,7 @@ from recollect.assistants.capture import claude_code
 from recollect.config import Places, places
 from recollect.memory import Memory
 from tests.assistants.session import SAID, recorded
-from tests.postgres.conftest import tokens_of
+from tests.postgres.conftest import make_token
 
 
 def at(url: str, home: Path, token: str) -> Places:
@@ -20,8 +20,7 @@ def at(url: str, home: Path, token: str) -> Places:
 def test_a_session_is_captured_and_asked_about(url: str, tmp_path: Path) -> None:
     with Memory.open(url, space="team") as owner:
         owner.remember("The team drinks tea at four.")
-    with tokens_of(url) as tokens:
-        token = tokens.create("hooks", space="team").token
+    token = make_token(url, "hooks", space="team")
     where = at(url, tmp_path, token)
     path = recorded().write(tmp_path / "t.jsonl")
     assert claude_code(where, path, space="team").kept == len(SAID)
@@ -37,8 +36,7 @@ def test_a_token_for_one_user_shows_nothing_of_another(url: str, tmp_path: Path)
         owner.scoped(user="bob").remember("Bob keeps the spare key in the drawer.")
         for number in range(5):  # of two texts, each word would be in most
             owner.remember(f"The train number {number} leaves at nine.")
-    with tokens_of(url) as tokens:
-        where = at(url, tmp_path, tokens.create("bob", space="team", user="bob").token)
+    where = at(url, tmp_path, make_token(url, "bob", space="team", user="bob"))
     for told in (
         prompting.for_prompt(where, "where is the spare key kept", tokens=500, space="team"),
         prompting.for_session(where, tokens=500, space="team"),

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from recollect import Memory, Store
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, Forbidden
 from recollect.store.postgres import schema
 from tests.postgres.conftest import as_address, at
 from tests.postgres.test_command import recollect
@@ -85,10 +85,12 @@ def test_a_database_of_another_revision_is_refused_with_the_next_step(
         assert [record.text for record in memory.list()] == ["One."]
 
 
-def test_a_token_does_not_make_a_schema(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_opens_nothing_in_an_empty_database(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RECOLLECT_TOKEN", "rct_whatever")
     with (
-        pytest.raises(ConfigError, match="does not contain a memory yet"),
+        pytest.raises(Forbidden, match="not one of this store"),
         Store.open(as_address(empty), embedder="none") as store,
     ):
         store.spaces()

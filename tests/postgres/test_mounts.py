@@ -11,7 +11,7 @@ from recollect.assistants.place import Scoping
 from recollect.config import places
 from recollect.memory import Memory
 from recollect.model.events import Trust
-from tests.postgres.conftest import tokens_of
+from tests.postgres.conftest import make_token
 
 
 def mounts(url: str, home: Path, token: str, space: str = "team") -> Mounts:
@@ -26,8 +26,7 @@ def tokens(url: str) -> dict[str, str]:
     with Memory.open(url, space="team") as owner:
         owner.remember("The team is four people.")
     origins: tuple[Trust, ...] = ("person", "agent", "unverified")
-    with tokens_of(url) as made:
-        return {one: made.create(one, space="team", origin=one).token for one in origins}
+    return {one: make_token(url, one, space="team", origin=one) for one in origins}
 
 
 def test_a_project_on_a_server_and_me_in_a_folder(

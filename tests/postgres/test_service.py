@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -11,6 +12,7 @@ from psycopg.conninfo import make_conninfo
 
 from recollect import Store
 from recollect.client import Memory
+from recollect.errors import NotFound
 from tests.http.conftest import agent, key, owner, person, port  # noqa: F401 - fixtures
 from tests.http.serving import Client, served
 from tests.http.test_feed import Reader
@@ -46,6 +48,34 @@ def test_a_stream_finds_what_another_process_wrote(url: str, store: Store) -> No
         with Store.open(url, embedder="none") as other:
             other.space("main").observe("elsewhere")
         assert reader.texts() == ["elsewhere"]
+
+
+def test_a_token_for_one_user_sees_nothing_of_another(url: str, store: Store) -> None:
+    main = store.space("main")
+    for user in ("ann", "ben"):
+        main.scoped(user=user).remember(f"The key of {user} is under the stone.", id=f"r-{user}")
+        main.scoped(user=user).observe(f"{user} took the key.", role="user", id=f"e-{user}")
+    tokens: dict[str | None, str] = {
+        user: store.tokens.create(user or "all", space="main", user=user, origin="person").token
+        for user in (None, "ann")
+    }
+
+    def answers(memory: Memory) -> str:
+        found: list[object] = [memory.list(limit=100), memory.episodes(limit=100)]
+        found += [memory.recall("key under the stone").hits, memory.context("key stone").text]
+        found += [memory.events(limit=100)]
+        for id in ("r-ben", "e-ben"):
+            with suppress(NotFound):
+                found += [memory.get(id)]
+        with suppress(NotFound):
+            found += [memory.history("r-ben")]
+        return repr(found)
+
+    with served(store) as number:
+        for whose, token in tokens.items():  # the first is the control
+            with Memory.open(f"http://127.0.0.1:{number}", token=token) as memory:
+                assert ("ben" in answers(memory)) is (whose is None)
+                assert "ann" in answers(memory)
 
 
 def test_ready_means_that_the_server_answers(url: str, store: Store) -> None:

@@ -20,7 +20,6 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
 from recollect.testing.rebuilding import rebuilt_digest
-from tests.postgres.conftest import make_token
 from tests.suites.conftest import Tell, tell
 
 __all__ = ["tell"]

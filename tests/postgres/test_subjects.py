@@ -1,4 +1,4 @@
-"""Subjects on a server: encrypted bodies and wrapped keys."""
+"""Subjects on a server: encrypted bodies, wrapped keys, and what is erased with them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import psycopg
 import pytest
 
@@ -16,21 +17,27 @@ from recollect.errors import (
     ConfigError,
     Conflict,
     Forbidden,
+    IntegrityError,
     KeyMissing,
     NotFound,
+    RecollectError,
 )
+from recollect.ledger.chain import Draft, chain, event_id
+from recollect.ledger.codec import encode_body
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Actor, Command, EraseAll, Remember
 from recollect.memory.handle import Handle
 from recollect.memory.keys import Keys
+from recollect.model import rules
+from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
+from recollect.store.indexed.space import IndexedSpace
+from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
-from tests.postgres.conftest import make_token
-from recollect.store.postgres.vacuum import vacuum
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.postgres.conftest import make_token
 from tests.postgres.test_command import recollect
 
-AGENT = "agents-token"
 WORD = "zanzibar"
 
 
@@ -43,16 +50,139 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def memory(url: str, database: str, home: Path) -> Iterator[Memory]:
+def memory(url: str, home: Path) -> Iterator[Memory]:
     """The owner's handle of a space in which every user is a subject."""
     with Memory.open(url, space="bob", embedder="none") as memory:
         memory.set_subjects("users")
         memory.scoped(user="ann").remember("Ann is here.", id="first")
-        make_token(database, AGENT, label="agent", space="bob", origin="agent")
         yield memory
 
 
-# What the server cannot read.
+def encrypted(memory: Memory, user: str, origin: Origin, body: AnyBody) -> Draft:
+    """An event as a client would encrypt it for a user."""
+    space = memory._handle.space
+    subjects, head = space.subjects, space.head()
+    named = subjects.keys.named(user)[-1]
+    plain = Draft(
+        event_id(f"forged{head.seq}", 1),
+        KIND_OF[type(body)],
+        origin,
+        encode_body(body),
+        named.pseudonym,
+        named.cipher,
+    )
+    (made,) = subjects.encrypted([plain])
+    return made
+
+
+def bring(space: Space, draft: Draft) -> None:
+    """Brings an event as another ledger would, with a chain that is right."""
+    head, before = space.head(), b"".join(space.pieces())
+    data, _ = chain(head, head.at, [draft], b"s" * 16)
+    space.receive([before, data])
+
+
+def append(memory: Memory, draft: Draft) -> None:
+    """Appends an event that nobody looks at first."""
+    space = memory._handle.space
+    assert isinstance(space, IndexedSpace)
+    before = space.head()
+    data, head = chain(before, before.at, [draft], b"s" * 16)
+    assert space.ledger.append(before, data, head, None, lambda: None)
+
+
+def claims(trust: Trust) -> RecordAdded:
+    return RecordAdded(
+        id="claim",
+        text=f"Wire it to {WORD}.",
+        kind="fact",
+        confidence=1.0,
+        status="active",
+        trust=trust,
+        user="ann",
+    )
+
+
+def trust_of(url: str, id: str) -> str:
+    with Memory.open(url, space="bob", embedder="none") as again:
+        again.remember("The next writer folds what was appended.")
+        assert again.verify(deep=True).ok
+        return again.get(id).trust
+
+
+# What is brought.
+
+
+def test_an_encrypted_claim_of_a_persons_trust_comes_out_at_the_agents(
+    memory: Memory, url: str
+) -> None:
+    bring(memory._handle.space, encrypted(memory, "ann", "agent", claims("person")))
+    assert trust_of(url, "claim") == "agent"
+
+
+def test_control_without_the_fold_s_bound_the_claim_succeeds(
+    memory: Memory, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(memory._handle.space, encrypted(memory, "ann", "agent", claims("person")))
+    monkeypatch.setattr(rules, "within", lambda origin, body: body)
+    monkeypatch.setattr(rules, "may_add", lambda origin, body: True)
+    assert trust_of(url, "claim") == "person"
+
+
+def test_an_agents_token_brings_nothing_that_nobody_can_judge(
+    memory: Memory, url: str, database: str
+) -> None:
+    made = encrypted(memory, "ann", "agent", claims("agent"))
+    for origin, verbs in (("agent", ("read", "write")), ("person", ("read",))):
+        token = make_token(database, origin, space="bob", origin=origin, verbs=verbs)
+        with Store.open(url) as store, pytest.raises(Forbidden):
+            bring(store.entered(token).space("bob")._handle.space, made)
+    before = memory.position
+    bring(memory._handle.space, made)  # the control
+    assert memory.position == before + 1
+
+
+def test_nothing_but_a_known_subjects_body_is_taken(memory: Memory) -> None:
+    """Each would stop every later writer, because no client could read it."""
+    kept, space = encrypted(memory, "ann", "agent", claims("agent")), memory._handle.space
+    before = b"".join(space.pieces())
+
+    def refused(**changes: object) -> None:
+        with pytest.raises(RecollectError):
+            bring(space, msgspec.structs.replace(kept, **changes))
+        assert b"".join(space.pieces()) == before
+
+    refused(subject="0" * 32)
+    refused(cipher=2)
+    refused(data=b'{"id":"claim"}')
+    refused(data=b'"' + b"A" * 38 + b'"')
+    refused(data=b'"' + b"A" * 43 + b'*"')
+    refused(kind="document.set")
+    refused(subject="Z" * 32)
+    refused(cipher=0)
+    bring(space, kept)  # the control
+
+
+def test_a_body_that_does_not_open_is_given_up_and_a_missing_key_is_not(
+    memory: Memory, url: str, home: Path
+) -> None:
+    made = encrypted(memory, "ann", "agent", claims("agent"))
+    append(memory, msgspec.structs.replace(made, id="another.1"))  # what was another event's
+    with Memory.open(url, space="bob", embedder="none") as again:
+        with pytest.raises(IntegrityError, match="does not open"):
+            again.remember("Later.")
+        assert any("--accept-loss" in str(found.fix) for found in again.doctor())
+    (home / ".recollect" / "master.key").rename(home / "away")
+    with Memory.open(url, space="bob", embedder="none") as again:
+        assert [found.what for found in again.doctor() if found.level == "problem"] == ["keys"]
+        with pytest.raises(KeyMissing, match="master key"):
+            again._handle.space.accept_loss("no key")
+    (home / "away").rename(home / ".recollect" / "master.key")
+    with Memory.open(url, space="bob", embedder="none") as again:
+        again._handle.space.accept_loss("not readable")
+        again.remember("Later.")
+        assert again.verify(deep=True).ok
+        assert again.get("first").text == "Ann is here."
 
 
 # Writing and reading.
@@ -111,7 +241,7 @@ def test_only_those_who_are_named_are_encrypted(url: str, database: str, home: P
 def test_another_process_and_another_token_use_the_same_key(
     memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_TOKEN", AGENT)
+    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(database, "agent", space="bob"))
     with Memory.open(url, space="bob", embedder="none") as agents:
         agents.scoped(user="ann").remember("The agent noted it.")
         agents.scoped(user="ben").remember("For ben.")
@@ -121,27 +251,35 @@ def test_another_process_and_another_token_use_the_same_key(
 
 
 @pytest.mark.parametrize("each", ["users", "named"])
-def test_another_master_key_writes_nothing(
+def test_another_master_key_reads_and_writes_nothing(
     memory: Memory, url: str, monkeypatch: pytest.MonkeyPatch, each: Literal["users", "named"]
 ) -> None:
     memory.set_subjects(each)
+    before = memory.position
+    with Memory.open(url, space="other", embedder="none") as other:
+        other.remember("Of everybody")
     monkeypatch.setenv("RECOLLECT_MASTER_KEY", "A" * 43 + "=")
     with Memory.open(url, space="bob", embedder="none") as other:
-        for user in ("ann", "ben"):
+        for user in ("ann", "ben", None):
             with pytest.raises(ConfigError, match="does not open"):
                 other.scoped(user=user).remember(f"Ann in {WORD}")
-        other.remember("Of everybody")  # the control: nothing of a subject
-        assert other.scoped(user="ann").list()[0].text == "Ann is here."
+            with pytest.raises(ConfigError, match="does not open"):
+                other.scoped(user=user).list()
+    assert memory.position == before
+    with Memory.open(url, space="other", embedder="none") as other:
+        assert [record.text for record in other.list()] == ["Of everybody"]  # the control
 
 
 def test_without_a_place_for_keys_nothing_is_written_in_the_clear(
     memory: Memory, database: str
 ) -> None:
     backend = PostgresBackend(database)
+    before = memory.position
     bare = Memory(Handle(backend.space("bob", create=False)))
-    with pytest.raises(KeyMissing, match="no place for the keys"):
-        bare.scoped(user="ann").remember(f"Ann in {WORD}")
-    assert bare.recall("Ann").hits
+    for call in (lambda: bare.recall("Ann"), lambda: bare.remember(f"Ann in {WORD}")):
+        with pytest.raises(KeyMissing, match="no place for the keys"):
+            call()
+    assert memory.position == before
     backend.close()
 
 
@@ -149,23 +287,24 @@ def test_without_a_place_for_keys_nothing_is_written_in_the_clear(
 
 
 @pytest.mark.parametrize("limit", [{"user": "ann"}, {"agent": "scout"}])
-def test_a_limited_token_reads_its_memory_and_writes_none(
+def test_a_limited_token_reads_and_writes_with_the_keys_of_its_user(
     memory: Memory,
     url: str,
     database: str,
     limit: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make_token(database, "limited", label="l", space="bob", origin="person", **limit)
-    monkeypatch.setenv("RECOLLECT_TOKEN", "limited")
+    memory.scoped(user="ben").remember("Ben is away.")
+    token = make_token(database, "l", space="bob", origin="person", **limit)
+    monkeypatch.setenv("RECOLLECT_TOKEN", token)
     with Memory.open(url, space="bob", embedder="none") as theirs:
         mine = theirs.scoped(**{"user": "ann", **limit})
         assert [hit.text for hit in mine.recall("Ann")] == ["Ann is here."]
-        mine.context("Ann")  # its receipt is not written, and nobody is told
-        with pytest.raises(Forbidden, match="alone"):
-            mine.remember("Mine")
-        if "agent" in limit:  # the control: what is of everybody
-            theirs.scoped(**limit).remember("Of everybody")
+        mine.context("Ann")
+        mine.remember(f"Mine: {WORD}")
+    assert WORD not in bodies(database)
+    assert len(rows(database, "subject_keys")) == 2
+    assert memory.verify(deep=True).ok
 
 
 # Erasing.
@@ -189,7 +328,7 @@ def test_erasing_a_subject_takes_the_key_and_leaves_the_others(
     assert memory.digest() == rebuilt_digest(memory)
     assert memory.verify(deep=True).ok
     assert [record.text for record in memory.list()] == ["Ben stayed"]
-    assert [WORD in str(rows(database, table)) for table in ("events", "spaces")] == [False] * 2
+    assert [rows(database, table) for table in ("snapshots", "blocks")] == [[], []]
     assert [named for _, named, *_ in rows(database, "destroyed_keys")] == [*done.subjects]
     with pytest.raises(NotFound):
         memory.erase(subject="ann")
@@ -253,24 +392,21 @@ def held(database: str, wrapped: bytes) -> bool:
 
 
 @pytest.mark.parametrize("owned", [True, False], ids=["owner", "token"])
-def test_the_pages_of_a_destroyed_key_are_written_again_by_the_owner(
+def test_the_pages_of_a_destroyed_key_are_written_again(
     memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch, owned: bool
 ) -> None:
-    """A token may not; then the report says who can."""
     ((_, _, _, tag, key, name, _),) = rows(database, "subject_keys")
     parts = [bytes(one) for one in (tag, key, name)]  # type: ignore[call-overload]
     assert all(held(database, one) for one in parts)
     if not owned:
         allowed = ("read", "write", "erase")
-        make_token(database, "eraser", label="e", space="bob", origin="person", verbs=allowed)
-        monkeypatch.setenv("RECOLLECT_TOKEN", "eraser")
+        token = make_token(database, "e", space="bob", origin="person", verbs=allowed)
+        monkeypatch.setenv("RECOLLECT_TOKEN", token)
     with Memory.open(url, space="bob", embedder="none") as mine:
         told = mine.erase(subject="ann").places
-    assert any(place.startswith("subject_keys: its pages") for place in told) is owned
+    assert any(place.startswith("subject_keys: its pages") for place in told)
     assert any("recollect admin vacuum" in place for place in told)
     assert any("until about 1GB more is written" in place for place in told)
-    assert [held(database, one) for one in parts] == [not owned] * 3
-    vacuum(url)
     assert not any(held(database, one) for one in parts)
 
 
@@ -284,27 +420,27 @@ def test_an_open_transaction_that_keeps_the_key_is_told(memory: Memory, database
         assert held(database, bytes(key))  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("token", [None, AGENT])
 def test_the_next_process_finishes_an_erasure(
-    memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch, token: str | None
+    memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that ended between the order and the bodies; only a token that may erase finishes it."""
+    """One that ended between the order and the bodies, whatever its own token allows."""
     memory.set_subjects(None)
     memory.scoped(user="ann").remember(f"Plain {WORD}")
     with monkeypatch.context() as patch:
-        patch.setattr(type(memory._handle.space), "purge", lambda self: ())
+        patch.setattr(IndexedSpace, "purge", lambda self: ())
         memory.erase(subject="ann")
     assert WORD in bodies(database)
-    if token is not None:
-        monkeypatch.setenv("RECOLLECT_TOKEN", token)
+    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(database, "agent", space="bob"))
     with Memory.open(url, space="bob", embedder="none") as again:
         assert again.list() == []
         assert again.verify(deep=True).ok
-    assert (WORD in bodies(database)) is (token is not None)
+    assert WORD not in bodies(database)
 
 
 def bodies(database: str) -> str:
-    return str(rows(database, "events"))
+    with psycopg.connect(database, autocommit=True) as owner:
+        found = owner.execute("SELECT encode(line, 'escape') FROM recollect.events").fetchall()
+    return str(found)
 
 
 def test_the_commands_are_those_of_files(url: str, database: str, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Vectors on a server: the one suite, tokens and spaces."""
+"""Vectors on a server: the one suite, tokens, spaces, and what an erasure leaves of the blocks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle, handle_of
 from recollect.store.port import Backend, Space
 from recollect.store.postgres.backend import PostgresBackend
-from tests.postgres.conftest import make_token
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
+from tests.postgres.conftest import entered, make_token
 
 EMBEDDER = WordEmbedder()
 
@@ -33,10 +33,15 @@ def leg_of(space: Space) -> Leg:
     return Leg(EMBEDDER, space.vectors(EMBEDDER.name, EMBEDDER.dimensions))
 
 
-def rows(database: str, table: str = "vectors") -> int:
+def blocks(database: str) -> list[bytes]:
     with psycopg.connect(database) as connection:
-        found = connection.execute(f"SELECT count(*) FROM recollect.{table}").fetchone()
-    return int(found[0]) if found else -1
+        found = connection.execute("SELECT rows FROM recollect.blocks ORDER BY space, after")
+        return [bytes(rows) for (rows,) in found.fetchall()]
+
+
+def row(text: str) -> bytes:
+    """A vector as it lies in a block."""
+    return EMBEDDER.embed([text]).astype("<f4").tobytes()
 
 
 @pytest.fixture
@@ -53,17 +58,15 @@ def test_a_token_that_only_reads_keeps_nothing_and_searches_what_is_there(
     Memory(Handle(space)).observe("coffee and bread")
     catch_up(space, leg_of(space))
     Memory(Handle(space)).observe("coffee alone")
-    make_token(database, "reader", label="reader", space="main", verbs=("read",), origin="agent")
-    reading = PostgresBackend(database, token="reader")
-    mine = reading.space("main", create=False)
+    token = make_token(database, "reader", space="main", verbs=("read",), origin="agent")
+    mine = entered(backend, token).space("main", create=False)
     leg = leg_of(mine)
     query = EMBEDDER.embed_query("coffee")
     assert not leg.vectors.keeps
     assert [seq for seq, _ in leg.vectors.best(query, 5, everything)] == numbers(space)[:1]
     with pytest.raises(Forbidden):
         catch_up(mine, leg)
-    assert rows(database) == 1
-    reading.close()
+    assert len(blocks(database)) == 1
 
 
 def test_who_writes_much_makes_cheap_vectors(url: str) -> None:
@@ -85,17 +88,62 @@ def test_a_space_sees_its_own_vectors_alone(database: str, backend: PostgresBack
         catch_up(space, leg)
         found[name] = leg.vectors.best(query, 50, everything)
     assert [len(each) for each in found.values()] == [5, 3]
+    assert len(blocks(database)) == 2
 
 
-def test_an_erasure_deletes_the_rows(database: str, backend: PostgresBackend) -> None:
+def test_another_process_reads_the_blocks_and_adds_to_them(
+    database: str, backend: PostgresBackend
+) -> None:
+    space = backend.space("main", create=True)
+    Memory(Handle(space)).observe("coffee and bread")
+    catch_up(space, leg_of(space))
+    other = PostgresBackend(database)
+    theirs = other.space("main", create=False)
+    leg = leg_of(theirs)
+    assert catch_up(theirs, leg).texts == 0
+    Memory(Handle(theirs)).observe("coffee alone")
+    assert catch_up(theirs, leg).texts == 1
+    query = EMBEDDER.embed_query("coffee")
+    found = leg_of(space).vectors.best(query, 5, everything)
+    assert [seq for seq, _ in found] == numbers(space)[::-1]
+    assert len(blocks(database)) == 2
+    other.close()
+
+
+def test_an_erasure_removes_the_rows_and_no_other(database: str, backend: PostgresBackend) -> None:
     space = backend.space("main", create=True)
     memory = Memory(Handle(space))
     gone = memory.observe("coffee\nbread")[0]
     memory.observe("rain")
     catch_up(space, leg_of(space))
-    assert rows(database) == 3
-    assert "vectors: rows" in memory.erase(gone.id).places
-    assert rows(database) == 1
+    before = b"".join(blocks(database))
+    assert all(row(text) in before for text in ("coffee", "bread", "rain"))
+    name = f"{EMBEDDER.name} {EMBEDDER.dimensions}"
+    assert f"vectors of {name}: rows" in memory.erase(gone.id).places
+    after = b"".join(blocks(database))
+    assert [row(text) in after for text in ("coffee", "bread", "rain")] == [False, False, True]
+    assert catch_up(space, leg_of(space)).missing == 0
+    assert memory.erase(memory.observe("boats")[0].id).places  # no block holds it yet
+
+
+def test_vectors_that_were_made_before_an_erasure_are_not_kept_after_it(
+    database: str, backend: PostgresBackend
+) -> None:
+    """A process that still embeds a text must not bring it back."""
+    space = backend.space("main", create=True)
+    memory = Memory(Handle(space))
+    gone = memory.observe("coffee")[0]
+    memory.observe("rain")
+    through = space.head().seq
+    first, second = numbers(space)
+    texts = [(first, EMBEDDER.embed(["coffee"])), (second, EMBEDDER.embed(["rain"]))]
+    other = PostgresBackend(database)
+    Memory(Handle(other.space("main", create=False))).erase(gone.id)
+    other.close()
+    leg = leg_of(space)
+    leg.vectors.add(0, through, texts)
+    kept = b"".join(blocks(database))
+    assert [row("coffee") in kept, row("rain") in kept] == [False, True]
 
 
 def test_both_engines_score_alike(backend: PostgresBackend) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -14,17 +13,11 @@ from tests.postgres.test_subjects import home
 
 __all__ = ["home"]
 
-AGENT: Final = "agent"  # tokens, each with that origin
-PERSON: Final = "person"
-
 
 @pytest.fixture
-def owner(url: str, database: str, home: Path) -> Iterator[Memory]:
+def owner(url: str, home: Path) -> Iterator[Memory]:
     with Memory.open(url, space="bob", embedder="none") as memory:
         memory.remember("The seat is by the window.")
-        for token in (AGENT, PERSON):
-            verbs = ("read", "write")
-            make_token(database, token, label=token, space="bob", verbs=verbs, origin=token)
         yield memory
 
 
@@ -36,7 +29,7 @@ def test_a_token_that_only_writes_vouches_for_what_it_writes(
     owner.set_subjects("users")
     its = owner.scoped(user=user, origin="agent")
     seat = its.remember("Alice sits in 12A.", key="alice.seat")
-    monkeypatch.setenv("RECOLLECT_TOKEN", PERSON)
+    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "app", space="bob", origin="person"))
     with Memory.open(url, space="bob", embedder="none") as memory:
         assert memory.scoped(user=user).revise(seat.id, "Alice sits in 2F.").trust == "person"
     assert its.revise(seat.id, "Alice sits in 9Z.").pending

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -13,7 +14,6 @@ from recollect.memory.handle import Handle
 from recollect.store.postgres import db as driver
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.db import run
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def memory(database: str) -> Iterator[Memory]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(driver.WAITS_MAX_S, "lock_timeout", 1)
+    monkeypatch.setitem(driver.WAITS_MAX, "lock", "1s")
 
 
 @pytest.mark.parametrize(
@@ -59,20 +59,27 @@ def test_waiting_for_a_lock_has_a_time_limit(
 def test_the_lock_of_the_schema_is_not_waited_for_for_good(
     memory: Memory, database: str, impatient: None
 ) -> None:
-    with psycopg.connect(database) as holder:
+    with psycopg.connect(database, autocommit=True) as holder:
         holder.execute("SELECT pg_advisory_lock(7365636)")
-        backend = PostgresBackend(database)
-        with pytest.raises(Unavailable, match="in time"):
+        with closing(PostgresBackend(database)) as backend:
+            assert backend.spaces() == ["bob"]  # a schema that is there needs no lock
+        holder.execute("DROP SCHEMA recollect CASCADE")
+        with (
+            closing(PostgresBackend(database)) as backend,
+            pytest.raises(Unavailable, match="in time"),
+        ):
             backend.spaces()
-        backend.close()
+        holder.execute("SELECT pg_advisory_unlock(7365636)")
+        with closing(PostgresBackend(database)) as backend:
+            assert backend.spaces() == []
 
 
 def test_our_own_connections_do_not_block_others_forever(memory: Memory, database: str) -> None:
     connections = pool.Pool(database)
     with connections.connection() as connection:
-        for name, seconds in driver.WAITS_MAX_S.items():
-            (row,) = run(connection, "get_setting", {"name": name})
-            assert str(row[0]) in (f"{seconds}s", f"{seconds // 60}min")
+        for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
+            found = connection.execute("SELECT setting FROM pg_settings WHERE name = %s", [name])
+            assert 0 < int(found.fetchall()[0][0]) <= 600_000, name  # milliseconds
     connections.close()
 
 

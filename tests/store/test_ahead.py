@@ -15,9 +15,9 @@ from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, R
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store import writing
+from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
 from recollect.store.sqlite import memory_index
-from recollect.store.volatile.space import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest
 
 STAMP, CHANCE = "20260101", "abcdefghijklmnop"

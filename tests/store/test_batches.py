@@ -13,9 +13,9 @@ from recollect import Memory
 from recollect.memory.handle import Handle
 from recollect.store import writing
 from recollect.store.files.space import FileSpace
+from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
 from recollect.store.sqlite import SqliteDb
-from recollect.store.indexed.backend import MemorySpace
 from tests.store.acting import SAID_AT, Pair, events_of, tell_random_acts
 from tests.suites.histories import Clockwork, Stopped
 

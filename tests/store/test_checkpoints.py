@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from recollect.store.files.backend import FileBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.layout import CHECKPOINTS, FRONTIER
 from recollect.store.port import Backend
-from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.checkpoint_suite import CheckpointSuite, filled, note_of
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from recollect.store.files.backend import FileBackend
-from recollect.store.port import Backend
 from recollect.store.indexed.backend import MemoryBackend
+from recollect.store.port import Backend
 from recollect.testing.store_suite import StoreSuite
 
 

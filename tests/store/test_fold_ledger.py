@@ -19,8 +19,8 @@ from recollect.memory.handle import Handle
 from recollect.model.events import GENESIS
 from recollect.store import fold_ledger
 from recollect.store.fold_ledger import fold_whole
-from recollect.store.sqlite import SqliteDb, memory_index
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.sqlite import SqliteDb, memory_index
 from tests.suites.histories import Clockwork, History
 
 SEED = random.randrange(2**32)

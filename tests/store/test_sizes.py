@@ -63,7 +63,8 @@ def pages(memory: Memory) -> int:
     """What an index on SQLite takes, without the pages that are free."""
     space = memory._handle.space
     if isinstance(space, MemorySpace):
-        return used_bytes(space._db._connection)
+        assert space.index is not None
+        return used_bytes(space.index.db._connection)
     index = Path(memory.status().where) / "index.db"
     with closing(sqlite3.connect(index)) as connection:
         return used_bytes(connection)

@@ -10,8 +10,8 @@ import pytest
 from recollect.config import load
 from recollect.memory import Store
 from recollect.store.files.backend import FileBackend
-from recollect.store.port import Backend
 from recollect.store.indexed.backend import MemoryBackend
+from recollect.store.port import Backend
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 
 

@@ -19,9 +19,9 @@ from recollect.memory.handle import Handle
 from recollect.store.files import vector_file
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.vector_file import Header
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
 from recollect.store.seam import REAL
-from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
 

@@ -24,9 +24,10 @@ from recollect.model.events import GENESIS, Sources
 from recollect.model.instants import from_microseconds
 from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Include
-from recollect.store.seam import Seam
-from recollect.store.sqlite import memory_index
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.indexed.index import Index
+from recollect.store.indexed.ledger import Tail
+from recollect.store.seam import Seam
 
 T = TypeVar("T")
 
@@ -403,24 +404,37 @@ class History:
         return self._commands[-1]
 
 
+class Alone(MemorySpace):
+    """A space that shows an index of ours and looks at no ledger."""
+
+    def __init__(self, index: Index, name: str, seam: Seam) -> None:
+        super().__init__(name, seam)
+        self.index = index
+
+    def look(self, hash: bytes | None = None) -> Tail:
+        head = GENESIS if self.index is None else self.index.head
+        return Tail(0, head, 0, self.epoch, 0, b"", None)
+
+
 class Replay:
     """A fresh index in memory, folded from a ledger append by append."""
 
     def __init__(self, name: str) -> None:
-        self._space = MemorySpace(name, Stopped(GENESIS.at))
-        self._space._db = memory_index(name)
-        self._tables = Tables(self._space._db)
+        self._index = Index.empty(name)
+        self._space = Alone(self._index, name, Stopped(GENESIS.at))
+        self._tables = Tables(self._index.db)
         self._fold = Fold(self._tables, Clock(GENESIS.at, 0))
         self._at = GENESIS.at
 
     def fold(self, appends: Iterable[Append]) -> None:
         """Go on with these."""
+        self._index.db.run("begin_write")
         for append in appends:
             self._fold.append([decode(line) for line in append.lines])
-            head, self._at = append.head, append.head.at
-            active_us = self._fold.clock.active_us
-            self._space._db.many("move_position", [(head.seq, head.hash, head.at, active_us, 0)])
+            self._at = append.head.at
+            self._index.move(append.head, self._fold.clock.active_us, 0)
         self._tables.flush()
+        self._index.commit()
 
     @property
     def memory(self) -> Memory:

@@ -26,8 +26,8 @@ from recollect.ledger.scan import scan
 from recollect.memory import merge_steps
 from recollect.memory.handle import Handle
 from recollect.model.values import LedgerMerge, Settlement
-from recollect.store.port import Space
 from recollect.store.indexed.backend import MemorySpace
+from recollect.store.port import Space
 from tests.suites.histories import KEYS, Clockwork, History
 
 STAYS = {
@@ -148,7 +148,7 @@ def grown(seed: int, steps: int) -> tuple[Pair, list[History]]:
 
 def _going_on(base: History, space: MemorySpace, seed: int) -> History:
     seam = Clockwork(seed, 1_800_000_000_000_000 + seed % 1_000)
-    space._seam = seam
+    space.seam = seam
     history = Side(Memory(Handle(space, seam)), seam, random.Random(seed))
     history.side = None if base.rng.getstate()[1][0] % 3 == 0 else seed
     for name in ("records", "episodes", "_commands", "_told"):
@@ -407,7 +407,8 @@ def state_of(space: Space) -> dict[str, object]:
 
 def _all(space: Space, sql: str) -> list[tuple[object, ...]]:
     assert isinstance(space, MemorySpace)
-    return [tuple(row) for row in space._db._connection.execute(sql)]
+    with space.inside() as index:
+        return [tuple(row) for row in index.db._connection.execute(sql)]
 
 
 def story(seed: int, steps: int) -> Pair:

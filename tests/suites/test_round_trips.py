@@ -18,9 +18,9 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.files.backend import FileBackend
+from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.indexed.backend import MemoryBackend
 from tests.postgres.conftest import database, server, template
 from tests.suites.conftest import Tell
 from tests.suites.histories import Clockwork, History

@@ -11,6 +11,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,8 +23,8 @@ from recollect.memory import Memory, Store
 from recollect.store.entered import EnteredBackend, EnteredSpace
 from recollect.store.files.backend import FileBackend
 from recollect.store.grants import Grant
-from recollect.store.port import Backend
 from recollect.store.indexed.backend import MemoryBackend
+from recollect.store.port import Backend
 from tests.suites.conftest import Tell
 
 CANARY = "canary7f3a"
@@ -225,13 +226,16 @@ def test_control_other_words_for_a_space_of_others_are_noticed(
 ) -> None:
     real = EnteredBackend.granted
 
-    def told(self: EnteredBackend, name: str, *, create: bool = False) -> Grant:
-        try:
-            return real(self, name, create=create)
-        except NotFound:
-            if self._backend.has(name):
-                raise NotFound("this one is not yours") from None
-            raise
+    @contextmanager
+    def told(self: EnteredBackend, name: str, *, create: bool = False) -> Iterator[Grant]:
+        with ExitStack() as stack:
+            try:
+                grant = stack.enter_context(real(self, name, create=create))
+            except NotFound:
+                if self._backend.has(name):
+                    raise NotFound("this one is not yours") from None
+                raise
+            yield grant
 
     monkeypatch.setattr(EnteredBackend, "granted", told)
     assert len(probed(store, 300).refusals["space"]) == 2

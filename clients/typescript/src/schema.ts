@@ -3493,7 +3493,7 @@ export interface components {
         };
         /**
          * Token
-         * @description What a token for a server allows; never the token itself.
+         * @description What a token allows; never the token itself.
          */
         readonly Token: {
             readonly id: number;

@@ -367,8 +367,8 @@ class Reading(Calls):
             The event; if it was erased, ``erased_by`` is the event that did it.
 
         Raises:
-            NotFound: This handle's ``events`` does not list it. On a server, a token for one user
-                also does not see what others wrote about that user's memory.
+            NotFound: This handle's ``events`` does not list it. A token for one user also does
+                not see what others wrote about that user's memory.
             Unsupported: The handle is on a branch.
         """
         from recollect.memory.one_event import event  # most processes ask for no single event

@@ -166,7 +166,7 @@ class Store:
 
         Raises:
             NotFound: The space does not exist.
-            Forbidden: On a server, the token lacks the verb ``drop``, or is for one user.
+            Forbidden: The token lacks the verb ``drop``, or is for one user.
             Unavailable: Another process is writing to it.
         """
         name, reason = validate.space_name(name), validate.reason(reason)

@@ -43,7 +43,7 @@ class Grant(msgspec.Struct, frozen=True):
     origin: Trust  # the highest trust of anything written with it
     user: str | None
     agent: str | None
-    holder: Name | None = None  # who has the token, or the login
+    holder: Name | None = None  # who has the token
 
     def admitted(self, command: Command) -> Command:
         """The command in the name of who has the token, if the token allows it."""
@@ -54,7 +54,7 @@ class Grant(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(command, actor=actor)
 
     def check(self, command: Command) -> None:
-        """Refuses what the token does not allow, with a better message than the server's."""
+        """Refuses what the token does not allow."""
         self.check_writes()
         if (
             any(isinstance(act, Erase | EraseAll) for act in command.acts)

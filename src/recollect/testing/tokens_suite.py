@@ -1,7 +1,7 @@
 """Tokens: the suite of the port, and of a store that is entered with one.
 
-Responsible for ``Store.tokens`` on every engine. Leaves what the server enforces against
-hand-written SQL to the tests of PostgreSQL. Invariant: each test is a sentence about a token.
+Responsible for ``Store.tokens`` on every engine. Leaves where tokens are kept to the tests of the
+engines. Invariant: each test is a sentence about a token.
 """
 
 from __future__ import annotations

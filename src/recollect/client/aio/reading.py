@@ -336,8 +336,8 @@ class AsyncReading(AsyncCalls[Memory]):
             The event; if it was erased, ``erased_by`` is the event that did it.
 
         Raises:
-            NotFound: This handle's ``events`` does not list it. On a server, a token for one user
-                also does not see what others wrote about that user's memory.
+            NotFound: This handle's ``events`` does not list it. A token for one user also does
+                not see what others wrote about that user's memory.
             Unsupported: The handle is on a branch.
         """
         return await self._run(self._calls.event, seq)

@@ -236,8 +236,8 @@ class Reading(Calls):
             The event; if it was erased, ``erased_by`` is the event that did it.
 
         Raises:
-            NotFound: This handle's ``events`` does not list it. On a server, a token for one user
-                also does not see what others wrote about that user's memory.
+            NotFound: This handle's ``events`` does not list it. A token for one user also does
+                not see what others wrote about that user's memory.
             Unsupported: The handle is on a branch.
         """
         answer: EventView = self._do("event", EventView, {"seq": seq})

@@ -136,7 +136,7 @@ class Vacuumed(Value, frozen=True, kw_only=True):
 
 
 class Token(Value, frozen=True, kw_only=True):
-    """What a token for a server allows; never the token itself."""
+    """What a token allows; never the token itself."""
 
     id: int
     label: str

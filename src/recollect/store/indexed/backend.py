@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from recollect.model.values import Drop, Dropped, Token
 from recollect.store.entered import EnteredBackend
+from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.ledger import Ledgers
 from recollect.store.indexed.memory import MemoryLedgers
 from recollect.store.indexed.space import IndexedSpace
@@ -122,11 +123,11 @@ class _Awake:
     """The spaces whose index is in memory, the one that was used last at the end."""
 
     def __init__(self) -> None:
-        self._sizes: OrderedDict[IndexedSpace, int] = OrderedDict()
+        self._sizes: OrderedDict[Follower, int] = OrderedDict()
         self._total = 0
         self._lock = threading.Lock()
 
-    def use(self, space: IndexedSpace) -> None:
+    def use(self, space: Follower) -> None:
         """Notes a use; puts others to sleep if all take too much."""
         size = space.awake_bytes
         with self._lock:

@@ -119,8 +119,8 @@ class Ledger(Protocol):
         """Replaces lines by the same ones without their bodies."""
         ...
 
-    def pieces(self, after: int) -> Iterator[bytes]:
-        """The lines after an event, in pieces."""
+    def pieces(self, after: int, through: int = NOTHING_NEW) -> Iterator[bytes]:
+        """The lines after an event, in pieces; it is enough if they come to another event."""
         ...
 
     def lines(self, seqs: Collection[int]) -> dict[int, bytes]:

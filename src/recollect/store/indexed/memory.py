@@ -19,7 +19,7 @@ from recollect.ledger.line import parse, seq_of
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding, Token
 from recollect.store.disk import PIECE_BYTES
-from recollect.store.indexed.ledger import Block, Erased, Meanwhile, Snapshot, Tail
+from recollect.store.indexed.ledger import NOTHING_NEW, Block, Erased, Meanwhile, Snapshot, Tail
 from recollect.store.receiving import first_hash
 from recollect.store.seam import Seam
 from recollect.store.subject_keys import MemoryKeys
@@ -142,7 +142,7 @@ class MemoryLedger:
         ]
         kept.lines = bytearray(b"".join(changed))
 
-    def pieces(self, after: int) -> Iterator[bytes]:
+    def pieces(self, after: int, through: int = NOTHING_NEW) -> Iterator[bytes]:
         """The lines after an event, in pieces."""
         kept = self._kept
         if kept is None or after >= kept.head.seq:

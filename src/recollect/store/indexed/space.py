@@ -1,50 +1,34 @@
-"""One space: an index in this process over a ledger that is kept elsewhere.
+"""One space: what is written to it and read from it, over an index that follows its ledger.
 
-Responsible for when the ledger is asked, and for the write path: look, decide here, append, and
-once more if another writer came before. Leaves the ledger to ``store.indexed.ledger``, the index to
-``store.indexed.index``, and maintenance to ``store.indexed.upkeep``. Invariants: every read sees
-every append that was acknowledged before it began; the index never holds an event that the ledger
-has not; one thread at a time uses the index.
+Responsible for the methods of the port: commands of many threads share an append, a refusal holds
+only if it was decided on the newest state. Leaves following the ledger to
+``store.indexed.follower`` and what is done to a whole ledger to ``store.indexed.upkeep``.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.errors import ConfigError, IntegrityError, RecollectError
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
-from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.statements import NOW
 from recollect.ledger.erasure import encrypted_for
 from recollect.ledger.line import Line
-from recollect.ledger.scan import Damage
 from recollect.lifecycle.commands import Command
-from recollect.model.events import GENESIS, AnyBody, Head, SpaceOpened
-from recollect.model.values import Backup, Drop, Finding, Rebuilt, Sealed, Token
-from recollect.store.dropping import was_dropped
+from recollect.model.events import GENESIS, Head
+from recollect.model.values import Backup, Drop, Finding, Sealed
+from recollect.store.dropping import drop_of
 from recollect.store.group import AnyRequest, Group, Request
 from recollect.store.indexed import upkeep
-from recollect.store.indexed.index import Index, version
-from recollect.store.indexed.ledger import (
-    NOTHING_NEW,
-    Block,
-    Erased,
-    Late,
-    Ledger,
-    Meanwhile,
-    Snapshot,
-    Tail,
-    erased_by,
-)
+from recollect.store.indexed.follower import Follower
+from recollect.store.indexed.index import Index
+from recollect.store.indexed.ledger import NOTHING_NEW, Late, Ledger
 from recollect.store.listening import Listener
 from recollect.store.port import Answer, Checkpoints, Progress, Tick, Vectors
 from recollect.store.seam import Seam
-from recollect.store.subjects import Subjects
 from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import Writing
 
@@ -53,11 +37,8 @@ if TYPE_CHECKING:  # numpy is loaded only if there are vectors
 
 T = TypeVar("T")
 
-_TRIES_COUNT: Final = 2  # then the other writers of the ledger wait
-_SNAPSHOT_MIN_EVENTS: Final = 32  # fewer are folded as fast
 
-
-class IndexedSpace:
+class IndexedSpace(Follower):
     """One space. Safe to share between threads."""
 
     widest = None
@@ -69,252 +50,30 @@ class IndexedSpace:
         seam: Seam,
         *,
         create: bool,
-        used: Callable[[IndexedSpace], None] = lambda space: None,
+        used: Callable[[Follower], None] = lambda space: None,
     ) -> None:
-        self._name = name
-        self.ledger = ledger
-        self.seam = seam
-        self.creates = create
-        self.is_dropped = False
-        self.index: Index | None = None  # while it is awake
-        self.epoch = self.blocks = self.size = 0  # of the ledger, as of the last look
-        self._used = used  # told whenever the index was asked for
-        self._place: int | None = None  # which ledger of this name it is
-        self._kept = 0  # the event up to which there is a snapshot
-        self._subjects = ledger.subjects()
+        super().__init__(ledger, name, seam, create=create, used=used)
         self._group = Group(self._lead)
-        self._turn = threading.RLock()
-        self._depth = 0  # calls within calls of the thread that has the turn
-        self._owner: int | None = None
         self._vectors: dict[tuple[str, int], KeptVectors] = {}
-        self._outdated = list[Index]()  # a read further out in this thread may still use them
-        self._lost = list[Block]()  # blocks that an erasure removed, with what it erased
-        self._closed = False
-        self._pid = os.getpid()
-
-    @property
-    def name(self) -> str:
-        """The space's name."""
-        return self._name
-
-    @property
-    def where(self) -> str:
-        """The location, for people."""
-        return self.ledger.where
-
-    @property
-    def is_there(self) -> bool:
-        """True once this process has seen that the space exists."""
-        return self._place is not None
-
-    @property
-    def awake_bytes(self) -> int:
-        """How much memory the index takes, about."""
-        index = self.index
-        return 0 if index is None else index.size_bytes
 
     def pages_folder(self) -> None:
         """No folder belongs to this space."""
 
-    # Looking.
+    def woken(self, index: Index) -> None:
+        """Finishes erasures that a process left unfinished."""
+        upkeep.finish_left(self, index)
 
-    @contextmanager
-    def inside(self) -> Iterator[Index]:
-        """The index with everything that was acknowledged; the turn is this thread's."""
-        with self.held():
-            if self._depth > 1 and self.index is not None:
-                yield self.index
-            else:
-                yield self.follow(self.look())
-        self._note_use()
-
-    @contextmanager
-    def looking(self, hash: bytes) -> Iterator[tuple[Token | None, bool]]:
-        """One look for every read in this block: the token of a hash, and whether there is a space.
-
-        Nothing is created.
-        """
-        with self.held():
-            tail = self.look(hash)
-            if tail.place is not None and tail.head.seq > 0:
-                self.follow(tail)
-            else:
-                self.forget()
-            yield tail.token, tail.place is not None
-        self._note_use()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """The turn of this thread; it may have it already."""
-        self._check_usable()  # in a forked child, a thread that is not there may have the turn
-        with self._turn:
-            self._check_usable()
-            self._depth += 1
-            self._owner = threading.get_ident()
-            try:
-                yield
-                if self._depth == 1:
-                    self._keep_caches()
-            finally:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._owner = None
-                    self._close_outdated()
-
-    def _check_usable(self) -> None:
-        if self.is_dropped:
-            raise was_dropped(self._name, self.where)
-        if self.is_closed:
-            raise Unavailable("this memory is closed", hint="open it again")
-
-    def _note_use(self) -> None:
-        """Tells of a use, and only at its end: others may be put to sleep for it."""
-        if self._owner != threading.get_ident():
-            self._used(self)
-
-    def look(self, hash: bytes | None = None) -> Tail:
-        """Asks the ledger what is new."""
-        after = NOTHING_NEW if self.index is None else self.index.position.seq
-        tail = self.ledger.tail(after, hash)
-        if self._place is not None and tail.place != self._place:
-            self.gone()
-            raise was_dropped(self._name, self.where)
-        self._place = tail.place
-        self.blocks, self.size = tail.blocks, tail.size
-        return tail
-
-    def follow(self, tail: Tail) -> Index:
-        """Brings the index to the end of the ledger, as it was in this look."""
-        if tail.place is None or tail.head.seq == 0:
-            tail = self.begin(tail)
-        if self.index is not None and self.index.position.seq > tail.head.seq:
-            self.forget()  # the server was restored to an earlier state
-        try:
-            index = self._awake(tail)
-            if index.head != tail.head:
-                self._fold_new(index, tail)
-        except (Damage, Undecodable):  # another history than the one that was folded
-            self.forget()
-            index = self._awake(tail, fresh=True)
-        if not _leads_to(index, tail):
-            self.forget()
-            index = self._awake(tail, fresh=True)
-        if not _leads_to(index, tail):
-            return self._follow_again(tail)
-        self._note_epoch(index, tail)
-        return index
-
-    def _follow_again(self, tail: Tail) -> Index:
-        """The ledger was dropped or emptied while it was read, or its events were damaged."""
-        self.forget()
-        again = self.look()
-        if again.head == tail.head:
-            raise Damage(tail.head.seq, "the events do not lead to the head that is noted")
-        return self.follow(again)
-
-    def begin(self, tail: Tail) -> Tail:
-        """Adds the event that names the space to an empty ledger, if this handle may create it."""
-        if tail.place is None:
-            if not self.creates:
-                raise NotFound(f"the space {self._name!r} does not exist in {self.where}")
-            self.ledger.make()
-            self.look()
-        self.forget()
-        self._subjects.begin()
-        self.index = Index.empty(self._name)
-        with suppress(Late):  # another process began it
-            self.note(SpaceOpened(space=self._name))
-        return self.look()
-
-    def _awake(self, tail: Tail, *, fresh: bool = False) -> Index:
-        """The index: as it is, from a snapshot, or folded from the whole ledger."""
-        if self.index is not None:
-            return self.index
-        kept = None if fresh else self.ledger.snapshot(version())
-        woken = None if kept is None else Index.woken(kept.image, self._name)
-        if woken is not None and kept is not None and woken.position.seq <= tail.head.seq:
-            self.index, self._kept = woken, kept.seq
-        else:
-            self.index = Index.folded(
-                self._name, self.ledger.pieces(0), self._subjects, total=tail.size
-            )
-            self._kept = 0
-        self.epoch = tail.epoch
-        return self.index
-
-    def _fold_new(self, index: Index, tail: Tail) -> None:
-        """Folds what the look brought, or more if that is not all."""
-        after = index.position.seq
-        last = tail.data.count(b"\n") + after
-        is_all = last == tail.head.seq
-        pieces = (tail.data,) if is_all else self.ledger.pieces(after)
-        for order in index.follow(pieces, self._subjects):
-            self._subjects.forget(order.subjects)
-
-    def _note_epoch(self, index: Index, tail: Tail) -> None:
-        if tail.epoch != self.epoch:
-            index.clean()
-            self.epoch = tail.epoch
-            self.drop_vectors()
-
-    def _keep_caches(self) -> None:
-        """Keeps what helps processes that come later; the call that was made does not need it."""
-        with suppress(RecollectError):
-            while self._lost:
-                self.ledger.keep_block(self.epoch, self._lost.pop())
-            if self.index is not None and self.ledger.keeps_caches:
-                self.index.put_aside()
-                self._keep_snapshot(self.index)
-
-    def _keep_snapshot(self, index: Index, *, at_least: float = 1.5) -> None:
-        """Keeps the index once it has grown enough, and without anything that was erased."""
-        seq = index.position.seq
-        if seq < max(_SNAPSHOT_MIN_EVENTS, self._kept * at_least) or self._kept >= seq:
-            return
-        if index.is_clean:
-            self._kept = seq
-            self.ledger.keep_snapshot(self.epoch, version(), Snapshot(seq, index.image()))
-
-    def forget(self) -> None:
-        """Drops the index and what was read with it; the next look makes another."""
-        self.drop_vectors()
-        self._subjects.let_go()
-        if self.index is not None:
-            self._outdated.append(self.index)
-            self.index = None
-        if self._depth < 2:
-            self._close_outdated()
-
-    def _close_outdated(self) -> None:
-        while self._outdated:
-            self._outdated.pop().close()
-
-    def gone(self) -> None:
-        """The space was dropped: every later call is refused."""
-        self.is_dropped = True
-        self.forget()
-
-    def sleep(self) -> bool:
-        """Drops the index to save memory, and keeps a snapshot; False if it is in use."""
-        if self.is_closed or not self._turn.acquire(blocking=False):
-            return False
-        try:
-            if self._depth:
-                return False
-            if self.index is not None and self.ledger.keeps_caches:
-                with suppress(RecollectError):
-                    self._keep_snapshot(self.index, at_least=1.0)
-            self.forget()
-            return True
-        finally:
-            self._turn.release()
+    def drop_vectors(self) -> None:
+        """Vectors are read again from the ledger: some were removed there."""
+        for vectors in [*self._vectors.values()]:
+            vectors.forget()
 
     # Writing.
 
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
-        self._check_usable()
-        if self._owner != threading.get_ident():
+        self.check_usable()
+        if not self.is_mine:
             return self._group.submit(command, answer)
         request: Request[T] = Request(command, answer)  # a thread with the turn waits for no other
         self._lead([request])  # type: ignore[list-item]  # answers are not mixed up
@@ -325,8 +84,8 @@ class IndexedSpace:
         self, commands: Sequence[Command], answer: Answer[T]
     ) -> list[T | RecollectError]:
         """Submits many commands in as few appends as they fit into; an outcome for each."""
-        self._check_usable()
-        if self._owner != threading.get_ident():
+        self.check_usable()
+        if not self.is_mine:
             return self._group.submit_all(commands, answer)
         requests = [Request(command, answer) for command in commands]
         done = 0
@@ -337,14 +96,14 @@ class IndexedSpace:
 
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""
-        self._check_usable()
-        self._group.leave(command, now=self._owner != threading.get_ident())
+        self.check_usable()
+        self._group.leave(command, now=not self.is_mine)
         return True
 
     def flush(self) -> None:
         """Writes the queued commands."""
-        self._check_usable()
-        if self._owner != threading.get_ident():  # else the leader might wait for this thread
+        self.check_usable()
+        if not self.is_mine:  # else the leader might wait for this thread
             self._group.flush()
 
     def on_append(self, call: Listener) -> Listener:
@@ -359,32 +118,13 @@ class IndexedSpace:
         """Writes one append for as many waiting callers as fit."""
         return self.settled(lambda is_first: self._serve(taken, is_first=is_first))
 
-    def settled(self, work: Callable[[bool], T]) -> T:
-        """Does what appends, again if another writer came before; at last the others wait."""
-        with self.held():
-            for attempt in range(_TRIES_COUNT):
-                with suppress(Late):
-                    return work(attempt == 0)
-            with self._alone():
-                return work(False)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Other writers wait. What was appended is durable at the end; until then it may fail."""
-        try:
-            with self.ledger.alone():
-                yield
-        except BaseException:
-            self.forget()
-            raise
-
     def _serve(self, taken: list[AnyRequest], *, is_first: bool) -> int:
         """Decides and appends; raises ``Late`` if another writer has come before."""
         # What is known decides first: mostly nobody else has written.
         is_known = is_first and self.index is not None
         if not is_known:
             self.follow(self.look())
-        with self._appending() as writing:
+        with self.appending() as writing:
             done = writing.serve(taken)
             if is_known and (writing.count == 0 or any(one.is_declined for one in taken[:done])):
                 self._check_current()
@@ -395,77 +135,6 @@ class IndexedSpace:
         tail = self.ledger.tail(NOTHING_NEW)
         if self.index is None or (tail.place, tail.head) != (self._place, self.index.head):
             raise Late
-
-    def note(self, body: AnyBody) -> None:
-        """Appends an event of the store itself."""
-        with self.held(), self._appending(is_confirmed=True) as writing:
-            writing.note("system", body)
-
-    @contextmanager
-    def _appending(self, *, is_confirmed: bool = False) -> Iterator[Writing]:
-        """One append; at the end of the block it is durable and folded."""
-        index = self.index
-        if index is None:
-            raise Late
-        position = index.position
-        index.db.run("begin_write")
-        try:
-            writing = Writing(
-                index.db,
-                position,
-                self.seam,
-                is_confirmed=is_confirmed,
-                subjects=self._subjects,
-                encrypted_for=lambda some: encrypted_for(self.ledger.pieces(0), some),
-            )
-            yield writing
-            if writing.count:
-                self._append(index, writing, position)
-        finally:
-            index.roll_back()
-
-    def _append(self, index: Index, writing: Writing, before: PositionRow) -> None:
-        """Sends the bytes; the rows go into the index while the ledger makes them durable."""
-        data, head, active_us = writing.chained()
-        erased = erased_by(writing.erasures())
-        size = before.offset + len(data)
-
-        def fold() -> None:
-            writing.flush()
-            index.move(head, active_us, size)
-
-        self.append(Head(before.seq, before.hash, before.at), data, head, erased, fold)
-        self.size = size
-
-    def append(
-        self, before: Head, data: bytes, head: Head, erased: Erased | None, fold: Meanwhile
-    ) -> None:
-        """Appends to the ledger and then to the index; raises ``Late`` if it ends elsewhere."""
-        held = [] if erased is None else self.ledger.blocks_holding(erased.targets)
-        if not self.ledger.append(before, data, head, erased, fold):
-            raise Late
-        if self.index is not None:
-            self.index.commit()
-        if erased is not None:
-            self._after_erasing(erased, held)
-
-    def _after_erasing(self, erased: Erased, held: list[Block]) -> None:
-        """The blocks that the order removed come back without what it erased."""
-        self.epoch += 1
-        self._kept = 0
-        self._subjects.forget(erased.subjects)
-        self.drop_vectors()
-        if self.index is not None:
-            self.index.is_clean = False
-        if held:
-            from recollect.store.indexed.vectors import without
-
-            self._lost += [without(block, erased.targets) for block in held]
-
-    def drop_vectors(self) -> None:
-        """Vectors are read again from the ledger: some were removed there."""
-        for vectors in [*self._vectors.values()]:
-            vectors.forget()
 
     @contextmanager
     def trying(self, command: Command) -> Iterator[Reads]:
@@ -478,11 +147,6 @@ class IndexedSpace:
                 yield reads
         finally:
             copy.close()
-
-    @property
-    def subjects(self) -> Subjects:
-        """The users whose memory is encrypted under keys of their own."""
-        return self._subjects
 
     def destroy_keys(self, subjects: Collection[str], by: int) -> tuple[str, ...]:
         """Destroys keys with which nothing is encrypted, as an event orders."""
@@ -510,8 +174,11 @@ class IndexedSpace:
             return index.head
 
     def seen(self) -> Head | None:
-        """The last event that the index has folded."""
-        return self.head()
+        """The last event that the index has folded, or None if it cannot fold the ledger."""
+        try:
+            return self.head()
+        except (IntegrityError, ConfigError):  # bodies that cannot be read, or a key that is away
+            return None
 
     def existing_head(self) -> Head:
         """The end of the ledger, without creating one; a genesis event alone does not count."""
@@ -559,20 +226,6 @@ class IndexedSpace:
         self.told()
         return head
 
-    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """Discards the index and folds the whole ledger again."""
-        with self.held():
-            tail = self.look()
-            if tail.head.seq == 0:
-                tail = self.begin(tail)
-            self.forget()
-            found = self.ledger.pieces(0)
-            self.index = Index.folded(self._name, found, self._subjects, progress, tail.size)
-            self.epoch, self._kept = tail.epoch, 0
-            if progress is not None:
-                progress(tail.size, tail.size)
-            return Rebuilt(events=self.index.position.seq)
-
     def index_problem(self, progress: Progress | None = None) -> str | None:
         """How the index differs from a fresh fold of the ledger; None if it is equal."""
         return upkeep.index_problem(self, progress)
@@ -602,16 +255,13 @@ class IndexedSpace:
 
     def would_drop(self) -> Drop:
         """What dropping the space would remove."""
-        return upkeep.would_drop(self)
+        with self.held():
+            return drop_of(self, self.look().size, ())
 
     def drop(self, reason: str | None) -> Drop:
         """Drops the space: every later call is refused."""
-        return upkeep.drop(self, reason)
-
-    @property
-    def is_closed(self) -> bool:
-        """True after ``close``, and in a forked child, which has no part in the connections."""
-        return self._closed or os.getpid() != self._pid
+        with self.held():
+            return upkeep.drop(self, reason, self.would_drop())
 
     def close(self) -> None:
         """Writes the queued commands and releases the index; may be called twice."""
@@ -622,9 +272,3 @@ class IndexedSpace:
         with self._turn:
             self._closed = True
             self.forget()
-
-
-def _leads_to(index: Index, tail: Tail) -> bool:
-    """True if an index has the events up to the head of a look; it may have more."""
-    position = index.position
-    return position.seq > tail.head.seq or index.head == tail.head

@@ -1,7 +1,8 @@
 """What is done to a whole ledger: receiving, erasing, sealing, copying, examining, dropping.
 
 Responsible for the order of the steps, the same for every ledger with an index in this process.
-Leaves reading and writing to ``store.indexed.space``. Invariant: no header of a ledger is changed.
+Leaves the turn and appending to ``store.indexed.follower``. Invariant: no header of a ledger is
+changed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import structs
 
@@ -28,7 +29,8 @@ from recollect.model.events import GENESIS, KIND_OF, EventsErased, Head, LossAcc
 from recollect.model.values import Backup, Drop, Dropped, Finding, Sealed
 from recollect.store import backup, clock
 from recollect.store.compare import difference_of
-from recollect.store.dropping import drop_of, was_dropped
+from recollect.store.dropping import was_dropped
+from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import Late, erased_by
 from recollect.store.lost_keys import Lost, lost_keys
@@ -38,9 +40,6 @@ from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import sealed_event, what_was_sealed
 
-if TYPE_CHECKING:
-    from recollect.store.indexed.space import IndexedSpace
-
 _UNREADABLE: Final = "no reader takes their bodies"
 
 
@@ -48,14 +47,14 @@ _UNREADABLE: Final = "no reader takes their bodies"
 
 
 def receive(
-    space: IndexedSpace, pieces: Iterable[bytes], tick: Tick | None, keys: Collection[Wrapped]
+    space: Follower, pieces: Iterable[bytes], tick: Tick | None, keys: Collection[Wrapped]
 ) -> Head:
     """Appends the events that another ledger has beyond this one; the turn is the caller's."""
     tail = space.look()
     first, pieces = first_hash(pieces)
     is_other = tail.head.seq == 1 and first not in (None, tail.head.hash)
     held = GENESIS if is_other else tail.head
-    found = parcels(pieces, held, space.name)
+    found = parcels(pieces, held)  # the name here may differ: everybody's is `main` at home
     parcel = next(found, None)  # refused here, before anything is made
     if parcel is None:
         return held
@@ -71,7 +70,7 @@ def receive(
     return held
 
 
-def _start(space: IndexedSpace, before: Head, first: str | None) -> None:
+def _start(space: Follower, before: Head, first: str | None) -> None:
     """An empty ledger with an empty index; a first event with nothing after it is given up."""
     space.ledger.make()
     if before.seq == 1 and not space.ledger.restart(before):
@@ -82,7 +81,7 @@ def _start(space: IndexedSpace, before: Head, first: str | None) -> None:
     space.subjects.begin(first)
 
 
-def _take(space: IndexedSpace, parcel: Parcel, found: Iterator[Parcel], tick: Tick | None) -> Head:
+def _take(space: Follower, parcel: Parcel, found: Iterator[Parcel], tick: Tick | None) -> Head:
     """Appends a parcel; events whose erasing event is still to come wait for it."""
     index = space.index
     if index is None:
@@ -121,7 +120,7 @@ def _orders(parcel: Parcel) -> Iterator[EventsErased]:
 # Erasing.
 
 
-def purge(space: IndexedSpace) -> tuple[str, ...]:
+def purge(space: Follower) -> tuple[str, ...]:
     """Finishes every recorded erasure; returns the places that it cleaned."""
     with space.inside() as index:
         erased = unfinished_erasures(Reads(index.db))
@@ -132,15 +131,29 @@ def purge(space: IndexedSpace) -> tuple[str, ...]:
         orders = orders_in(ordering, erased)
         told = space.ledger.finish([lines[seq] for seq in erased if seq in lines], orders)
         _erase_bodies(space, index, lines, erased)
+        embedders = {block.embedder for block in space.ledger.blocks_holding(tuple(erased))}
         return (
             f"{space.where}: the bodies of {counted(len(erased), 'event')}",
             "index of this process: rows, full text and free pages",
+            *(f"vectors of {name}: rows" for name in sorted(embedders)),
             *told,
         )
 
 
+def finish_left(space: Follower, index: Index) -> None:
+    """Finishes what a process ordered that ended before it was done."""
+    erased = unfinished_erasures(Reads(index.db))
+    if not erased:
+        return
+    lines = space.ledger.lines(erased.keys())
+    if any(parse(line).erased_by is None for line in lines.values()):
+        purge(space)
+    else:
+        index.finish(max(erased.values()), space.size)
+
+
 def _erase_bodies(
-    space: IndexedSpace, index: Index, lines: dict[int, bytes], erased: dict[int, int]
+    space: Follower, index: Index, lines: dict[int, bytes], erased: dict[int, int]
 ) -> None:
     left = {seq: by for seq, by in erased.items() if parse(lines[seq]).erased_by is None}
     space.ledger.erase({seq: erase(lines[seq], by) for seq, by in left.items()})
@@ -151,7 +164,7 @@ def _erase_bodies(
 # Copies and proofs.
 
 
-def seal(space: IndexedSpace) -> Sealed:
+def seal(space: Follower) -> Sealed:
     """Appends the event that records the state."""
 
     def at_once(_: bool) -> Sealed:
@@ -166,7 +179,7 @@ def seal(space: IndexedSpace) -> Sealed:
     return space.settled(at_once)
 
 
-def copy_ledger(space: IndexedSpace, target: str | None, progress: Progress | None) -> Backup:
+def copy_ledger(space: Follower, target: str | None, progress: Progress | None) -> Backup:
     """Copies the ledger to a new folder on this machine."""
     with space.inside(), space.ledger.still():
         tail = space.look()
@@ -174,11 +187,11 @@ def copy_ledger(space: IndexedSpace, target: str | None, progress: Progress | No
         folder = backup.backup_folder(space.seam, Path.cwd(), target)
         pieces = backup.counted(space.ledger.pieces(0), tail.size, progress)
         space.ledger.keep_keys()
-        checkpoints = space.checkpoints()
+        checkpoints = space.ledger.checkpoints()
         return backup.write_backup(space.seam, folder, space.name, head, pieces, checkpoints)
 
 
-def index_problem(space: IndexedSpace, progress: Progress | None) -> str | None:
+def index_problem(space: Follower, progress: Progress | None) -> str | None:
     """How the index differs from a fresh fold of the ledger; None if it is equal."""
     with space.inside(), space.ledger.still():
         copy = space.follow(space.look()).copy()
@@ -189,7 +202,7 @@ def index_problem(space: IndexedSpace, progress: Progress | None) -> str | None:
             copy.close()
 
 
-def examine(space: IndexedSpace, progress: Progress | None) -> list[Finding]:
+def examine(space: Follower, progress: Progress | None) -> list[Finding]:
     """The findings about the ledger, the index and the place."""
     try:
         found = _findings(space, progress)
@@ -198,7 +211,7 @@ def examine(space: IndexedSpace, progress: Progress | None) -> list[Finding]:
     return [*found, *space.ledger.findings()]
 
 
-def _findings(space: IndexedSpace, progress: Progress | None) -> list[Finding]:
+def _findings(space: Follower, progress: Progress | None) -> list[Finding]:
     bad = _unreadable(space.ledger.pieces(0), space.subjects)
     if bad:
         which = ", ".join(f"{seq:,}" for seq in bad[:5])
@@ -211,7 +224,8 @@ def _findings(space: IndexedSpace, progress: Progress | None) -> list[Finding]:
             "event"
         )
         return [Finding(level="problem", what="ledger", detail=detail, fix=fix)]
-    detail = f"{counted(space.head().seq, 'event')} in {space.where}"
+    with space.inside() as index:
+        detail = f"{counted(index.head.seq, 'event')} in {space.where}"
     ledger = Finding(level="ok", what="ledger", detail=detail)
     problem = index_problem(space, progress)
     if problem is None:
@@ -223,12 +237,12 @@ def _findings(space: IndexedSpace, progress: Progress | None) -> list[Finding]:
 # Repair.
 
 
-def accept_loss(space: IndexedSpace, reason: str | None) -> None:
+def accept_loss(space: Follower, reason: str | None) -> None:
     """Erases bodies that nobody can read, and records that in two events."""
     with space.held():
         tail = space.look()
         locked = lost_keys(space.ledger.pieces(0), space.subjects)
-        if locked.why is not None and not locked.is_for_good:
+        if locked.why is not None and not _is_lost(space, locked):
             raise locked.why
         with space.subjects.without(locked.subjects):
             bad = _given_up(space, locked)
@@ -241,7 +255,13 @@ def accept_loss(space: IndexedSpace, reason: str | None) -> None:
             space.rebuild()
 
 
-def _given_up(space: IndexedSpace, locked: Lost) -> tuple[int, ...]:
+def _is_lost(space: Follower, locked: Lost) -> bool:
+    """True if nobody has the keys; one that is kept opens for who has the master key."""
+    subjects = space.subjects
+    return locked.is_for_good and subjects.keeps and not subjects.keys.wrapped(locked.subjects)
+
+
+def _given_up(space: Follower, locked: Lost) -> tuple[int, ...]:
     """The events whose bodies nobody can read any more."""
     encrypted = encrypted_for(space.ledger.pieces(0), locked.subjects)
     lines = space.ledger.lines(encrypted)
@@ -249,7 +269,7 @@ def _given_up(space: IndexedSpace, locked: Lost) -> tuple[int, ...]:
     return tuple(sorted(left.union(_unreadable(space.ledger.pieces(0), space.subjects))))
 
 
-def _order(space: IndexedSpace, head: Head, bodies: Sequence[LossAccepted | EventsErased]) -> int:
+def _order(space: Follower, head: Head, bodies: Sequence[LossAccepted | EventsErased]) -> int:
     """Appends events without an index, which cannot be folded yet; the seq of the last."""
     id, at = space.seam.random(16).hex(), max(space.seam.now(), head.at)
     drafts = [
@@ -284,16 +304,10 @@ def _unreadable(found: Iterable[bytes], ciphers: Ciphers) -> list[int]:
 # Dropping.
 
 
-def would_drop(space: IndexedSpace) -> Drop:
-    """What dropping the space would remove."""
-    with space.held():
-        return drop_of(space, space.look().size, ())
-
-
-def drop(space: IndexedSpace, reason: str | None) -> Drop:
+def drop(space: Follower, reason: str | None, found: Drop) -> Drop:
     """Drops the space; a note stays."""
     with space.held():
-        found, head = would_drop(space), space.look().head
+        head = space.look().head
         first = space.ledger.lines([1]).get(1)
         note = Dropped(
             space=space.name,

@@ -7,29 +7,19 @@ erased is in no block that is added after it, and in no answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from recollect.index.reads import Reads
+from recollect.store.indexed.blocks import FLOAT, packed, unpacked
 from recollect.store.indexed.ledger import Block
 from recollect.store.nearest import Nearest, ScoredText
 
 if TYPE_CHECKING:
-    from recollect.store.indexed.space import IndexedSpace
+    from recollect.store.indexed.follower import Follower
     from recollect.store.port import Accept, Matrix, Vector
-
-_FLOAT: Final = "<f4"
-
-
-class _Rows(msgspec.Struct, array_like=True):
-    """What a block holds: texts, how many rows each has, and the rows."""
-
-    seqs: list[int]
-    counts: list[int]
-    rows: bytes
 
 
 class KeptVectors:
@@ -37,7 +27,7 @@ class KeptVectors:
 
     keeps = True
 
-    def __init__(self, space: IndexedSpace, name: str, dimensions: int) -> None:
+    def __init__(self, space: Follower, name: str, dimensions: int) -> None:
         self._space = space
         self._name = f"{name} {dimensions}"
         self._dimensions = dimensions
@@ -60,11 +50,11 @@ class KeptVectors:
                 return
             gone = Reads(index.db).erased_between(self._through, through)
             new = {
-                seq: np.array(rows, _FLOAT)
+                seq: np.array(rows, FLOAT)
                 for seq, rows in texts
                 if seq > self._through and seq not in gone
             }
-            block = Block(self._name, self._through, through, _packed(new))
+            block = Block(self._name, self._through, through, packed(new))
             # A space with keys of subjects keeps no block; this process has the rows all the same.
             self._seen += self._space.ledger.keep_block(self._space.epoch, block)
             self._texts.update(new)
@@ -94,7 +84,7 @@ class KeptVectors:
         for block in self._space.ledger.blocks(self._name, self._through):
             if block.after > self._through:
                 break  # those before it are made again
-            self._texts.update(_unpacked(block.rows, self._dimensions))
+            self._texts.update(unpacked(block.rows, self._dimensions))
             self._through = block.through
         self._seen, self._nearest = self._space.blocks, None
 
@@ -108,28 +98,3 @@ class KeptVectors:
                 none = np.zeros((0, self._dimensions), np.float32)
                 self._nearest = Nearest(seqs, np.vstack([none, *texts.values()]))
             return self._nearest
-
-
-def without(block: Block, targets: Collection[int]) -> Block:
-    """The same block without some texts."""
-    held = msgspec.msgpack.decode(block.rows, type=_Rows)
-    width = len(held.rows) // max(sum(held.counts), 1) // np.dtype(_FLOAT).itemsize
-    texts = _unpacked(block.rows, width)
-    gone = {*targets}
-    return block._replace(rows=_packed({s: rows for s, rows in texts.items() if s not in gone}))
-
-
-def _packed(texts: dict[int, Matrix]) -> bytes:
-    rows = b"".join(one.astype(_FLOAT).tobytes() for one in texts.values())
-    counts = [len(one) for one in texts.values()]
-    return msgspec.msgpack.encode(_Rows([*texts], counts, rows))
-
-
-def _unpacked(data: bytes, dimensions: int) -> dict[int, Matrix]:
-    held = msgspec.msgpack.decode(data, type=_Rows)
-    rows = np.frombuffer(held.rows, _FLOAT).astype(np.float32).reshape(-1, dimensions)
-    ends = np.cumsum(held.counts)
-    return {
-        seq: rows[end - count : end]
-        for seq, count, end in zip(held.seqs, held.counts, ends, strict=True)
-    }

@@ -17,7 +17,7 @@ from recollect.index.rows import Row
 from recollect.ledger.line import parse
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding
-from recollect.store.indexed.ledger import Block, Erased, Meanwhile, Snapshot, Tail
+from recollect.store.indexed.ledger import NOTHING_NEW, Block, Erased, Meanwhile, Snapshot, Tail
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
 from recollect.store.postgres.db import run
 from recollect.store.postgres.pool import Pool
@@ -52,11 +52,16 @@ class PostgresLedger:
 
     def _here(self) -> int:
         """The number of the ledger; the first look finds it."""
+        place = self._here_if_any()
+        if not place:
+            raise Unavailable(f"the space {self._name!r} is not there", hint="open it again")
+        return place
+
+    def _here_if_any(self) -> int:
+        """The number of the ledger, or one that none has."""
         if self._place is None:
             self.tail(GENESIS.seq)
-        if self._place is None:
-            raise Unavailable(f"the space {self._name!r} is not there", hint="open it again")
-        return self._place
+        return self._place or 0
 
     # Reading.
 
@@ -83,9 +88,9 @@ class PostgresLedger:
         with self._pool.transaction(is_still=True):
             yield
 
-    def pieces(self, after: int) -> Iterator[bytes]:
+    def pieces(self, after: int, through: int = NOTHING_NEW) -> Iterator[bytes]:
         """The lines after an event, in pieces; no connection is held between two of them."""
-        while True:
+        while after < through:
             asked = {
                 "space": self._here(), "after": after, "most": _PIECE_LINES, "bytes": _PIECE_BYTES,
             }  # fmt: skip
@@ -185,7 +190,7 @@ class PostgresLedger:
     def _keys(self, ledger: str) -> SpaceKeys:
         keeping = cast(Keeping, self._keeping)
         where = f"{self._pool.where}, space {self._name}"
-        return keeping.keys(self._pool, self._here, ledger, where, self._seam)
+        return keeping.keys(self._pool, self._here_if_any, ledger, where, self._seam)
 
     def _first(self) -> str | None:
         line = self.lines([1]).get(1)

@@ -154,13 +154,13 @@ class Pool:
 def _configure(connection: Connection, url: str) -> None:
     """Time limits and durability; refuses a server or a database that this cannot work with."""
     adapt(connection)
-    ((*_, fsync, pages),) = run(connection, "set_up", WAITS_MAX)
+    ((*_, fsync, pages, has_schema),) = run(connection, "set_up", WAITS_MAX)
     for name, found in (("fsync", fsync), ("full_page_writes", pages)):
         if str(found) != "on":
             raise ConfigError(
                 f"the server runs with {name} = {found!s}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    if not schema.is_there(connection):
+    if not has_schema:
         schema.prepare(url)
     schema.check(connection)

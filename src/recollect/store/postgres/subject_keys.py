@@ -153,7 +153,7 @@ class SpaceKeys:
         found = self._ask("get_destroyed", pseudonyms=sorted(pseudonyms))
         return {str(one) for (one,) in found}
 
-    def _ask(self, statement: str, **params: object) -> list[Row]:
+    def _ask(self, statement: str, /, **params: object) -> list[Row]:
         return self._pool.ask(statement, {**params, "space": self._place()})
 
     def _hold(self, rows: Iterable[Row]) -> list[Wrapped]:

@@ -18,7 +18,8 @@ SELECT set_config('lock_timeout', :lock, false), set_config('statement_timeout',
   set_config('idle_in_transaction_session_timeout', :idle, false),
   set_config('synchronous_commit', 'on', false),
   set_config('default_transaction_isolation', 'read committed', false),
-  current_setting('fsync'), current_setting('full_page_writes');
+  current_setting('fsync'), current_setting('full_page_writes'),
+  to_regclass('recollect.revision') IS NOT NULL;
 
 -- name: patience
 SET statement_timeout = 0;

@@ -1,0 +1,163 @@
+"""What the server itself decides about a ledger: who comes first, and what is never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from threading import Barrier
+
+import psycopg
+import pytest
+
+from recollect.errors import Unavailable
+from recollect.ledger.chain import Draft, chain, event_id
+from recollect.ledger.codec import encode_body
+from recollect.memory import Memory
+from recollect.memory.handle import Handle
+from recollect.model.events import KIND_OF, EpisodeObserved, Head
+from recollect.model.instants import from_microseconds, to_microseconds
+from recollect.store.indexed.space import IndexedSpace
+from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.seam import REAL
+from recollect.testing.seams import FixedSeam
+
+WRITERS = 6
+ROUNDS = 20
+MINUTE_US = 60_000_000
+
+
+@pytest.fixture
+def backend(database: str) -> Iterator[PostgresBackend]:
+    with closing(PostgresBackend(database)) as backend:
+        yield backend
+
+
+@pytest.fixture
+def memory(backend: PostgresBackend) -> Memory:
+    memory = Memory(Handle(backend.space("main", create=True)))
+    memory.remember("Tea is at four.", id="tea")
+    return memory
+
+
+def space_of(memory: Memory) -> IndexedSpace:
+    space = memory._handle.space
+    assert isinstance(space, IndexedSpace)
+    return space
+
+
+def following(head: Head, text: str) -> tuple[bytes, Head]:
+    """An append that continues a ledger, and where it ends then."""
+    body = EpisodeObserved(id=f"e-{text}", text=text, role="user", said_at=head.at)
+    draft = Draft(event_id(text, 1), KIND_OF[EpisodeObserved], "person", encode_body(body))
+    return chain(head, head.at, [draft], b"s" * 16)
+
+
+def append(ledger: PostgresLedger, before: Head, text: str) -> bool:
+    data, head = following(before, text)
+    return ledger.append(before, data, head, None, lambda: None)
+
+
+def test_of_many_writers_at_one_head_one_is_first(memory: Memory, database: str) -> None:
+    heads = [space_of(memory).head()]
+    start = Barrier(WRITERS)
+    with ThreadPoolExecutor(WRITERS) as threads:
+        backends = [PostgresBackend(database) for _ in range(WRITERS)]
+        ledgers = [backend.ledgers.ledger("main") for backend in backends]
+
+        def write(number: int) -> bool:
+            start.wait(30)
+            ledger = ledgers[number]
+            assert isinstance(ledger, PostgresLedger)
+            return append(ledger, heads[-1], f"{len(heads)}.{number}")
+
+        for _ in range(ROUNDS):
+            won = list(threads.map(write, range(WRITERS)))
+            assert won.count(True) == 1
+            heads.append(ledgers[0].tail(0).head)
+        for backend in backends:
+            backend.close()
+    assert [head.seq for head in heads] == [*range(heads[0].seq, heads[0].seq + ROUNDS + 1)]
+    assert memory.verify(deep=True).ok
+    assert len(memory.episodes(limit=100)) == ROUNDS
+
+
+def test_an_append_that_does_not_continue_the_ledger_is_refused(memory: Memory) -> None:
+    space = space_of(memory)
+    ledger, head = space.ledger, space.head()
+    assert isinstance(ledger, PostgresLedger)
+    before = b"".join(ledger.pieces(0))
+    wrong = (
+        Head(head.seq, "0" * 64, head.at),  # another history
+        Head(head.seq - 1, head.hash, head.at),
+        Head(head.seq + 1, head.hash, head.at),
+    )
+    for number, claimed in enumerate(wrong):
+        assert not append(ledger, claimed, f"wrong {number}")
+    assert b"".join(ledger.pieces(0)) == before
+    assert append(ledger, head, "right")  # the control
+    assert not append(ledger, head, "right again")
+    assert memory.verify(deep=True).ok
+
+
+@pytest.mark.parametrize(("minutes", "is_refused"), [(4, False), (6, True), (60 * 24, True)])
+def test_an_event_that_is_dated_far_ahead_of_the_server_is_refused(
+    database: str, minutes: int, is_refused: bool
+) -> None:
+    """A clock that is ahead would else hold back the clocks of all who write later."""
+    now_us = to_microseconds(REAL.now())
+    ahead = FixedSeam(start=from_microseconds(now_us + minutes * MINUTE_US))
+    with closing(PostgresBackend(database, seam=ahead)) as backend:
+        memory = Memory(Handle(backend.space("main", create=True), ahead))
+        if not is_refused:
+            memory.remember("Tea is at four.")
+            return
+        with pytest.raises(Unavailable, match="5 minutes ahead of its clock") as refused:
+            memory.remember("Tea is at four.")
+        assert "compare this machine's clock with the server's" in str(refused.value.hint)
+
+
+CHANGES = (
+    "DELETE FROM recollect.events WHERE seq = 2",
+    "DELETE FROM recollect.events",
+    "TRUNCATE recollect.events",
+    "UPDATE recollect.events SET seq = 20 WHERE seq = 2",
+    "UPDATE recollect.events SET space = space + 1",
+    "UPDATE recollect.events SET line = '' WHERE seq = 2",
+    "UPDATE recollect.events SET line = convert_to("
+    "replace(convert_from(line, 'UTF8'), 'four', 'five'), 'UTF8') WHERE seq > 1",
+    "UPDATE recollect.events SET line = convert_to("
+    "replace(convert_from(line, 'UTF8'), '\"person\"', '\"system\"'), 'UTF8') WHERE seq > 1",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_plain_sql_changes_and_removes_no_event(memory: Memory, database: str, change: str) -> None:
+    before = b"".join(memory._handle.space.pieces())
+    with (
+        psycopg.connect(database, autocommit=True) as operator,
+        pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="only ever added"),
+    ):
+        operator.execute(change.encode())
+    assert b"".join(memory._handle.space.pieces()) == before
+
+
+def test_control_without_the_guard_a_change_is_made_and_found(
+    memory: Memory, database: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as operator:
+        operator.execute("ALTER TABLE recollect.events DISABLE TRIGGER keep_events")
+        operator.execute(CHANGES[6].encode())
+    assert not memory.verify().ok
+
+
+def test_control_an_erasure_changes_a_line_and_a_drop_removes_all(
+    memory: Memory, backend: PostgresBackend, database: str
+) -> None:
+    memory.erase("tea")
+    assert b"four" not in b"".join(memory._handle.space.pieces())
+    assert memory.verify(deep=True).ok
+    backend.drop("main", None)
+    with psycopg.connect(database) as operator:
+        assert operator.execute("SELECT 1 FROM recollect.events").fetchall() == []

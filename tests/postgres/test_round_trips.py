@@ -1,0 +1,133 @@
+"""How often a call waits for the server: round trips, counted at a socket in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from recollect.memory import Memory
+from tests.postgres.conftest import as_address, make_token
+from tests.postgres.proxy import Proxy
+
+Call = Callable[[Memory], object]
+TEA = "tea"
+READS: dict[str, Call] = {
+    "get": lambda memory: memory.get(TEA),
+    "list": lambda memory: memory.list(),
+    "status": lambda memory: memory.status(),
+    "recall": lambda memory: memory.recall("When is tea?"),
+    "context": lambda memory: memory.context("When is tea?"),
+    "history": lambda memory: memory.history(TEA),
+    "scoped": lambda memory: memory.scoped(user="ann").list(),
+}
+WRITES: dict[str, Call] = {
+    "remember": lambda memory: memory.remember("Coffee is at three."),
+    "revise": lambda memory: memory.revise(TEA, "Tea is at five."),
+    "observe": lambda memory: memory.observe("I like tea.", role="user"),
+    "forget": lambda memory: memory.forget(TEA),
+}
+
+
+@pytest.fixture
+def proxy(database: str) -> Iterator[Proxy]:
+    with Proxy(database) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def memory(url: str, proxy: Proxy) -> Iterator[Memory]:
+    """A memory with some records, whose connection is open and whose index is warm."""
+    with Memory.open(url, embedder="none") as owner:
+        owner.remember("Tea is at four.", id=TEA)
+        for number in range(50):
+            owner.remember(f"The train number {number} leaves at nine.")
+    with Memory.open(as_address(proxy.address), embedder="none") as memory:
+        # The driver prepares a statement that it sends for the third time, in a trip of its own.
+        for number in range(6):
+            memory.list()
+            memory.remember(f"Bus {number} leaves at eight.")
+        yield memory
+
+
+@pytest.fixture
+def entered(
+    memory: Memory, url: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Memory]:
+    """The same for the holder of a token, who warmed up as well."""
+    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "t", space="main", origin="person"))
+    with Memory.open(as_address(proxy.address), embedder="none") as entered:
+        for number in range(6):
+            entered.list()
+            entered.remember(f"Tram {number} leaves at seven.")
+        yield entered
+
+
+def test_control_two_statements_are_two_round_trips(database: str, proxy: Proxy) -> None:
+    with psycopg.connect(proxy.address, autocommit=True, prepare_threshold=None) as connection:
+
+        def ask(count: int) -> Callable[[], object]:
+            return lambda: [connection.execute("SELECT 1") for _ in range(count)]
+
+        for count in (1, 2, 7):
+            assert proxy.counted(ask(count)) == count
+    with psycopg.connect(database) as another:
+        assert proxy.counted(lambda: another.execute("SELECT 1")) == 0
+
+
+@pytest.mark.parametrize("call", READS.values(), ids=READS)
+def test_a_read_asks_once(memory: Memory, proxy: Proxy, call: Call) -> None:
+    assert [proxy.counted(lambda: call(memory)) for _ in range(3)] == [1, 1, 1]
+    assert proxy.counted(lambda: (call(memory), call(memory))) == 2  # the control
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_with_a_token_asks_once(entered: Memory, proxy: Proxy, name: str) -> None:
+    """The token is looked up in the same look as what is new; for a receipt it is asked again."""
+    count = 2 if name == "context" else 1
+    assert [proxy.counted(lambda: READS[name](entered)) for _ in range(3)] == [count] * 3
+
+
+@pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
+def test_a_write_with_a_token_asks_twice(entered: Memory, proxy: Proxy, call: Call) -> None:
+    assert proxy.counted(lambda: call(entered)) <= 2
+
+
+@pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
+def test_a_write_asks_twice_at_most(memory: Memory, proxy: Proxy, call: Call) -> None:
+    assert proxy.counted(lambda: call(memory)) <= 2
+
+
+@pytest.mark.parametrize("call", WRITES.values(), ids=WRITES)
+def test_a_write_after_another_process_wrote_asks_once_more(
+    memory: Memory, proxy: Proxy, url: str, call: Call
+) -> None:
+    with Memory.open(url, embedder="none") as other:
+        other.remember("Written by another process.")
+    assert proxy.counted(lambda: call(memory)) <= 3
+    assert "Written by another process." in [record.text for record in memory.list()]
+
+
+def test_a_read_after_another_process_wrote_asks_once(
+    memory: Memory, proxy: Proxy, url: str
+) -> None:
+    with Memory.open(url, embedder="none") as other:
+        made = other.remember("Written by another process.")
+    assert proxy.counted(lambda: memory.get(made.id)) == 1
+
+
+def test_a_batch_is_one_append(memory: Memory, proxy: Proxy) -> None:
+    def hundred() -> None:
+        with memory.batch() as batch:
+            for number in range(100):
+                batch.remember(f"Ship {number} leaves at ten.")
+
+    assert proxy.counted(hundred) <= 2
+
+
+def test_the_first_call_of_a_process_asks_a_few_times(memory: Memory, proxy: Proxy) -> None:
+    with Memory.open(as_address(proxy.address), embedder="none") as fresh:
+        assert proxy.counted(lambda: fresh.get(TEA)) <= 6
+    with Memory.open(as_address(proxy.address), embedder="none") as fresh:
+        assert proxy.counted(lambda: fresh.remember("The first call is a write.")) <= 7
