@@ -21,8 +21,7 @@ from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailab
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory.handle import Handle, handle_of
 from recollect.model.events import GENESIS
-from recollect.store.indexed import index
-from recollect.store.indexed import space as spaces
+from recollect.store.indexed import follower, index
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.postgres.backend import PostgresBackend
@@ -218,7 +217,7 @@ def test_a_commit_that_fails_is_in_no_read(
 def test_a_cache_that_cannot_be_kept_fails_no_write(
     one: Process, other: Process, database: str, monkeypatch: pytest.MonkeyPatch, is_late: bool
 ) -> None:
-    monkeypatch.setattr(spaces, "_SNAPSHOT_MIN_EVENTS", 4)
+    monkeypatch.setattr(follower, "_SNAPSHOT_MIN_EVENTS", 4)
     for number in range(2):
         one.submit(f"first-{number}")
     ask(database, "ALTER TABLE recollect.snapshots ADD CONSTRAINT none CHECK (seq < 0)")
@@ -236,7 +235,7 @@ def test_a_cache_that_cannot_be_kept_fails_no_write(
 def test_no_snapshot_holds_what_was_erased(
     one: Process, other: Process, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spaces, "_SNAPSHOT_MIN_EVENTS", 4)
+    monkeypatch.setattr(follower, "_SNAPSHOT_MIN_EVENTS", 4)
 
     def images() -> list[bytes]:
         return [zlib.decompress(bytes(data)) for (data,) in ask(  # type: ignore[call-overload]
