@@ -1,4 +1,4 @@
-"""A socket in front of a server that counts round trips.
+"""A socket in front of a server that counts round trips, and cuts a connection where a test says.
 
 Responsible for passing bytes on in both directions and for counting how often a client turns from
 reading to writing. Invariant: what a call asked for is counted once its answer has come, because
@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -43,6 +43,7 @@ class Proxy:
             self._selector.register(each, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._run)
         self.turns = 0
+        self._cut: _Cut | None = None
 
     @property
     def address(self) -> str:
@@ -54,6 +55,31 @@ class Proxy:
         before = self.turns
         call()
         return self.turns - before
+
+    def cut(self, word: bytes, where: str, then: Callable[[], object] = lambda: None) -> None:
+        """Cuts the connection of the next request with a word in it, before or after the server.
+
+        ``where`` is "request" or "answer": what does not arrive any more. Something may happen
+        before anybody notices.
+        """
+        self._cut = _Cut(word, where, then)
+
+    @property
+    def has_cut(self) -> bool:
+        """True once that has happened."""
+        return self._cut is None
+
+    def _is_cut(self, pair: _Pair, source: socket.socket, data: bytes) -> bool:
+        cut = self._cut
+        if cut is None:
+            return False
+        if source is pair.client and cut.word in data:
+            pair.is_cut = True
+        if pair.is_cut and source is (pair.client if cut.where == "request" else pair.server):
+            self._cut = None
+            cut.then()
+            return True
+        return False
 
     def _run(self) -> None:
         while True:
@@ -83,7 +109,7 @@ class Proxy:
             return  # the other end has gone in the same round
         try:
             data = source.recv(_PIECE_BYTES)
-            if data:
+            if data and not self._is_cut(pair, source, data):
                 self.turns += data != _TERMINATE and pair.turns(source)
                 pair.other(source).sendall(data)
                 return
@@ -112,12 +138,21 @@ class Proxy:
         shutil.rmtree(self._folder)
 
 
+class _Cut(NamedTuple):
+    """Where a connection ends."""
+
+    word: bytes
+    where: str
+    then: Callable[[], object]
+
+
 class _Pair:
     """One connection: both ends, and which of them was heard last."""
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self.client, self.server = client, server
         self._last = server
+        self.is_cut = False  # with the next bytes in one direction
 
     def other(self, source: socket.socket) -> socket.socket:
         return self.client if source is self.server else self.server

@@ -31,6 +31,7 @@ from recollect.testing.acts import command, remember
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.postgres.conftest import wait_for_lock
+from tests.postgres.proxy import Proxy
 
 WORD = "zanzibarish"
 PATIENCE_S = 60
@@ -186,6 +187,25 @@ def test_a_server_that_isolates_more_by_default_lets_writers_follow_each_other(
         other.backend.close()
 
 
+@pytest.mark.parametrize("where", ["request", "answer"])
+@pytest.mark.parametrize("is_followed", [False, True])
+def test_an_append_whose_connection_is_lost_is_there_once(
+    database: str, other: Process, where: str, is_followed: bool
+) -> None:
+    """Nobody needs to ask again, or to have given the command a name."""
+    with Proxy(database) as proxy:
+        one = Process(proxy.address)
+        one.memory.remember("first")
+        then = partial(other.submit, "between") if is_followed else lambda: None
+        proxy.cut(WORD.encode().hex().encode(), where, then)  # the driver sends bytes as digits
+        made = one.memory.remember(f"a word: {WORD}")
+        texts = [record.text for record in other.memory.list()]
+        assert sorted(texts) == sorted(["first", made.text, *(["between"] * is_followed)])
+        assert proxy.has_cut
+        same(one, other)
+        one.backend.close()
+
+
 # What fails while the others wait, or after the append.
 
 
@@ -211,6 +231,25 @@ def test_a_commit_that_fails_is_in_no_read(
         assert reads.position() is not None  # this read goes on with what it had
         assert one.space.head() == other.space.head()
     same(one, other)
+
+
+@pytest.mark.parametrize("where", ["request", "answer"])
+def test_a_connection_that_is_lost_while_others_wait_leaves_a_repetition(
+    database: str, other: Process, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    with Proxy(database) as proxy:
+        one = Process(proxy.address)
+        one.submit("first")
+        late_twice(monkeypatch, one, other)
+        proxy.cut(b"COMMIT", where)
+        with pytest.raises(Unavailable):
+            one.submit(WORD)
+        assert proxy.has_cut
+        assert one.space.head() == other.space.head()
+        one.submit(WORD)
+        assert len(other.memory.list()) == 4
+        same(one, other)
+        one.backend.close()
 
 
 @pytest.mark.parametrize("is_late", [False, True])

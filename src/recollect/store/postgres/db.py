@@ -61,6 +61,16 @@ def adapt(connection: Connection) -> None:
     connection.prepare_threshold = 2
 
 
+class Lost(Unavailable):
+    """The connection ended before the answer came: what was asked for may have been done."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the connection to the server was lost",
+            hint="check that the server is up, then try again",
+        )
+
+
 def as_ours(error: psycopg.Error) -> RecollectError:
     """Converts an error of the driver or server to one of Recollect's; it stays the cause."""
     if isinstance(error, psycopg.errors.IntegrityConstraintViolation):
@@ -84,10 +94,7 @@ def as_ours(error: psycopg.Error) -> RecollectError:
             hint="try again; if it lasts, the owner of the database can find it in pg_locks",
         )
     if error.sqlstate is None or isinstance(error, _STOPPED):
-        return Unavailable(
-            "the connection to the server was lost",
-            hint="check that the server is up, then try again",
-        )
+        return Lost()
     return Unavailable(
         f"the server could not be used: {type(error).__name__}",
         hint="look into the server's log, then try again",

@@ -19,7 +19,7 @@ from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding
 from recollect.store.indexed.ledger import NOTHING_NEW, Block, Erased, Meanwhile, Snapshot, Tail
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
-from recollect.store.postgres.db import run
+from recollect.store.postgres.db import Lost, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
@@ -137,7 +137,14 @@ class PostgresLedger:
             "subjects": None if erased is None else [*erased.subjects],
         }  # fmt: skip
         meanwhile()
-        return bool(self._pool.ask("append", asked)[0][0])
+        try:
+            return bool(self._pool.ask("append", asked)[0][0])
+        except Lost:  # perhaps after it was done: these bytes are appended once at most
+            return bool(self._pool.ask("append", asked)[0][0]) or self._leads_to(head)
+
+    def _leads_to(self, head: Head) -> bool:
+        line = self.lines([head.seq]).get(head.seq)
+        return line is not None and parse(line).hash == head.hash
 
     def erase(self, lines: Mapping[int, bytes]) -> None:
         """Replaces lines by the same ones without their bodies."""
