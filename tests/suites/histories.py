@@ -415,6 +415,9 @@ class Alone(MemorySpace):
         head = GENESIS if self.index is None else self.index.head
         return Tail(0, head, 0, self.epoch, 0, b"", None)
 
+    def begin(self, tail: Tail) -> Tail:
+        return tail
+
 
 class Replay:
     """A fresh index in memory, folded from a ledger append by append."""

@@ -20,6 +20,7 @@ import pytest
 from recollect.config import load
 from recollect.errors import Forbidden, NotFound, RecollectError
 from recollect.memory import Memory, Store
+from recollect.model.values import Token
 from recollect.store.entered import EnteredBackend, EnteredSpace
 from recollect.store.files.backend import FileBackend
 from recollect.store.grants import Grant
@@ -193,9 +194,10 @@ def controlled(store: Store) -> list[str]:
 def test_control_without_the_space_of_a_token_others_are_read(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def any_space(self: EnteredBackend, name: str, *, create: bool = False) -> Grant:
+    @contextmanager
+    def any_space(self: EnteredBackend, name: str, *, create: bool = False) -> Iterator[Grant]:
         token = self.token()
-        return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent)
+        yield Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent)
 
     monkeypatch.setattr(EnteredBackend, "granted", any_space)
     assert controlled(store)
@@ -211,13 +213,12 @@ def test_control_without_the_user_of_a_token_others_are_read(
 def test_control_a_token_that_is_not_asked_again_still_works_when_it_ended(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def remembered(self: EnteredBackend) -> object:
-        found = self._backend.tokens().find(self._hash)
+    def remembered(found: Token | None) -> Token:
         if found is None:
             raise Forbidden("unknown")
         return found
 
-    monkeypatch.setattr(EnteredBackend, "token", remembered)
+    monkeypatch.setattr("recollect.store.entered._live", remembered)
     assert controlled(store)
 
 
