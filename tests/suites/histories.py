@@ -24,9 +24,10 @@ from recollect.model.events import GENESIS, Sources
 from recollect.model.instants import from_microseconds
 from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Include
-from recollect.store.indexed.backend import MemorySpace
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import Tail
+from recollect.store.indexed.memory import MemoryLedgers
+from recollect.store.indexed.space import IndexedSpace
 from recollect.store.seam import Seam
 
 T = TypeVar("T")
@@ -404,19 +405,19 @@ class History:
         return self._commands[-1]
 
 
-class Alone(MemorySpace):
+class Alone(IndexedSpace):
     """A space that shows an index of ours and looks at no ledger."""
 
     def __init__(self, index: Index, name: str, seam: Seam) -> None:
-        super().__init__(name, seam)
+        super().__init__(MemoryLedgers(seam).ledger(name), name, seam, create=True)
         self.index = index
 
     def look(self, hash: bytes | None = None) -> Tail:
-        head = GENESIS if self.index is None else self.index.head
-        return Tail(0, head, 0, self.epoch, 0, b"", None)
+        return Tail(0, GENESIS, 0, self.epoch, 0, b"", None)
 
-    def begin(self, tail: Tail) -> Tail:
-        return tail
+    def follow(self, tail: Tail) -> Index:
+        assert self.index is not None
+        return self.index
 
 
 class Replay:

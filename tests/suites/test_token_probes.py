@@ -20,7 +20,7 @@ import pytest
 from recollect.config import load
 from recollect.errors import Forbidden, NotFound, RecollectError
 from recollect.memory import Memory, Store
-from recollect.model.values import Token
+from recollect.store import entered
 from recollect.store.entered import EnteredBackend, EnteredSpace
 from recollect.store.files.backend import FileBackend
 from recollect.store.grants import Grant
@@ -213,12 +213,12 @@ def test_control_without_the_user_of_a_token_others_are_read(
 def test_control_a_token_that_is_not_asked_again_still_works_when_it_ended(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def remembered(found: Token | None) -> Token:
+    def remembered(found: object) -> object:
         if found is None:
             raise Forbidden("unknown")
         return found
 
-    monkeypatch.setattr("recollect.store.entered._live", remembered)
+    monkeypatch.setattr(entered, "_live", remembered)
     assert controlled(store)
 
 

@@ -151,6 +151,13 @@ class MemoryBackend(IndexedBackend):
     def __init__(self, *, seam: Seam = REAL) -> None:
         super().__init__(MemoryLedgers(seam), seam)
 
+    def space(self, name: str, *, create: bool) -> IndexedSpace:
+        """A space by name; a new one begins at once."""
+        space = super().space(name, create=create)
+        if create and not space.is_there:
+            space.head()
+        return space
+
 
 class MemorySpace(IndexedSpace):
     """One space in memory."""

@@ -42,6 +42,7 @@ class Index:
 
     def __init__(self, db: SqliteDb) -> None:
         self.db = db
+        self._position: PositionRow | None = None  # as it was read last
         self.size_bytes = db.size_bytes()  # in memory, as of the last write
         self._is_aside = False
         self.is_clean = True  # nothing is left of what was erased
@@ -101,10 +102,11 @@ class Index:
     @property
     def position(self) -> PositionRow:
         """The last event that was folded, and the size of the ledger up to it."""
-        found = Reads(self.db).position()
-        if found is None:
+        if self._position is None:
+            self._position = Reads(self.db).position()
+        if self._position is None:
             raise IntegrityError("the index lost its position", hint="open the memory again")
-        return found
+        return self._position
 
     @property
     def head(self) -> Head:
@@ -140,6 +142,7 @@ class Index:
     def commit(self) -> None:
         """Ends a transaction."""
         self.db.run("commit")
+        self._position = None
         if not self._is_aside:
             self.size_bytes = self.db.size_bytes()
 
@@ -147,6 +150,7 @@ class Index:
         """Undoes what was not committed."""
         if self.db.in_transaction:
             self.db.run("rollback")
+            self._position = None
 
     def finish(self, purged: int, size: int) -> None:
         """Notes that erasures up to an event are finished, and removes what is left of the words.
@@ -156,6 +160,7 @@ class Index:
         """
         self.db.many("set_purged", [(purged,)])
         self.db.many("move_offset", [(size,)])
+        self._position = None
         self.clean()
 
     def clean(self) -> None:
