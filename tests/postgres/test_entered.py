@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from time import monotonic
 
 import pytest
@@ -12,7 +13,8 @@ from recollect.errors import Forbidden, NotFound
 from recollect.memory import Memory, Store
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.pool import Pool
-from tests.postgres.conftest import as_address, make_token
+from recollect.store.postgres.tokens import PostgresTokens
+from tests.postgres.conftest import as_address, entered, make_token
 from tests.suites.conftest import Tell, tell
 from tests.suites.test_token_probes import probed, report
 
@@ -56,6 +58,28 @@ def test_a_token_of_the_environment_limits_the_process(
 def texts(url: str) -> list[str]:
     with Memory.open(url, space="team", embedder="none") as memory:
         return [record.text for record in memory.list()]
+
+
+def test_a_stranger_makes_a_process_fold_nothing(database: str, url: str, pool: Pool) -> None:
+    """What takes long for a space that is there, and not for another, would tell which are."""
+    with Memory.open(url, space="alice", embedder="none") as owner:
+        owner.remember("Tea is at four.")
+    bobs = make_token(database, "bob", space="bob")
+    revoked = make_token(database, "gone", space="alice")
+    PostgresTokens(pool).revoke("gone")
+    with closing(PostgresBackend(database)) as backend:
+        space = backend.space("alice", create=False)
+        for token in ("rct_unknown", bobs, revoked):
+            with pytest.raises((Forbidden, NotFound)):
+                entered(backend, token).space("alice", create=False).head()
+            assert space.index is None
+        live = make_token(database, "alice", space="alice")
+        assert entered(backend, live).space("alice", create=False).head().seq == 2
+        assert space.index is not None  # the control
+        for token in ("rct_unknown", bobs, revoked):
+            with pytest.raises((Forbidden, NotFound)):
+                entered(backend, token).space("alice", create=False).head()
+            assert space.index is not None  # nor does one throw away what others use
 
 
 def test_a_memory_that_was_entered_closes_its_connections(

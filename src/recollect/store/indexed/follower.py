@@ -126,10 +126,10 @@ class Follower:
         """
         with self.held():
             tail = self.look(hash)
-            if tail.place is not None and tail.head.seq > 0:
-                self.follow(tail)
-            else:
+            if tail.place is None or tail.head.seq == 0:
                 self.forget()
+            elif _opens(tail.token, self._name):
+                self.follow(tail)  # for nobody else: a stranger makes this process fold nothing
             yield tail.token, tail.place is not None
         self._note_use()
 
@@ -412,6 +412,11 @@ class Follower:
         if self.index is not None:
             self.index.is_clean = False
         self._lost += [without(block, erased.targets) for block in held]
+
+
+def _opens(token: Token | None, name: str) -> bool:
+    """True if a token is live and for this space."""
+    return token is not None and token.live and token.space in (None, name)
 
 
 def _leads_to(index: Index, tail: Tail) -> bool:

@@ -1,6 +1,6 @@
-"""The shared engine: ledgers and indexes of many spaces in one PostgreSQL database.
+"""The shared engine: ledgers of many spaces in one PostgreSQL database.
 
-Responsible for the same contract as the files. Leaves durability, locking and replication to
-PostgreSQL. Invariants: ledger and index change in one transaction; no statement runs outside a
-space that was entered with a token.
+Responsible for keeping ledgers, tokens, jobs, wrapped keys and caches on a server. Leaves
+durability, locking and replication to PostgreSQL, and the indexes to ``store.indexed``. Invariant:
+of two writers at one head one is first, whatever their processes and machines.
 """
