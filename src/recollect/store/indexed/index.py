@@ -170,7 +170,7 @@ class Index:
         self.is_clean = True
 
     def copy(self) -> Index:
-        """Another index with the same rows, which nobody else writes."""
+        """Another index with the same rows, for one reader."""
         return Index(SqliteDb.of_image(self.db.image()))
 
     def image(self) -> bytes:

@@ -1,6 +1,6 @@
 """The port of a ledger that an index is folded from.
 
-Responsible for what a place that keeps ledgers must do: return what is new, append if nobody came
+Responsible for what a place that keeps ledgers must do: return what is new, append if no other came
 before, and keep caches for those who fold. Leaves deciding, folding and chaining to
 ``store.indexed.space``. Invariants, for every implementation: an append is whole and durable when
 it returns True; of two writers at one head one gets False; a cache that was made before an erasure

@@ -171,7 +171,7 @@ class MemoryLedger:
         return parse(seals[-1].removesuffix(b"\n")).seq if seals else 1
 
     def still(self) -> AbstractContextManager[None]:
-        """Nobody else writes while a space has the turn."""
+        """Other threads wait while a space has the turn."""
         return nullcontext()
 
     def snapshot(self, version: str) -> Snapshot | None:

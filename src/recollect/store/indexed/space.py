@@ -120,7 +120,7 @@ class IndexedSpace(Follower):
 
     def _serve(self, taken: list[AnyRequest], *, is_first: bool) -> int:
         """Decides and appends; raises ``Late`` if another writer has come before."""
-        # What is known decides first: mostly nobody else has written.
+        # What is known decides first: mostly no other process has written.
         is_known = is_first and self.index is not None
         if not is_known:
             self.follow(self.look())
@@ -249,7 +249,7 @@ class IndexedSpace(Follower):
         return upkeep.examine(self, progress)
 
     def accept_loss(self, reason: str | None) -> None:
-        """Erases bodies that nobody can read, records that in events, and folds again."""
+        """Erases bodies that no reader takes, records that in events, and folds again."""
         upkeep.accept_loss(self, reason)
         self.told()
 

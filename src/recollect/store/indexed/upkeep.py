@@ -238,7 +238,7 @@ def _findings(space: Follower, progress: Progress | None) -> list[Finding]:
 
 
 def accept_loss(space: Follower, reason: str | None) -> None:
-    """Erases bodies that nobody can read, and records that in two events."""
+    """Erases bodies that no reader takes, and records that in two events."""
     with space.held():
         tail = space.look()
         locked = lost_keys(space.ledger.pieces(0), space.subjects)
@@ -256,13 +256,13 @@ def accept_loss(space: Follower, reason: str | None) -> None:
 
 
 def _is_lost(space: Follower, locked: Lost) -> bool:
-    """True if nobody has the keys; one that is kept opens for who has the master key."""
+    """True if no key is here; one that is kept opens for who has the master key."""
     subjects = space.subjects
     return locked.is_for_good and subjects.keeps and not subjects.keys.wrapped(locked.subjects)
 
 
 def _given_up(space: Follower, locked: Lost) -> tuple[int, ...]:
-    """The events whose bodies nobody can read any more."""
+    """The events whose bodies no reader takes any more."""
     encrypted = encrypted_for(space.ledger.pieces(0), locked.subjects)
     lines = space.ledger.lines(encrypted)
     left = {seq for seq, line in lines.items() if parse(line).erased_by is None}
