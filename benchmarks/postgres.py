@@ -15,15 +15,15 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
-from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from benchmarks import many_spaces
 from benchmarks.machine import machine
+from benchmarks.many_spaces import fill
 from benchmarks.measures import questions
 from benchmarks.report import SERVED, Served, served_lines
 from benchmarks.sentences import sentences
@@ -35,17 +35,27 @@ from recollect.store.files.backend import FileBackend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
 
-_READS: Final = ("recall_over_files", "context_over_files", "recall_ms", "room_over_ledger")
+_WAKES: Final = ("wake_cost_40", "wake_cost_1000", "wake_cost_10000", "wake_folded_cost")
+_READS: Final = (
+    "recall_over_files",
+    "context_over_files",
+    "recall_ms",
+    "room_over_ledger",
+    "room_alone_over_ledger",
+)
+_CACHES: Final = ("snapshots", "blocks")
 
 
 class Sizes(msgspec.Struct, frozen=True):
-    """How much is measured; without spaces, nothing about their number."""
+    """How much is measured; nothing about many spaces if there are to be none."""
 
     write_rounds: int = 40
     writes: int = 20
     batches: int = 8
     batch: int = 1_000
-    spaces: int = 100_000
+    spaces: int = 1_000_000
+    awake: int = 200
+    wakes: tuple[int, ...] = (40, 1_000, 10_000)
     records: int = 50_000
     read_rounds: int = 30
     reads: int = 20
@@ -53,7 +63,9 @@ class Sizes(msgspec.Struct, frozen=True):
 
 SIZES: Final = {
     "full": Sizes(),
-    "quick": Sizes(write_rounds=5, batches=1, spaces=0, records=2_000, read_rounds=4),
+    "quick": Sizes(
+        write_rounds=5, batches=1, spaces=0, awake=0, wakes=(), records=2_000, read_rounds=4
+    ),
 }
 
 
@@ -173,75 +185,25 @@ def bulk(url: str, sizes: Sizes) -> Paired:
         bare.close()
 
 
-def growth(url: str, sizes: Sizes) -> tuple[float, dict[str, float]]:
-    """The median write on a server with few spaces and with many."""
-    backend = PostgresBackend(url)
-    memories = [Memory(Handle(backend.space(f"few {n}", create=True))) for n in range(100)]
-    writes = sizes.write_rounds * sizes.writes // 2
-    words = sentences(4 * writes, seed=3)
-    Memory(Handle(backend.space("one", create=True))).remember(words[0])
-
-    def measured(words: Sequence[str]) -> float:
-        times = []
-        for number, word in enumerate(words):
-            started = perf_counter()
-            memories[number % len(memories)].remember(word)
-            times.append(perf_counter() - started)
-        return median(times)
-
-    try:
-        measured(words[:writes])
-        few = measured(words[writes : 2 * writes])
-        with psycopg.connect(url, autocommit=True) as owner:
-            _copy_space(owner, sizes.spaces)
-            owner.execute("ANALYZE")
-            owner.execute("CHECKPOINT")
-        measured(words[2 * writes : 3 * writes])
-        many = measured(words[3 * writes :])
-    finally:
-        backend.close()
-    return many / few, {"few": few * 1e6, "many": many * 1e6}
-
-
-def _copy_space(owner: psycopg.Connection[Any], count: int) -> None:
-    """So many spaces, each with the ledger of one with a single record."""
-
-    def columns(table: str, *, but: int) -> str:
-        found = owner.execute(f"SELECT * FROM recollect.{table} LIMIT 0").description or ()
-        return ", ".join(f'one."{column.name}"' for column in found[but:])
-
-    head, line = columns("spaces", but=2), columns("events", but=1)
-    owner.execute(
-        f"INSERT INTO recollect.spaces (name, {head.replace('one.', '')})"
-        f" SELECT 'many ' || n, {head} FROM recollect.spaces one, generate_series(1, %s) n"
-        " WHERE one.name = 'one'",
-        (count,),
-    )
-    owner.execute(
-        f"INSERT INTO recollect.events (space, {line.replace('one.', '')})"
-        f" SELECT s.id, {line} FROM recollect.spaces s, recollect.events one"
-        " WHERE s.name LIKE 'many %' AND one.space ="
-        " (SELECT id FROM recollect.spaces WHERE name = 'one')"
-    )
-
-
 class Reads(NamedTuple):
     """A recall and a context, each against the same memory in files, and the room of a space."""
 
     recall: Paired
     context: Paired
     room: float
+    room_alone: float  # without caches
 
 
 def read(url: str, sizes: Sizes) -> Reads:
     """``recall`` and ``context`` among many records, on the server and in files."""
-    before = _room_bytes(url)
+    before, alone = _room_bytes(url), _room_bytes(url, but=_CACHES)
     with _memory(url, "large") as memory:
-        _fill(memory, sentences(sizes.records, seed=4))
+        fill(memory, sentences(sizes.records, seed=4))
         ledger = sum(map(len, memory._handle.space.pieces()))
     room = (_room_bytes(url) - before) / ledger
+    room_alone = (_room_bytes(url, but=_CACHES) - alone) / ledger
     asked = questions((sizes.read_rounds + 1) * sizes.reads)
-    with _memory(url, "large") as ours, _in_files() as files:
+    with _memory(url, "large") as ours, _in_files("large") as files:
         ours.copy_to(files)
         for question in asked[:10]:
             if ours.recall(question).hits != files.recall(question).hits:
@@ -257,15 +219,31 @@ def read(url: str, sizes: Sizes) -> Reads:
             _asked(recall(files), recall(ours), sizes),
             _asked(context(files), context(ours), sizes),
             room,
+            room_alone,
+        )
+
+
+def _waking(url: str, sizes: Sizes) -> Iterator[tuple[int, many_spaces.Waking]]:
+    for events in sizes.wakes:
+        with _in_files(f"wake {events}") as files:
+            yield events, many_spaces.wake(url, events, files, rounds=sizes.read_rounds)
+
+
+def _growth(url: str, sizes: Sizes) -> dict[str, Paired]:
+    with server(url) as few, server(url) as many:
+        for each in (few, many):
+            prepare(each)
+        return many_spaces.growth(
+            few, many, sizes.spaces, rounds=sizes.read_rounds, calls=sizes.reads
         )
 
 
 @contextmanager
-def _in_files() -> Iterator[Memory]:
+def _in_files(space: str) -> Iterator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
         backend = FileBackend(Path(folder) / "memory")
         try:
-            yield Memory(Handle(backend.space("large", create=True)))
+            yield Memory(Handle(backend.space(space, create=True)))
         finally:
             backend.close()
 
@@ -285,19 +263,14 @@ def _asked(bare: Work, ours: Work, sizes: Sizes) -> Paired:
     )
 
 
-def _fill(memory: Memory, texts: Sequence[str]) -> None:
-    for part in slices(texts, 2_000):
-        with memory.batch() as batch:
-            for text in part:
-                batch.remember(text)
-
-
-def _room_bytes(url: str) -> int:
-    """The room that every table takes, with its indexes, of all spaces."""
+def _room_bytes(url: str, *, but: Collection[str] = ()) -> int:
+    """The room that every table takes, with its indexes, of all spaces; some left out."""
     with psycopg.connect(url, autocommit=True) as owner:
         found = owner.execute(
             "SELECT SUM(pg_total_relation_size(c.oid))::bigint FROM pg_class c"
             " WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind = 'r'"
+            " AND c.relname <> ALL (%s)",
+            ([*but],),
         ).fetchone()
     return int(found[0]) if found else 0
 
@@ -341,10 +314,20 @@ def run(
             keep("context_over_files", found.context, is_cost=True)
             figures["recall_ms"] = round(found.recall.medians_us["ours"] / 1e3, 2)
             figures["room_over_ledger"] = round(found.room, 3)
-        if sizes.spaces and wants("append_growth"):
-            say("append_growth")
-            grown, medians["append_growth"] = growth(url, sizes)
-            figures["append_growth"] = round(grown, 3)
+            figures["room_alone_over_ledger"] = round(found.room_alone, 3)
+        if sizes.wakes and wants(*_WAKES):
+            say("wake")
+            for events, waking in _waking(url, sizes):
+                keep(f"wake_cost_{events}", waking.kept, is_cost=True)
+                keep("wake_folded_cost", waking.folded, is_cost=True)
+        if sizes.awake and wants("awake_kb"):
+            say("awake_kb")
+            figures["awake_kb"] = round(many_spaces.awake_bytes(url, sizes.awake) / 1_024, 1)
+        if sizes.spaces and wants("spaces_growth"):
+            say("spaces_growth")
+            grown = _growth(url, sizes)
+            figures["spaces_growth"] = round(max(each.cost for each in grown.values()), 3)
+            medians |= {f"spaces_growth, {name}": each.medians_us for name, each in grown.items()}
         return _report(sizes, url, figures, medians)
 
 
@@ -358,7 +341,7 @@ def _report(
         aims={aim.name: aim.sign for aim in SERVED},
         reached={aim.name: aim.reached(figures[aim.name]) for aim in SERVED},
         medians_us=medians,
-        measured_at={**dict.fromkeys(_READS, sizes.records), "append_growth": sizes.spaces},
+        measured_at={**dict.fromkeys(_READS, sizes.records), "spaces_growth": sizes.spaces},
         server=version.split(maxsplit=1)[0],
         machine=machine(Path(tempfile.gettempdir())),
     )

@@ -80,11 +80,17 @@ AIMS: Final = (*RATIOS, *SCALE)
 SERVED: Final = (
     Aim("remember_ratio", "one durable remember", 0.6),
     Aim("bulk_ratio", "a batch of 1,000, each record", 1.0),
-    Aim("append_growth", "a write among 100,000 spaces over one among 100", 1.2, is_cost=True),
+    Aim("spaces_growth", "the slowest call, 1,000,000 spaces over 100", 1.2, is_cost=True),
+    Aim("wake_cost_40", "waking a space of 40 events, over bare", 2.0, is_cost=True),
+    Aim("wake_cost_1000", "waking a space of 1,000 events, over bare", 2.0, is_cost=True),
+    Aim("wake_cost_10000", "waking a space of 10,000 events, over bare", 2.0, is_cost=True),
+    Aim("wake_folded_cost", "waking without a snapshot, over a rebuild", 1.2, is_cost=True),
+    Aim("awake_kb", "memory of an awake space of 40 events, KB", 250, is_cost=True),
     Aim("recall_over_files", "recall among 50,000 records, over files", 1.15, is_cost=True),
     Aim("context_over_files", "context among 50,000 records, over files", 1.15, is_cost=True),
     Aim("recall_ms", "recall among 50,000 records, ms", None, is_cost=True),
     Aim("room_over_ledger", "room of 50,000 records, over their ledger", 1.6, is_cost=True),
+    Aim("room_alone_over_ledger", "the same without its snapshot", 1.15, is_cost=True),
 )
 # The recall that is measured at a size, by its figure.
 TEXT_RECALLS: Final = {
@@ -100,11 +106,17 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 
     remember_ratio: float | None
     bulk_ratio: float | None
-    append_growth: float | None
+    spaces_growth: float | None
+    wake_cost_40: float | None
+    wake_cost_1000: float | None
+    wake_cost_10000: float | None
+    wake_folded_cost: float | None  # at the largest of these sizes
+    awake_kb: float | None
     recall_over_files: float | None
     context_over_files: float | None
     recall_ms: float | None
     room_over_ledger: float | None
+    room_alone_over_ledger: float | None
     aims: dict[str, str]
     reached: dict[str, bool | None]
     medians_us: dict[str, dict[str, float]]

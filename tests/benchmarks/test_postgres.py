@@ -15,7 +15,9 @@ TINY = Sizes(
     writes=3,
     batches=1,
     batch=10,
-    spaces=20,
+    spaces=120,
+    awake=60,
+    wakes=(40, 1_000, 10_000),
     records=200,
     read_rounds=1,
     reads=2,
@@ -31,7 +33,7 @@ def server() -> Iterator[str]:
 def test_every_figure_is_reported(server: str) -> None:
     said: list[str] = []
     found = run(TINY, server, said.append)
-    assert said == ["remember_ratio", "bulk_ratio", "recall", "append_growth"]
+    assert said == ["remember_ratio", "bulk_ratio", "recall", "wake", "awake_kb", "spaces_growth"]
     for aim in SERVED:
         figure = found.figure(aim)
         assert figure is not None

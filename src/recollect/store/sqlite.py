@@ -37,6 +37,9 @@ _NOTHING: Final[Params] = {}
 _CHECK: Final = "check that the folder can be written and the disk has room, then try again"
 _NOT_YOURS: Final = "use the account that owns it, or a copy that you may read"
 
+_SMALL_PAGE_BYTES: Final = 512
+_PAGE_BYTES: Final = 4_096
+_SMALL_MAX_BYTES: Final = 1 << 20  # of a ledger
 CACHE_BYTES: Final = 16_000 << 10  # of the pages of an index in a file
 _WRITABLE_ASIDE: Final = ("journal_mode = MEMORY", "synchronous = OFF", "cache_size = -16000")
 _ASIDE: Final = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000")
@@ -283,10 +286,19 @@ def new_index(path: Path, space: str) -> SqliteDb:
 
 def memory_index(space: str) -> SqliteDb:
     """An index that lives as long as its connection."""
-    db = SqliteDb(":memory:", pragmas=("temp_store = MEMORY",))
+    db = SqliteDb(":memory:", pragmas=in_memory(0))
     db.create(space)
     db.complete()
     return db
+
+
+def in_memory(size: int) -> Sequence[str]:
+    """The settings of an index in memory, for a ledger of so many bytes.
+
+    Each of the hundred tables and lookups begins with a page of its own.
+    """
+    page = _SMALL_PAGE_BYTES if size < _SMALL_MAX_BYTES else _PAGE_BYTES
+    return (f"page_size = {page}", "temp_store = MEMORY")
 
 
 def scratch_index(space: str) -> SqliteDb:

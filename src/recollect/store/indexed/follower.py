@@ -43,6 +43,7 @@ from recollect.store.writing import Writing
 T = TypeVar("T")
 
 _TRIES_COUNT: Final = 2  # then the other writers of the ledger wait
+_OPEN_BYTES: Final = 256 << 10  # of what SQLite keeps beside the pages: its schema and statements
 _SNAPSHOT_MIN_EVENTS: Final = 32  # fewer are folded as fast
 
 
@@ -96,7 +97,7 @@ class Follower:
     def awake_bytes(self) -> int:
         """How much memory the index takes, about."""
         index = self.index
-        return 0 if index is None else index.size_bytes
+        return 0 if index is None else index.size_bytes + _OPEN_BYTES
 
     @property
     def subjects(self) -> Subjects:

@@ -26,7 +26,13 @@ from recollect.ledger.scan import Scanner
 from recollect.model.events import EventsErased, Head
 from recollect.store.fold_ledger import fold_whole
 from recollect.store.port import Progress
-from recollect.store.sqlite import CACHE_BYTES, SqliteDb, is_of_this_release, memory_index
+from recollect.store.sqlite import (
+    CACHE_BYTES,
+    SqliteDb,
+    in_memory,
+    is_of_this_release,
+    memory_index,
+)
 
 _FAST: Final = 1  # of zlib: a snapshot is read more often than its bytes matter
 _MEMORY_MAX_BYTES: Final = 32 << 20  # of one index; a larger one is in a file
@@ -73,7 +79,7 @@ class Index:
         total: int = 0,
     ) -> Index:
         """The index of a whole ledger."""
-        db = SqliteDb(":memory:", pragmas=("temp_store = MEMORY",))
+        db = SqliteDb(":memory:", pragmas=in_memory(total))
         try:
             db.create(space)
             db.run("begin_write")
