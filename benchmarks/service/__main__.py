@@ -24,6 +24,8 @@ from benchmarks.timing import Paired
 
 AIMS: Final = (
     Aim("echo_ratio", "decode and encode through the gate, over a bare echo", 0.40),
+    Aim("echo_server_ratio", "the same with a memory on PostgreSQL", 0.35),
+    Aim("recall_server_cost", "CPU of recall over HTTP, PostgreSQL over files", 1.3, is_cost=True),
     Aim("http_write_ratio", "remember over HTTP, over 16 tasks in process", 0.80),
     Aim("http_recall_ratio", "recall over HTTP, over 16 tasks in process", 0.90),
     Aim("client_ratio", "remember of the client, over ready bytes", 0.75),
@@ -35,6 +37,8 @@ AIMS: Final = (
 )
 _MEASURES: Final[dict[str, Callable[[Path, Sizes], Paired]]] = {
     "echo_ratio": traffic.echo,
+    "echo_server_ratio": traffic.echo_on_server,
+    "recall_server_cost": traffic.recall_on_server,
     "http_write_ratio": traffic.write,
     "http_recall_ratio": traffic.recall,
     "client_ratio": clients.client,

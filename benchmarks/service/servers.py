@@ -88,9 +88,9 @@ def recollect(
 
 
 @contextmanager
-def compared(kind: str, store: Path, home: Path) -> Iterator[Service]:
-    """A server of this module, on the memory in a folder."""
-    words = [sys.executable, "-m", "benchmarks.service.servers", kind, str(store)]
+def compared(kind: str, store: str, home: Path) -> Iterator[Service]:
+    """A server of this module, on a memory."""
+    words = [sys.executable, "-m", "benchmarks.service.servers", kind, store]
     with _running(words, home) as (process, said):
         port, token = _wait_for("(serving .*)", said, process).split()[1:]
         yield Service(int(port), token, process)

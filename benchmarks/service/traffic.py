@@ -7,6 +7,7 @@ Invariant: both sides answer the same requests, and the service answers each of 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +17,12 @@ import msgspec
 
 from benchmarks.measures import questions
 from benchmarks.sentences import sentences
+from benchmarks.server import started
 from benchmarks.service.apps import BARE, GATE, PATH
 from benchmarks.service.load import Load, Outcome, request
 from benchmarks.service.servers import Service, compared, recollect
 from benchmarks.service.sizes import SIDE_BY_SIDE, Sizes
-from benchmarks.timing import Paired, in_turns, slices
+from benchmarks.timing import Clock, Paired, in_turns, slices
 from recollect.aio import AsyncMemory
 from recollect.memory import Memory
 
@@ -31,7 +33,16 @@ _BATCH: Final = 1_000
 
 def echo(folder: Path, sizes: Sizes) -> Paired:
     """Decoding and encoding through the whole gate, against a server that only echoes."""
-    store = folder / "echo"
+    return _echo(str(folder / "echo"), folder, sizes)
+
+
+def echo_on_server(folder: Path, sizes: Sizes) -> Paired:
+    """The same with the memory on PostgreSQL, where the token of each request is looked up."""
+    with started() as server:
+        return _echo(str(server.get_uri()), folder, sizes)
+
+
+def _echo(store: str, folder: Path, sizes: Sizes) -> Paired:
     with Memory.open(store, embedder="none") as memory:
         memory.remember("Tea is at four.", key="tea")
     body = msgspec.json.encode({"text": "Tea is at four.", "key": "tea", "tags": ["a", "b"]})
@@ -87,6 +98,35 @@ def recall(folder: Path, sizes: Sizes) -> Paired:
         )
 
 
+def recall_on_server(folder: Path, sizes: Sizes) -> Paired:
+    """The processor time of ``recall`` over HTTP, on PostgreSQL against the same in files."""
+    store = folder / "files"
+    fill(store, sizes.records)
+    asked = slices(questions((sizes.rounds + 1) * sizes.recalls), sizes.recalls)
+    with started() as server:
+        url = str(server.get_uri())
+        fill(url, sizes.records)
+        with (
+            recollect(str(store), folder) as files,
+            recollect(url, folder) as served,
+            Load(files.port, SIDE_BY_SIDE) as at_files,
+            Load(served.port, SIDE_BY_SIDE) as at_served,
+        ):
+            return in_turns(
+                bare=lambda number: fine(at_files.run(recalls(files, asked[number]))),
+                ours=lambda number: fine(at_served.run(recalls(served, asked[number]))),
+                rounds=sizes.rounds,
+                operations=sizes.recalls,
+                clock=_both(files, served),
+            )
+
+
+def _both(*services: Service) -> Clock:
+    """The processor time of some services; one of them works at a time."""
+    clocks = [(~each.process.pid << 3) | 2 for each in services]  # as clock_getcpuclockid does
+    return Clock("process", lambda: sum(map(time.clock_gettime, clocks)))
+
+
 def remembers(service: Service, texts: Sequence[str]) -> Iterator[bytes]:
     """Requests that remember these texts, each with a key."""
     for text in texts:
@@ -100,7 +140,7 @@ def recalls(service: Service, queries: Sequence[str]) -> Iterator[bytes]:
         yield request("POST", RECALL, service.headers, msgspec.json.encode({"query": query}))
 
 
-def fill(store: Path, count: int) -> None:
+def fill(store: Path | str, count: int) -> None:
     """Puts so many records into the memory of a folder."""
     with Memory.open(store, embedder="none") as memory:
         for part in slices(sentences(count, seed=2), min(_BATCH, count)):

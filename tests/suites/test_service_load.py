@@ -144,7 +144,7 @@ def test_a_hundred_thousand_requests_leave_little(tmp_path: Path, tell: Tell) ->
 
 def test_control_a_service_that_keeps_its_requests_is_seen(tmp_path: Path, tell: Tell) -> None:
     """An echo that keeps 8 KB of each request."""
-    with compared(LEAKING, tmp_path, tmp_path) as service, Load(service.port, 16) as load:
+    with compared(LEAKING, str(tmp_path), tmp_path) as service, Load(service.port, 16) as load:
         left, _ = left_bytes(service.process.pid, load, Kinds(service.port, "x", ["x"]), 3_000)
     tell(f"memory: control: {left / 1e6:+.1f} MB")
     assert left > 3 * LEFT_MAX_BYTES
