@@ -74,12 +74,6 @@ class Grant(msgspec.Struct, frozen=True):
             if mine is not None and mine != theirs:
                 raise Forbidden(f"this token may only write for the {name} {mine!r}")
 
-    @property
-    def may_finish(self) -> bool:
-        """True if the token may remove what another process ordered erased."""
-        is_whole = self.user is None and self.agent is None
-        return is_whole and self.origin == "person" and {"write", "erase"} <= self.verbs
-
     def check_writes(self) -> None:
         """Refuses a token that only reads."""
         if "write" not in self.verbs:

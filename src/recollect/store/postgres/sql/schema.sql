@@ -50,6 +50,7 @@ CREATE TABLE recollect.tokens (
   revoked timestamptz
 );
 CREATE INDEX tokens_by_space ON recollect.tokens (space);
+CREATE INDEX tokens_by_label ON recollect.tokens (label);
 
 CREATE TABLE recollect.checkpoints (
   space bigint NOT NULL,
