@@ -236,7 +236,7 @@ class Follower:
         else:
             self.index = Index.folded(
                 self._name,
-                self.ledger.pieces(0, tail.head.seq),
+                self._subjects.ahead(self.ledger.pieces(0, tail.head.seq)),
                 self._subjects,
                 total=tail.size,
             )
@@ -253,7 +253,7 @@ class Follower:
         last = tail.data.count(b"\n") + after
         is_all = last == tail.head.seq
         pieces = (tail.data,) if is_all else self.ledger.pieces(after, tail.head.seq)
-        for order in index.follow(pieces, self._subjects):
+        for order in index.follow(self._subjects.ahead(pieces), self._subjects):
             self._subjects.forget(order.subjects)
 
     def _note_epoch(self, index: Index, tail: Tail) -> None:
@@ -269,7 +269,7 @@ class Follower:
             if tail.head.seq == 0:
                 tail = self.begin(tail)
             self.forget()
-            found = self.ledger.pieces(0)
+            found = self._subjects.ahead(self.ledger.pieces(0))
             self.index = Index.folded(self._name, found, self._subjects, progress, tail.size)
             self.epoch, self._kept = tail.epoch, 0
             if progress is not None:
