@@ -75,7 +75,7 @@ class Lost(Unavailable):
 def as_ours(error: psycopg.Error) -> RecollectError:
     """Converts an error of the driver or server to one of Recollect's; it stays the cause.
 
-    An error in how this program uses the driver is raised as it is: nobody can act on it but us.
+    An error in how this program uses the driver is raised as it is: a caller cannot act on it.
     """
     if error.sqlstate is None and isinstance(error, _OUR_MISUSE):
         raise error
