@@ -1,8 +1,8 @@
 """What a token allows in a space.
 
 Responsible for the meaning of a token, on every engine. Leaves who holds which token to
-``store.tokens``; on PostgreSQL the server enforces the same. Invariant: a grant comes from entering
-a space; callers do not create one.
+``store.tokens``, and asking before every call to ``store.entered``. Invariant: a grant comes from
+entering a space; callers do not create one.
 """
 
 from __future__ import annotations
