@@ -23,6 +23,7 @@ Connection = psycopg.Connection[Any]
 
 _HERE: Final = Path(__file__).parent / "sql"
 _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
+_BINARY: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)(?=::bytea\[\])")
 _OUR_MISUSE: Final = (psycopg.ProgrammingError, psycopg.InterfaceError, psycopg.NotSupportedError)
 _STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 
@@ -52,6 +53,7 @@ def _loaded(file: str, before: str) -> dict[str, str]:
     for piece in script(file).decode().split("-- name: ")[1:]:
         name, _, body = piece.partition("\n")
         text = body.strip().removesuffix(";").replace("%", "%%")
+        text = _BINARY.sub(r"%(\1)b", text)  # the driver would send digits, two for each byte
         found[f"{before}{name.strip()}"] = _NAMED.sub(r"%(\1)s", text)
     return found
 

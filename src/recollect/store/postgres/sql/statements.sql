@@ -65,7 +65,7 @@ SELECT 1 FROM recollect.spaces WHERE id = :space FOR UPDATE;
 
 -- name: append
 SELECT recollect.append(
-  :space, :head, :headed, :lines, :hashed, :dated, :targets::bigint[], :subjects::text[]
+  :space, :head, :headed, :lines::bytea[], :hashed, :dated, :targets::bigint[], :subjects::text[]
 );
 
 -- name: make_space
