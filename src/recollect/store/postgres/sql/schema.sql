@@ -210,6 +210,16 @@ FOR EACH ROW EXECUTE FUNCTION recollect.keep_events();
 CREATE TRIGGER keep_all_events BEFORE TRUNCATE ON recollect.events
 FOR EACH STATEMENT EXECUTE FUNCTION recollect.keep_events();
 
+CREATE FUNCTION recollect.keep_notes() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION 'notes of dropped spaces are only ever added'
+    USING ERRCODE = 'integrity_constraint_violation';
+END
+$$;
+CREATE TRIGGER keep_notes BEFORE UPDATE OR DELETE OR TRUNCATE ON recollect.dropped
+FOR EACH STATEMENT EXECUTE FUNCTION recollect.keep_notes();
+
 -- Empties a ledger that has one event, this one: another ledger comes in its place.
 CREATE FUNCTION recollect.restart(place bigint, headed text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
