@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from threading import Barrier
@@ -10,7 +10,7 @@ from threading import Barrier
 import psycopg
 import pytest
 
-from recollect.errors import Unavailable
+from recollect.errors import IntegrityError, Unavailable
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.memory import Memory
@@ -20,6 +20,7 @@ from recollect.model.instants import from_microseconds, to_microseconds
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.pool import Pool
 from recollect.store.seam import REAL
 from recollect.testing.seams import FixedSeam
 
@@ -98,6 +99,44 @@ def test_an_append_that_does_not_continue_the_ledger_is_refused(memory: Memory) 
     assert b"".join(ledger.pieces(0)) == before
     assert append(ledger, head, "right")  # the control
     assert not append(ledger, head, "right again")
+    assert memory.verify(deep=True).ok
+
+
+def two_following(head: Head) -> tuple[list[bytes], Head]:
+    """Two appends that continue a ledger, as lines, and where it ends then."""
+    first, then = following(head, "one")
+    second, last = following(then, "two")
+    return [*first.splitlines(), *second.splitlines()], last
+
+
+LINES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "none": lambda lines: [],
+    "the last is missing": lambda lines: lines[:-1],
+    "the first is missing": lambda lines: lines[1:],
+    "one is there twice": lambda lines: [*lines, lines[-1]],
+    "in another order": lambda lines: lines[::-1],
+    "no line": lambda lines: [lines[0], b"{}"],
+}
+
+
+@pytest.mark.parametrize("change", LINES.values(), ids=LINES)
+def test_the_server_refuses_lines_that_do_not_lead_to_the_new_head(
+    memory: Memory, pool: Pool, change: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    """Asked directly, as a program with a mistake in it would."""
+    space = space_of(memory)
+    head, before = space.head(), b"".join(space.ledger.pieces(0))
+    lines, last = two_following(head)
+    asked = {
+        "space": space._place, "head": head.seq, "headed": head.hash, "hashed": last.hash,
+        "dated": last.at, "targets": None, "subjects": None,
+    }  # fmt: skip
+    with pytest.raises(IntegrityError, match="does not continue the ledger"):
+        pool.ask("append", {**asked, "lines": change(lines)})
+    assert b"".join(space.ledger.pieces(0)) == before
+    assert space.head() == head
+    assert pool.ask("append", {**asked, "lines": lines}) == [(True,)]  # the control
+    assert space.head() == last
     assert memory.verify(deep=True).ok
 
 

@@ -102,7 +102,8 @@ CREATE TABLE recollect.blocks (
 ALTER TABLE recollect.blocks ALTER COLUMN rows SET STORAGE EXTERNAL;
 
 -- Appends whole lines if the ledger still ends where the writer thinks. False if another writer came before,
--- or the space was dropped. An append that erases raises the epoch, removes the caches that hold what it
+-- or the space was dropped. The chain is checked by those who fold it; here only that the last line is the new
+-- head, so that no line is missing or too many. An append that erases raises the epoch, removes the caches that hold what it
 -- erases, and destroys the keys that it names.
 CREATE FUNCTION recollect.append(
   place bigint, head bigint, headed text, lines bytea[], hashed text, dated text,
@@ -117,6 +118,12 @@ BEGIN
     clock_timestamp() AT TIME ZONE 'UTC' + interval '5 minutes', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
   ) THEN
     RAISE EXCEPTION 'an event is dated ahead of this clock' USING ERRCODE = 'datetime_field_overflow';
+  END IF;
+  IF count = 0
+    OR position(convert_to(format('"seq":%s,', head + count), 'UTF8') IN substring(lines[count] FROM 1 FOR 40)) = 0
+    OR position(convert_to(format(',"hash":"%s"', hashed), 'UTF8') IN substring(lines[count] FROM 1 FOR 1024)) = 0
+  THEN
+    RAISE EXCEPTION 'the last line is not the new head' USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   UPDATE recollect.spaces s SET
     seq = head + count, hash = hashed, at = dated,
