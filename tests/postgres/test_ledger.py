@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from threading import Barrier
 
 import psycopg
 import pytest
 
-from recollect.errors import IntegrityError, Unavailable
+from recollect.errors import IntegrityError, Unavailable, Unsupported
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.memory import Memory
@@ -155,6 +156,59 @@ def test_an_event_that_is_dated_far_ahead_of_the_server_is_refused(
         with pytest.raises(Unavailable, match="5 minutes ahead of its clock") as refused:
             memory.remember("Tea is at four.")
         assert "compare this machine's clock with the server's" in str(refused.value.hint)
+
+
+# What no reader takes.
+
+
+def strange(memory: Memory, kind: str, data: bytes) -> None:
+    """Appends an event that this release does not write, with a chain that is right."""
+    space = space_of(memory)
+    head = space.head()
+    lines, after = chain(head, head.at, [Draft("strange.1", kind, "person", data)], b"s" * 16)
+    assert space.ledger.append(head, lines, after, None, lambda: None)
+
+
+def test_a_body_that_no_reader_takes_is_reported_and_given_up(
+    memory: Memory, backend: PostgresBackend, database: str
+) -> None:
+    """It stops its own space alone."""
+    strange(memory, "record.added", b'{"id":5}')
+    beside = Memory(Handle(backend.space("beside", create=True)))
+    assert beside.get(beside.remember("Beside it.").id).text == "Beside it."
+    with closing(PostgresBackend(database)) as fresh:
+        again = Memory(Handle(fresh.space("main", create=False)))
+        for each in (memory, again):
+            for call in (each.list, partial(each.remember, "No.")):
+                with pytest.raises(IntegrityError, match="event 3: the body"):
+                    call()
+            (told,) = [one for one in each.doctor() if one.level == "problem"]
+            assert "1 events have bodies that cannot be parsed, first 3" in told.detail
+            assert "--accept-loss" in str(told.fix)
+        again.accept_loss(reason="written by another program")
+        again.remember("Yes.")
+        for each in (memory, again):
+            assert [one.text for one in each.list()] == ["Yes.", "Tea is at four."]
+            assert each.verify(deep=True).ok
+            assert not [one for one in each.doctor() if one.level == "problem"]
+    kinds = [one.kind for one in memory.events(limit=100)]
+    assert kinds[3:5] == ["ledger.loss_accepted", "events.erased"]
+
+
+def test_an_event_of_a_newer_release_stops_its_space_alone_and_is_not_given_up(
+    memory: Memory, backend: PostgresBackend
+) -> None:
+    strange(memory, "record.invented", b'{"id":"one"}')
+    before = b"".join(space_of(memory).ledger.pieces(0))
+    for call in (memory.list, partial(memory.remember, "No."), memory.accept_loss):
+        with pytest.raises(Unsupported, match="a newer release wrote this ledger"):
+            call()
+    (told,) = [one for one in memory.doctor() if one.level == "problem"]
+    assert told.fix == "update Recollect"
+    assert b"".join(space_of(memory).ledger.pieces(0)) == before
+    beside = Memory(Handle(backend.space("beside", create=True)))
+    assert beside.get(beside.remember("Beside it.").id).text == "Beside it."
+    assert beside.doctor()
 
 
 CHANGES = (

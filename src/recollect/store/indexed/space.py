@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import ConfigError, IntegrityError, RecollectError
+from recollect.errors import ConfigError, IntegrityError, RecollectError, Unsupported
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
@@ -178,7 +178,7 @@ class IndexedSpace(Follower):
         """The last event that the index has folded, or None if it cannot fold the ledger."""
         try:
             return self.head()
-        except (IntegrityError, ConfigError):  # bodies that cannot be read, or a key that is away
+        except (IntegrityError, ConfigError, Unsupported):  # bodies, or keys that are not here
             return None
 
     def existing_head(self) -> Head:

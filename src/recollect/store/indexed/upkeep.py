@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import structs
 
-from recollect.errors import ConfigError, IntegrityError, NotInstalled, RecollectError
+from recollect.errors import ConfigError, IntegrityError, Unsupported
 from recollect.index.digest import state_digest
 from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
@@ -213,6 +213,8 @@ def examine(space: Follower, progress: Progress | None) -> list[Finding]:
         found = _findings(space, progress)
     except ConfigError as error:  # a key that is not here, or the master key
         found = [Finding(level="problem", what="keys", detail=error.message, fix=error.hint)]
+    except Unsupported as error:  # written by a newer release
+        found = [Finding(level="problem", what="ledger", detail=error.message, fix=error.hint)]
     return [*found, *space.ledger.findings()]
 
 
@@ -291,7 +293,8 @@ def _order(space: Follower, head: Head, bodies: Sequence[LossAccepted | EventsEr
 def _unreadable(space: Follower) -> list[int]:
     """The events with bodies that cannot be parsed, up to the first damage of the chain.
 
-    A key that is not at hand is an error: what it opens must not be given up for that.
+    A key that is not at hand and an event of a newer release are errors: what another process can
+    read must not be given up.
     """
     bad: list[int] = []
     with suppress(Damage):  # ``verify`` reports it
@@ -299,9 +302,7 @@ def _unreadable(space: Follower) -> list[int]:
             for line in append.lines:
                 try:
                     decode(line, space.subjects)
-                except (ConfigError, NotInstalled):
-                    raise
-                except RecollectError:
+                except IntegrityError:
                     bad.append(line.seq)
     return bad
 
