@@ -91,6 +91,11 @@ class Follower:
         return self._place is not None
 
     @property
+    def place(self) -> int:
+        """Which ledger of this name it is; 0 before the first look."""
+        return self._place or 0
+
+    @property
     def awake_bytes(self) -> int:
         """How much memory the index takes, about."""
         index = self.index
@@ -398,7 +403,8 @@ class Follower:
         self.drop_vectors()
         if self.index is not None:
             self.index.is_clean = False
-        self._lost += [without(block, erased.targets) for block in held]
+        left = (without(self.place, block, erased.targets) for block in held)
+        self._lost += [block for block in left if block is not None]
 
 
 def _opens(token: Token | None, name: str) -> bool:

@@ -184,9 +184,10 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  INSERT INTO recollect.blocks (space, embedder, after, through, rows)
+  INSERT INTO recollect.blocks AS b (space, embedder, after, through, rows)
   VALUES (place, made_by, since, till, data)
-  ON CONFLICT (space, embedder, after) DO NOTHING;
+  ON CONFLICT (space, embedder, after) DO UPDATE SET through = EXCLUDED.through, rows = EXCLUDED.rows
+    WHERE b.through <= EXCLUDED.through; -- it has the same texts, or the other could not be read
   RETURN true;
 END
 $$;
