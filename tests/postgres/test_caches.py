@@ -47,13 +47,15 @@ def elsewhere(name: str, id: str = "first-0") -> bytes:
     return zlib.decompress(space.index.image())
 
 
+def changed(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
 SNAPSHOTS: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda image: b"",
     "no bytes of zlib": lambda image: image,
     "cut": lambda image: zlib.compress(image)[:-100],
-    "a changed byte": lambda image: (
-        (c := bytearray(zlib.compress(image)))[:900] + bytes([c[900] ^ 1]) + c[901:]
-    ),
+    "a changed byte": lambda image: changed(zlib.compress(image), 900),
     "cut before it was compressed": lambda image: zlib.compress(image[:5_000]),
     "no database": lambda image: zlib.compress(b"x" * len(image)),
     "an empty database": lambda image: zlib.compress(b""),
@@ -128,10 +130,6 @@ def test_a_snapshot_of_another_version_is_not_looked_at(
 
 
 # A block of vectors.
-
-
-def changed(data: bytes, at: int) -> bytes:
-    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 BLOCKS: dict[str, Callable[[bytes, bytes], bytes]] = {

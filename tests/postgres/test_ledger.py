@@ -8,15 +8,17 @@ from contextlib import closing
 from functools import partial
 from threading import Barrier
 
+import msgspec
 import psycopg
 import pytest
 
 from recollect.errors import IntegrityError, Unavailable, Unsupported
+from recollect.index.statements import INDEX_VERSION
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
-from recollect.model.events import KIND_OF, EpisodeObserved, Head
+from recollect.model.events import KIND_OF, EpisodeObserved, Head, LedgerSealed, Origin
 from recollect.model.instants import from_microseconds, to_microseconds
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.postgres.backend import PostgresBackend
@@ -161,11 +163,11 @@ def test_an_event_that_is_dated_far_ahead_of_the_server_is_refused(
 # What no reader takes.
 
 
-def strange(memory: Memory, kind: str, data: bytes) -> None:
+def strange(memory: Memory, kind: str, data: bytes, origin: Origin = "person") -> None:
     """Appends an event that this release does not write, with a chain that is right."""
     space = space_of(memory)
     head = space.head()
-    lines, after = chain(head, head.at, [Draft("strange.1", kind, "person", data)], b"s" * 16)
+    lines, after = chain(head, head.at, [Draft("strange.1", kind, origin, data)], b"s" * 16)
     assert space.ledger.append(head, lines, after, None, lambda: None)
 
 
@@ -193,6 +195,24 @@ def test_a_body_that_no_reader_takes_is_reported_and_given_up(
             assert not [one for one in each.doctor() if one.level == "problem"]
     kinds = [one.kind for one in memory.events(limit=100)]
     assert kinds[3:5] == ["ledger.loss_accepted", "events.erased"]
+
+
+@pytest.mark.parametrize("lie", [None, "digest", "head", "count"])
+def test_a_seal_that_says_something_else_is_found(memory: Memory, lie: str | None) -> None:
+    """It has the right chain, so only its own words are wrong. Without a lie: the control."""
+    space = space_of(memory)
+    head = space.head()
+    said = LedgerSealed(
+        first=1, count=head.seq, head=head.hash, digest=space.digest(), index_version=INDEX_VERSION
+    )
+    lies = {"digest": "d" * 64, "head": "e" * 64, "count": 1}
+    if lie is not None:
+        said = msgspec.structs.replace(said, **{lie: lies[lie]})
+    strange(memory, "ledger.sealed", encode_body(said), "system")
+    assert memory.get("tea").text == "Tea is at four."
+    found = memory.verify(deep=True)
+    assert found.ok == (lie is None)
+    assert found.broken_at == {None: None, "digest": head.seq}.get(lie, head.seq + 1)
 
 
 def test_an_event_of_a_newer_release_stops_its_space_alone_and_is_not_given_up(
