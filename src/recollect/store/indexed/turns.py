@@ -13,14 +13,21 @@ from typing import Final
 
 from recollect.errors import Unavailable
 
+
+class _Mine(threading.local):
+    """How many turns this thread has."""
+
+    count = 0
+
+
 _WAITING: Final[dict[int, Turn]] = {}  # each thread that waits, and for what
-_MINE: Final = threading.local()  # how many turns a thread has
+_MINE: Final = _Mine()
 os.register_at_fork(after_in_child=_WAITING.clear)
 
 
 def has_one() -> bool:
     """True if this thread has the turn of any space: then it joins no queue of others."""
-    return getattr(_MINE, "count", 0) > 0
+    return _MINE.count > 0
 
 
 class Turn:
@@ -47,10 +54,10 @@ class Turn:
 
     def give_back(self) -> None:
         """Ends one use of it."""
-        _MINE.count -= 1
         self.depth -= 1
         if self.depth == 0:
             self._owner = None
+            _MINE.count -= 1
         self._lock.release()
 
     def take_if_free(self) -> bool:
@@ -61,9 +68,10 @@ class Turn:
         return True
 
     def _begin(self) -> None:
-        self._owner = threading.get_ident()
+        if self.depth == 0:
+            self._owner = threading.get_ident()
+            _MINE.count += 1
         self.depth += 1
-        _MINE.count = getattr(_MINE, "count", 0) + 1
 
     def _wait(self) -> None:
         me = threading.get_ident()
