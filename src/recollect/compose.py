@@ -118,8 +118,10 @@ def _server(settings: Settings, seam: Seam) -> Backend:
         copies=_subject_keys(seam),
         note_erased=lambda first, erased: erased_list(seam).add(first, erased),
     )
-    backend = PostgresBackend(settings.where, seam=seam, keeping=keeping)
-    return backend.entered_alone(settings.token) if settings.token else backend
+    if not settings.token:
+        return PostgresBackend(settings.where, seam=seam, keeping=keeping)
+    backend = PostgresBackend(settings.where, seam=seam, keeping=keeping, may_make=False)
+    return backend.entered_alone(settings.token)
 
 
 def _no_driver() -> Unsupported:

@@ -1,4 +1,4 @@
-"""A socket in front of a server that counts round trips, and cuts a connection where a test says.
+"""A socket in front of a server: counts round trips and bytes, cuts connections where a test says.
 
 Responsible for passing bytes on in both directions and for counting how often a client turns from
 reading to writing. Invariant: what a call asked for is counted once its answer has come, because
@@ -42,7 +42,7 @@ class Proxy:
         for each in (self._listening, self._ended):
             self._selector.register(each, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._run)
-        self.turns = 0
+        self.turns = self.sent = 0  # what clients began to ask, and their bytes
         self._cut: _Cut | None = None
 
     @property
@@ -111,6 +111,7 @@ class Proxy:
             data = source.recv(_PIECE_BYTES)
             if data and not self._is_cut(pair, source, data):
                 self.turns += data != _TERMINATE and pair.turns(source)
+                self.sent += len(data) * (source is pair.client)
                 pair.other(source).sendall(data)
                 return
         except OSError:

@@ -19,10 +19,11 @@ from benchmarks.server import started
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.place import Scoping
 from recollect.config import places
-from recollect.errors import ConfigError, Forbidden, RecollectError, Unavailable
+from recollect.errors import ConfigError, Forbidden, InvalidInput, RecollectError, Unavailable
 from recollect.memory import Memory, Store
 from recollect.store.postgres import pool as pools
 from recollect.store.postgres.connect import connect, refusal
+from recollect.store.postgres.db import Lost, as_ours
 from recollect.store.postgres.pool import Pool
 from tests.postgres.conftest import at, make_token
 from tests.postgres.test_command import recollect
@@ -297,6 +298,20 @@ def test_other_causes(said: str, kind: type[RecollectError], shown: str) -> None
     assert shown in error.message
     assert "\n" not in error.message
     assert error.hint
+
+
+def test_only_a_connection_that_ended_is_told_as_lost(pool: Pool) -> None:
+    with pytest.raises(psycopg.ProgrammingError, match="query parameter missing"):
+        pool.ask("has_space", {})  # ours to mend
+    with pytest.raises(InvalidInput, match="NUL"):
+        pool.ask("has_space", {"name": "a\0b"})
+    with pytest.raises(Lost), pool.transaction() as connection:
+        connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    for lost in (psycopg.OperationalError("gone"), psycopg.DatabaseError("gone")):
+        assert isinstance(as_ours(lost), Lost)
+    with pytest.raises(psycopg.InterfaceError, match="the cursor is closed"):
+        as_ours(psycopg.InterfaceError("the cursor is closed"))
+    assert pool.ask("has_space", {"name": "main"}) == []
 
 
 def test_an_old_server_is_refused(

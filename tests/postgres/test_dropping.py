@@ -305,6 +305,28 @@ def test_notes_are_seen_by_tokens_for_every_space_alone(
         entered(owner, "rct_nobodys").dropped()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE recollect.dropped SET by = 'another'",
+        "DELETE FROM recollect.dropped",
+        "TRUNCATE recollect.dropped",
+    ],
+)
+def test_plain_sql_changes_and_removes_no_note(
+    owner: PostgresBackend, database: str, change: str
+) -> None:
+    owner.drop("alice", "left")
+    before = owner.dropped()
+    with psycopg.connect(database, autocommit=True) as operator:
+        with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="only ever added"):
+            operator.execute(change.encode())
+        assert owner.dropped() == before
+        operator.execute("ALTER TABLE recollect.dropped DISABLE TRIGGER keep_notes")
+        operator.execute(change.encode())
+    assert owner.dropped() != before  # the control
+
+
 def test_what_no_token_can_have_is_refused(database: str, pool: Pool) -> None:
     tokens = PostgresTokens(pool)
     right: dict[str, Any] = {"verbs": ("read", "write", "erase", "drop"), "origin": "person"}

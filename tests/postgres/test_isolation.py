@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from recollect import Memory, Store
 from recollect.errors import Forbidden, NotFound, RecollectError
 from recollect.model.events import Trust
+from recollect.store.postgres.ledger import PostgresLedger
 
 CANARY = "canary7f3a"
 EVERYTHING = ("read", "write", "erase")
@@ -134,6 +136,30 @@ def test_a_token_without_erase_is_told_so_whatever_it_erases_by(store: Store) ->
         with pytest.raises(Forbidden, match="this token may not erase in 'alice'"):
             no.erase(**wish)  # type: ignore[arg-type]
     assert entered(store, "alice").space("alice").erase(key="seat").records  # the control
+
+
+def test_a_token_that_is_revoked_in_a_call_ends_with_that_call(
+    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Revoked by another process after the look at the token, before the append."""
+    mine = entered(store, "alice").space("alice")
+    real, revoked = PostgresLedger.append, list[int]()
+
+    def late(self: PostgresLedger, *given: Any) -> bool:
+        if not revoked:
+            with Store.open(url, embedder="none") as other:
+                revoked.append(other.tokens.revoke("t"))
+        return real(self, *given)
+
+    monkeypatch.setattr(PostgresLedger, "append", late)
+    made = mine.remember("This call had begun.")
+    assert revoked == [1]
+    before = store.space("alice").position
+    for call in (mine.list, lambda: mine.remember("No."), lambda: mine.get(made.id)):
+        with pytest.raises(Forbidden, match="revoked"):
+            call()
+    assert store.space("alice").position == before
+    assert store.space("alice").get(made.id).text == "This call had begun."
 
 
 def test_a_revoked_token_opens_nothing(store: Store) -> None:

@@ -24,6 +24,7 @@ from tests.postgres.conftest import drop_space
 
 SPACES = {LEDGER: "alice", OTHER: "bob"}
 NOBODY = "0" * 32
+LINE = b'{"v":1,"seq":1,"hash":"%s"}' % (b"1" * 64)
 Opened = Callable[[str], SpaceKeys]
 
 
@@ -142,7 +143,7 @@ def test_what_an_append_destroys_is_destroyed(opened: Opened, pool: Pool) -> Non
     keys, id = opened(LEDGER), space_id(pool, "alice")
     first, second = keys.add("ann"), keys.add("bob")
     order = {
-        "space": id, "head": 0, "headed": "0" * 64, "lines": [b"{}"], "hashed": "1" * 64,
+        "space": id, "head": 0, "headed": "0" * 64, "lines": [LINE], "hashed": "1" * 64,
         "dated": "2026-01-01T00:00:00.000000Z", "targets": [], "subjects": [first.pseudonym],
     }  # fmt: skip
     assert pool.ask("append", order) == [(True,)]

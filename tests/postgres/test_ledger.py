@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from threading import Barrier
 
+import msgspec
 import psycopg
 import pytest
 
-from recollect.errors import Unavailable
+from recollect.errors import IntegrityError, Unavailable, Unsupported
+from recollect.index.statements import INDEX_VERSION
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
-from recollect.model.events import KIND_OF, EpisodeObserved, Head
+from recollect.model.events import KIND_OF, EpisodeObserved, Head, LedgerSealed, Origin
 from recollect.model.instants import from_microseconds, to_microseconds
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.pool import Pool
 from recollect.store.seam import REAL
 from recollect.testing.seams import FixedSeam
 
@@ -101,6 +105,44 @@ def test_an_append_that_does_not_continue_the_ledger_is_refused(memory: Memory) 
     assert memory.verify(deep=True).ok
 
 
+def two_following(head: Head) -> tuple[list[bytes], Head]:
+    """Two appends that continue a ledger, as lines, and where it ends then."""
+    first, then = following(head, "one")
+    second, last = following(then, "two")
+    return [*first.splitlines(), *second.splitlines()], last
+
+
+LINES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "none": lambda lines: [],
+    "the last is missing": lambda lines: lines[:-1],
+    "the first is missing": lambda lines: lines[1:],
+    "one is there twice": lambda lines: [*lines, lines[-1]],
+    "in another order": lambda lines: lines[::-1],
+    "no line": lambda lines: [lines[0], b"{}"],
+}
+
+
+@pytest.mark.parametrize("change", LINES.values(), ids=LINES)
+def test_the_server_refuses_lines_that_do_not_lead_to_the_new_head(
+    memory: Memory, pool: Pool, change: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    """Asked directly, as a program with a mistake in it would."""
+    space = space_of(memory)
+    head, before = space.head(), b"".join(space.ledger.pieces(0))
+    lines, last = two_following(head)
+    asked = {
+        "space": space._place, "head": head.seq, "headed": head.hash, "hashed": last.hash,
+        "dated": last.at, "targets": None, "subjects": None,
+    }  # fmt: skip
+    with pytest.raises(IntegrityError, match="does not continue the ledger"):
+        pool.ask("append", {**asked, "lines": change(lines)})
+    assert b"".join(space.ledger.pieces(0)) == before
+    assert space.head() == head
+    assert pool.ask("append", {**asked, "lines": lines}) == [(True,)]  # the control
+    assert space.head() == last
+    assert memory.verify(deep=True).ok
+
+
 @pytest.mark.parametrize(("minutes", "is_refused"), [(4, False), (6, True), (60 * 24, True)])
 def test_an_event_that_is_dated_far_ahead_of_the_server_is_refused(
     database: str, minutes: int, is_refused: bool
@@ -116,6 +158,77 @@ def test_an_event_that_is_dated_far_ahead_of_the_server_is_refused(
         with pytest.raises(Unavailable, match="5 minutes ahead of its clock") as refused:
             memory.remember("Tea is at four.")
         assert "compare this machine's clock with the server's" in str(refused.value.hint)
+
+
+# What no reader takes.
+
+
+def strange(memory: Memory, kind: str, data: bytes, origin: Origin = "person") -> None:
+    """Appends an event that this release does not write, with a chain that is right."""
+    space = space_of(memory)
+    head = space.head()
+    lines, after = chain(head, head.at, [Draft("strange.1", kind, origin, data)], b"s" * 16)
+    assert space.ledger.append(head, lines, after, None, lambda: None)
+
+
+def test_a_body_that_no_reader_takes_is_reported_and_given_up(
+    memory: Memory, backend: PostgresBackend, database: str
+) -> None:
+    """It stops its own space alone."""
+    strange(memory, "record.added", b'{"id":5}')
+    beside = Memory(Handle(backend.space("beside", create=True)))
+    assert beside.get(beside.remember("Beside it.").id).text == "Beside it."
+    with closing(PostgresBackend(database)) as fresh:
+        again = Memory(Handle(fresh.space("main", create=False)))
+        for each in (memory, again):
+            for call in (each.list, partial(each.remember, "No.")):
+                with pytest.raises(IntegrityError, match="event 3: the body"):
+                    call()
+            (told,) = [one for one in each.doctor() if one.level == "problem"]
+            assert "1 events have bodies that cannot be parsed, first 3" in told.detail
+            assert "--accept-loss" in str(told.fix)
+        again.accept_loss(reason="written by another program")
+        again.remember("Yes.")
+        for each in (memory, again):
+            assert [one.text for one in each.list()] == ["Yes.", "Tea is at four."]
+            assert each.verify(deep=True).ok
+            assert not [one for one in each.doctor() if one.level == "problem"]
+    kinds = [one.kind for one in memory.events(limit=100)]
+    assert kinds[3:5] == ["ledger.loss_accepted", "events.erased"]
+
+
+@pytest.mark.parametrize("lie", [None, "digest", "head", "count"])
+def test_a_seal_that_says_something_else_is_found(memory: Memory, lie: str | None) -> None:
+    """It has the right chain, so only its own words are wrong. Without a lie: the control."""
+    space = space_of(memory)
+    head = space.head()
+    said = LedgerSealed(
+        first=1, count=head.seq, head=head.hash, digest=space.digest(), index_version=INDEX_VERSION
+    )
+    lies = {"digest": "d" * 64, "head": "e" * 64, "count": 1}
+    if lie is not None:
+        said = msgspec.structs.replace(said, **{lie: lies[lie]})
+    strange(memory, "ledger.sealed", encode_body(said), "system")
+    assert memory.get("tea").text == "Tea is at four."
+    found = memory.verify(deep=True)
+    assert found.ok == (lie is None)
+    assert found.broken_at == {None: None, "digest": head.seq}.get(lie, head.seq + 1)
+
+
+def test_an_event_of_a_newer_release_stops_its_space_alone_and_is_not_given_up(
+    memory: Memory, backend: PostgresBackend
+) -> None:
+    strange(memory, "record.invented", b'{"id":"one"}')
+    before = b"".join(space_of(memory).ledger.pieces(0))
+    for call in (memory.list, partial(memory.remember, "No."), memory.accept_loss):
+        with pytest.raises(Unsupported, match="a newer release wrote this ledger"):
+            call()
+    (told,) = [one for one in memory.doctor() if one.level == "problem"]
+    assert told.fix == "update Recollect"
+    assert b"".join(space_of(memory).ledger.pieces(0)) == before
+    beside = Memory(Handle(backend.space("beside", create=True)))
+    assert beside.get(beside.remember("Beside it.").id).text == "Beside it."
+    assert beside.doctor()
 
 
 CHANGES = (

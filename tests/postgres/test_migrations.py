@@ -47,6 +47,13 @@ def shape(database: str) -> list[object]:
         ]
 
 
+def tables(database: str) -> int:
+    """How many tables of ours a database has."""
+    question = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'recollect'"
+    with psycopg.connect(database, autocommit=True) as owner:
+        return len(owner.execute(question).fetchall())
+
+
 def test_an_empty_database_is_migrated_or_just_opened_to_the_same_schema(
     empty: str, database: str
 ) -> None:
@@ -88,6 +95,19 @@ def test_a_database_of_another_revision_is_refused_with_the_next_step(
 def test_a_token_opens_nothing_in_an_empty_database(
     empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor does it make anything there; then the owner opens the same address."""
+    with monkeypatch.context() as limited:
+        limited.setenv("RECOLLECT_TOKEN", "rct_whatever")
+        with (
+            pytest.raises(ConfigError, match="does not contain a memory yet") as refusal,
+            Store.open(as_address(empty), embedder="none") as store,
+        ):
+            store.spaces()
+    assert "recollect admin migrate" in str(refusal.value.hint)
+    assert tables(empty) == 0
+    with Store.open(as_address(empty), embedder="none") as store:
+        assert store.spaces() == []
+    assert tables(empty) > 0
     monkeypatch.setenv("RECOLLECT_TOKEN", "rct_whatever")
     with (
         pytest.raises(Forbidden, match="not one of this store"),

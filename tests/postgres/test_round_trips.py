@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
 
 from recollect.memory import Memory
+from recollect.store.postgres import db
 from tests.postgres.conftest import as_address, make_token
 from tests.postgres.proxy import Proxy
 
@@ -124,6 +126,35 @@ def test_a_batch_is_one_append(memory: Memory, proxy: Proxy) -> None:
                 batch.remember(f"Ship {number} leaves at ten.")
 
     assert proxy.counted(hundred) <= 2
+
+
+@pytest.fixture
+def statements_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
+    """Loads the statements with lists of bytes in binary, or as the driver would send them."""
+
+    def loaded(is_binary: bool) -> None:
+        if not is_binary:
+            monkeypatch.setattr(db, "_BINARY", re.compile("(?!)()"))
+        db._statements.cache_clear()
+
+    yield loaded
+    monkeypatch.undo()
+    db._statements.cache_clear()
+
+
+@pytest.mark.parametrize("is_binary", [True, False])
+def test_an_append_sends_each_byte_once(
+    database: str, proxy: Proxy, statements_of: Callable[[bool], None], is_binary: bool
+) -> None:
+    """Without it the driver sends bytes in a list as digits: the control."""
+    statements_of(is_binary)
+    with Memory.open(as_address(proxy.address), embedder="none") as memory:
+        for number in range(6):
+            memory.remember(f"Tram {number} leaves at seven.")
+        before = proxy.sent
+        memory.remember("x" * 20_000)
+        sent = proxy.sent - before
+    assert sent < 21_000 if is_binary else sent > 40_000
 
 
 def test_the_first_call_of_a_process_asks_a_few_times(memory: Memory, proxy: Proxy) -> None:

@@ -34,8 +34,10 @@ from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.port import Space
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.subjects import Subjects
 from recollect.testing.rebuilding import rebuilt_digest
-from tests.postgres.conftest import make_token
+from tests.postgres.conftest import as_address, make_token
+from tests.postgres.proxy import Proxy
 from tests.postgres.test_command import recollect
 
 WORD = "zanzibar"
@@ -248,6 +250,28 @@ def test_another_process_and_another_token_use_the_same_key(
         assert agents.verify(deep=True).ok
     assert memory.verify(deep=True).ok
     assert len(rows(database, "subject_keys")) == 2
+
+
+@pytest.mark.parametrize("is_control", [False, True])
+def test_the_keys_of_many_are_read_together(
+    memory: Memory, database: str, monkeypatch: pytest.MonkeyPatch, is_control: bool
+) -> None:
+    """By a process that folds the ledger, and by one that follows what another has written."""
+    if is_control:
+        monkeypatch.setattr(Subjects, "ahead", lambda subjects, pieces: pieces)
+    trips = dict[str, int]()
+    with (
+        Proxy(database) as proxy,
+        Memory.open(as_address(proxy.address), space="bob", embedder="none") as again,
+    ):
+        for when in ("folded", "followed"):
+            for number in range(20):
+                memory.scoped(user=f"{when} {number}").remember("Someone is here.")
+            trips[when] = proxy.counted(again.list)
+        assert len(again.list(limit=100)) == 41
+    most = 20 if is_control else 0  # one for each subject
+    assert most <= trips["folded"] <= most + 9
+    assert most <= trips["followed"] <= most + 3
 
 
 @pytest.mark.parametrize("each", ["users", "named"])

@@ -15,7 +15,7 @@ from recollect.errors import Ambiguous, Forbidden, InvalidInput, NotFound, Unava
 from recollect.memory import Store
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.db import run
+from recollect.store.postgres.db import _statements, run
 from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
@@ -183,10 +183,52 @@ def test_the_tail_of_a_ledger_tells_the_token_that_asks(pool: Pool, tokens: Post
     assert ledger.tail(0, hash_of("another")).token is None
 
 
+@pytest.mark.parametrize("statement", ["named_tokens", "lock_tokens", "revoke_token"])
+def test_a_name_is_looked_up_and_no_list_is_read(
+    database: str, tokens: PostgresTokens, statement: str
+) -> None:
+    tokens.create("laptop", space="alice")
+    text, named = f"EXPLAIN {_statements()[statement]}", {"which": "laptop", "id": 1}
+    with psycopg.connect(database) as connection:
+        connection.execute("SET enable_seqscan = off")
+        plan = "".join(str(line) for (line,) in connection.execute(text.encode(), named))
+        assert "tokens_by_label" in plan
+        assert "tokens_pkey" in plan
+        assert "Seq Scan" not in plan
+        list_all = connection.execute(f"EXPLAIN {_statements()['list_tokens']}".encode())
+        assert "tokens_by_label" not in str(list_all.fetchall())  # the control
+
+
+def test_looking_after_tokens_asks_for_the_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = store.tokens.create(
+        "admin", space="alice", verbs=["read", "write", "admin"], origin="person"
+    )
+    others = [store.tokens.create("laptop", space=name) for name in ("alice", "bob")]
+    monkeypatch.delattr(PostgresTokens, "list")
+    admin = store.entered(made.token)
+    assert admin.tokens.get("laptop").id == others[0].id  # bob's is as if it were not there
+    assert admin.tokens.get(others[0].id).space == "alice"
+    with pytest.raises(NotFound):
+        admin.tokens.get(others[1].id)
+    assert admin.tokens.rotate("laptop").space == "alice"
+    assert admin.tokens.revoke("laptop") == 2
+    assert store.tokens.get(others[1].id).live
+
+
+@pytest.mark.parametrize("which", ["0", "01", "1" * 30, "٣", "-1"])
+def test_a_number_that_no_id_has_names_nothing(tokens: PostgresTokens, which: str) -> None:
+    for _ in range(3):
+        tokens.create("laptop", space="alice")
+    assert tokens.named(which) == []
+    assert [token.id for token in tokens.named("3")] == [3]
+
+
 def test_two_who_rotate_a_token_at_once_wait_for_each_other(
     pool: Pool, tokens: PostgresTokens, database: str
 ) -> None:
-    old, named = tokens.create("ci", space="alice"), {"which": "ci"}
+    old, named = tokens.create("ci", space="alice"), {"which": "ci", "id": None}
     with psycopg.connect(database) as first, ThreadPoolExecutor(1) as threads:
         run(first, "lock_tokens", named)
         late = threads.submit(tokens.rotate, "ci")

@@ -7,25 +7,32 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import count
 from time import monotonic
 
 import pytest
 
+from recollect.compose import scratch_space
 from recollect.errors import RecollectError, Unavailable
 from recollect.ledger.chain import event_id
 from recollect.ledger.line import parse
-from recollect.memory import Memory
+from recollect.memory import Memory, merging
 from recollect.memory.handle import Handle
+from recollect.model.values import Settlement
+from recollect.store.carry import begun
 from recollect.store.indexed.backend import IndexedBackend, MemoryBackend
 from recollect.store.indexed.space import IndexedSpace
+from recollect.store.port import Copyable, Space
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.seam import REAL, Seam
 from recollect.testing.acts import command, hand, remember
 from recollect.testing.rebuilding import rebuilt_digest
 
 THREADS = 6
 PATIENCE_S = 60.0
+CIRCLE = "this call would wait for a thread that waits for this one"
 
 
 @pytest.fixture(params=["memory", "server"])
@@ -186,3 +193,156 @@ def test_an_error_inside_a_read_leaves_the_turn_free(backend: IndexedBackend) ->
 
     at_once([fail_often, *(partial(Thread(space, f"t{n}", f"{n}").play, 5) for n in range(2))])
     assert space.head().seq > 5
+
+
+# Several spaces in one process.
+
+
+def wait_in(space: IndexedSpace, start: threading.Barrier, then: Callable[[], object]) -> None:
+    """Has the turn of a space when the others have theirs, and then wants another."""
+    with space.reading():
+        start.wait(PATIENCE_S)
+        then()
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("is_write", [False, True])
+def test_turns_that_would_wait_in_a_circle_are_refused(
+    backend: IndexedBackend, count: int, is_write: bool
+) -> None:
+    spaces = [backend.space(f"s{n}", create=True) for n in range(count)]
+    for space in spaces:
+        space.head()
+    start, refused, done = threading.Barrier(count), list[str](), list[int]()
+
+    def use(number: int) -> None:
+        other = spaces[(number + 1) % count]
+
+        def want() -> None:
+            id = f"id-{number}"
+            if is_write:
+                other.submit(command(id, remember(id)), lambda *_: None)
+            else:
+                other.head()
+
+        try:
+            wait_in(spaces[number], start, want)
+            done.append(number)
+        except Unavailable as error:
+            refused.append(error.message)
+
+    at_once([partial(use, number) for number in range(count)])
+    assert {*refused} == {CIRCLE}  # one of them gave way, at least
+    assert len(refused) + len(done) == count
+    for space in spaces:
+        space.submit(command("after", remember("after")), lambda *_: None)
+
+
+def test_control_turns_in_one_order_are_waited_for(backend: IndexedBackend) -> None:
+    first, second, third = (backend.space(f"s{n}", create=True) for n in range(3))
+    start = threading.Barrier(2)
+    has_all, got = threading.Event(), list[str]()
+
+    def longest() -> None:
+        with third.reading():
+            start.wait(PATIENCE_S)
+            assert has_all.wait(PATIENCE_S)
+        got.append("longest")
+
+    def middle() -> None:
+        with second.reading():
+            start.wait(PATIENCE_S)
+            has_all.set()
+            third.head()
+        got.append("middle")
+
+    def last() -> None:
+        assert has_all.wait(PATIENCE_S)
+        with first.reading():
+            second.head()
+        got.append("last")
+
+    at_once([longest, middle, last])
+    assert sorted(got) == ["last", "longest", "middle"]
+
+
+@pytest.mark.parametrize("calls", [12, pytest.param(100, marks=pytest.mark.nightly)])
+def test_calls_in_several_spaces_inside_each_other_lose_nothing(
+    backend: IndexedBackend, calls: int
+) -> None:
+    seed = random.randrange(2**32)
+    spaces = [backend.space(f"s{n}", create=True) for n in range(3)]
+    told, refused = [list[str]() for _ in spaces], list[str]()
+
+    def play(name: str) -> None:
+        rng = random.Random(f"{seed} {name}")
+        number = count()
+
+        def act(depth: int) -> None:
+            at = rng.randrange(3)
+            if depth < 3 and rng.random() < 0.6:
+                with spaces[at].reading():
+                    for _ in range(rng.randint(1, 2)):
+                        act(depth + 1)
+            elif rng.random() < 0.2:
+                spaces[at].flush()
+            else:
+                id = f"{name}-{next(number)}"
+                spaces[at].submit(command(id, remember(id, id)), lambda *_: None)
+                told[at].append(id)
+
+        for _ in range(calls):
+            try:
+                act(0)
+            except Unavailable as error:
+                refused.append(error.message)
+
+    at_once([partial(play, f"t{n}") for n in range(THREADS)])
+    assert {*refused} <= {CIRCLE}, f"{seed=}"
+    for space, ids in zip(spaces, told, strict=True):
+        with space.reading() as reads:
+            assert [id for id in ids if reads.version(id) is None] == [], f"{seed=}"
+        assert Memory(Handle(space)).verify(deep=True).ok
+
+
+@pytest.mark.parametrize("is_control", [False, True])
+def test_two_memories_that_are_merged_into_each_other_at_once_come_together(
+    backend: IndexedBackend, monkeypatch: pytest.MonkeyPatch, is_control: bool
+) -> None:
+    """Each has its own turn when it reads the other; the control opens it only then."""
+    sides = [Memory(Handle(backend.space(name, create=True))) for name in ("first", "second")]
+    sides[0].remember("The seat is 12A.", key="seat")
+    sides[0].copy_to(sides[1])
+    for number, memory in enumerate(sides):
+        memory.remember(f"The seat is {number}.", key="seat")
+    (conflict,) = sides[0].merge_from(sides[1], is_mine=True, dry_run=True).conflicts
+    both_have_looked, both_have_their_turn = threading.Barrier(2), threading.Barrier(2)
+
+    @contextmanager
+    def looked(source: Copyable) -> Iterator[Iterator[bytes]]:
+        with nullcontext(source.pieces()) if is_control else begun(source) as pieces:
+            both_have_looked.wait(PATIENCE_S)
+            yield pieces
+
+    def made(name: str, seam: Seam = REAL) -> Space:
+        both_have_their_turn.wait(PATIENCE_S)
+        return scratch_space(name, seam)
+
+    def bring(mine: int, word: Settlement) -> None:
+        sides[mine].merge_from(sides[1 - mine], is_mine=True, settle={conflict.id: word})
+
+    def bring_both() -> None:
+        at_once([partial(bring, 0, "ours"), partial(bring, 1, "theirs")])
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(merging, "begun", looked)
+        meanwhile.setattr(merging, "scratch_space", made)
+        if is_control:
+            with pytest.raises(Unavailable, match="waits for this one"):
+                bring_both()
+            return
+        bring_both()
+    for mine in (0, 1):
+        sides[mine].merge_from(sides[1 - mine], is_mine=True)
+    assert [memory.keyed("seat").text for memory in sides] == ["The seat is 0."] * 2
+    assert all(memory.verify(deep=True).ok for memory in sides)

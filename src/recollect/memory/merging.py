@@ -55,6 +55,7 @@ from recollect.model import events as e
 from recollect.model.counts import counted
 from recollect.model.rules import lowest
 from recollect.model.values import LedgerConflict, LedgerMerge, Settlement
+from recollect.store.carry import begun
 from recollect.store.port import Copyable, Progress
 from recollect.store.subjects import SETTING
 from recollect.store.writing import each_of
@@ -317,7 +318,7 @@ class Merging:
     @contextmanager
     def sides(self) -> Iterator[list[Sides]]:
         """What both sides have of everything that both changed."""
-        with self._handle.space.reading() as reads:
+        with begun(self._source) as source, self._handle.space.reading() as reads:
             keys = KeysOf(reads, self._mine, self._theirs)
             raised = self._raised if self.most == "person" else None
             found = meetings(self._mine, self._theirs, keys, self._stays, self._comes, raised)
@@ -326,7 +327,7 @@ class Merging:
                 return
             mine, others = Changes(self._mine), Changes(self._theirs)
             with closing(scratch_space(self._handle.space.name)) as copy:
-                copy.receive(self._source.pieces())
+                copy.receive(source)
                 with copy.reading() as theirs:
                     made: list[Sides] = []
                     for one in found:

@@ -7,7 +7,7 @@ other spaces and tokens that do not exist look the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from recollect.errors import Forbidden
 from recollect.model.events import Trust
@@ -16,7 +16,6 @@ from recollect.model.values import MadeToken, Token
 from recollect.store.tokens import (
     OVERLAP_S,
     Tokens,
-    checked_which,
     not_admin,
     not_found,
     only_one,
@@ -70,22 +69,25 @@ class AdminTokens:
         mine = self._admin()
         return [token for token in self._tokens.list() if mine.space in (None, token.space)]
 
+    def named(self, which: str) -> Sequence[Token]:
+        """Those of them with this label, or the one with this id, the oldest first."""
+        mine, found = self._admin(), self._tokens.named(which)
+        return [token for token in found if mine.space in (None, token.space)]
+
     def get(self, which: str) -> Token:
         """The token with this id, or the only one with this label."""
-        which = checked_which(which)
-        return only_one(which, [token for token in self.list() if _is(token, which)])
+        return only_one(which, self.named(which))
 
     def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""
-        which, mine = checked_which(which), self._admin()
-        old = only_one(which, [each for each in self.list() if _is(each, which) and each.live])
+        mine = self._admin()
+        old = only_one(which, [each for each in self.named(which) if each.live])
         _check_within(mine, old.verbs, old.origin)
         return self._tokens.rotate(str(old.id), overlap_s=overlap_s)
 
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
-        which = checked_which(which)
-        found = [each for each in self.list() if _is(each, which) and each.revoked is None]
+        found = [each for each in self.named(which) if each.revoked is None]
         if not found:
             raise not_found(which)
         return sum(self._tokens.revoke(str(token.id)) for token in found)
@@ -104,10 +106,6 @@ class AdminTokens:
         if mine.space is not None:
             return space == mine.space
         return "create" in mine.verbs or self._has(space)
-
-
-def _is(token: Token, which: str) -> bool:
-    return which in (token.label, str(token.id))
 
 
 def _check_within(mine: Token, verbs: Iterable[str], origin: Trust) -> None:

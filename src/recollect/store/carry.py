@@ -8,8 +8,8 @@ head and the same state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from itertools import chain
 from typing import cast
 
@@ -40,9 +40,8 @@ def carry(source: Copyable, target: Copyable, progress: Progress | None = None) 
         if progress is not None:
             progress(min(size + done, 2 * size), 2 * size)
 
-    with _reading(source) as pieces:
-        start = next(pieces, b"")  # opened before the target is locked: both may be the same folder
-        head = target.receive(chain((start,), pieces), tick, keys)
+    with begun(source) as pieces:  # both may be the same folder
+        head = target.receive(pieces, tick, keys)
     target.purge()
     checkpoints = copy_checkpoints(source.checkpoints(), target.checkpoints(), head.seq, first)
     return Carried(
@@ -54,6 +53,13 @@ def carry(source: Copyable, target: Copyable, progress: Progress | None = None) 
         digest=_same_digest(source, target, head),
         checkpoints=checkpoints,
     )
+
+
+@contextmanager
+def begun(source: Copyable) -> Iterator[Iterator[bytes]]:
+    """The bytes of a source that is open already: reading on waits for no thread that uses it."""
+    with _reading(source) as pieces:
+        yield chain((next(pieces, b""),), pieces)
 
 
 def _reading(source: Copyable) -> closing[Generator[bytes, None, None]]:

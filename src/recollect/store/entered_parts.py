@@ -1,7 +1,7 @@
-"""Vectors, checkpoints and subjects of a space that was entered with a token, without a server.
+"""Vectors, checkpoints and subjects of a space that was entered with a token.
 
 Responsible for refusing to add to them. Leaves reading them to the engine. Invariant: who may add
-is the same as on a server.
+is the same on every engine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a token allows in a space.
 
 Responsible for the meaning of a token, on every engine. Leaves who holds which token to
-``store.tokens``; on PostgreSQL the server enforces the same. Invariant: a grant comes from entering
-a space; callers do not create one.
+``store.tokens``, and asking before every call to ``store.entered``. Invariant: a grant comes from
+entering a space; callers do not create one.
 """
 
 from __future__ import annotations
@@ -73,12 +73,6 @@ class Grant(msgspec.Struct, frozen=True):
             mine, theirs = getattr(self, name), getattr(command.actor, name)
             if mine is not None and mine != theirs:
                 raise Forbidden(f"this token may only write for the {name} {mine!r}")
-
-    @property
-    def may_finish(self) -> bool:
-        """True if the token may remove what another process ordered erased."""
-        is_whole = self.user is None and self.agent is None
-        return is_whole and self.origin == "person" and {"write", "erase"} <= self.verbs
 
     def check_writes(self) -> None:
         """Refuses a token that only reads."""

@@ -80,6 +80,9 @@ class MemoryKeys:
             raise missing(pseudonym, "in this process")
         return self._keys[pseudonym]
 
+    def look_up(self, pseudonyms: Collection[str]) -> None:
+        """Nothing: they are in memory."""
+
     def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
         """Destroys keys."""
         gone = set(pseudonyms)
@@ -168,6 +171,9 @@ class FileKeys:
             raise self._wrapping.missing(pseudonym)
         self._unwrapped[pseudonym] = key = self._wrapping.key_of(kept)
         return key
+
+    def look_up(self, pseudonyms: Collection[str]) -> None:
+        """Nothing: all of them are in one file."""
 
     def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
         """Destroys keys: they are left out of the file, and the bytes of the old one overwritten.

@@ -17,6 +17,7 @@ import msgspec
 from recollect.errors import KeyMissing
 from recollect.ledger.chain import Draft
 from recollect.ledger.cipher import NONCE_BYTES, bound_to, encrypt
+from recollect.ledger.line import subject_of
 from recollect.model.events import VERSION
 from recollect.store.seam import Seam
 from recollect.store.wrapped_keys import Wrapped
@@ -24,6 +25,7 @@ from recollect.store.wrapped_keys import Wrapped
 Each = Literal["user", "named"]
 Who = Literal["users", "named"]  # the same, as people say it
 SETTING: Final = ("settings", "subjects")  # the document that says who is a subject
+_NAMES: Final = b'"subject":"'  # in a header; most ledgers have null
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -66,6 +68,10 @@ class SubjectKeys(Protocol):
 
     def key(self, pseudonym: str, cipher: int) -> bytes | None:
         """A key; None if it was destroyed. Raises ``KeyMissing`` if it is not known here."""
+        ...
+
+    def look_up(self, pseudonyms: Collection[str]) -> None:
+        """Reads these subjects together, so that ``key`` needs no trip for each of them."""
         ...
 
     def destroy(self, pseudonyms: Iterable[str], by: int) -> tuple[str, ...]:
@@ -158,6 +164,19 @@ class Subjects:
     def key(self, subject: str, cipher: int) -> bytes | None:
         """A subject's key of one version; None if it was destroyed here, or its loss accepted."""
         return None if subject in self._lost else self.keys.key(subject, cipher)
+
+    def look_up(self, pseudonyms: Collection[str]) -> None:
+        """Reads these keys together; one that is not here is told when it is used."""
+        if pseudonyms and self.keeps:
+            self.keys.look_up(pseudonyms)
+
+    def ahead(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The same pieces; the keys that open one are read together before it is given."""
+        for piece in pieces:
+            if _NAMES in piece:
+                found = (subject_of(line) for line in piece.split(b"\n"))
+                self.look_up({one[1] for one in found if one is not None})
+            yield piece
 
     def current(self, user: str, each: Each) -> Named | None:
         """The subject that a user is now; None if this user is not one."""

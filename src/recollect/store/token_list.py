@@ -7,7 +7,7 @@ no token.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -155,11 +155,14 @@ class ListedTokens:
         now = self._seam.now()
         return [token.shown(now) for token in self._place.read().tokens]
 
+    def named(self, which: str) -> Sequence[Token]:
+        """The tokens with this label, or the one with this id, the oldest first."""
+        which, now = checked_which(which), self._seam.now()
+        return [token.shown(now) for token in self._place.read().tokens if token.has_name(which)]
+
     def get(self, which: str) -> Token:
         """The token with this id, or the only one with this label."""
-        which, now = checked_which(which), self._seam.now()
-        found = [token.shown(now) for token in self._place.read().tokens if token.has_name(which)]
-        return only_one(which, found)
+        return only_one(which, self.named(which))
 
     def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""

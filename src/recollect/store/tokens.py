@@ -60,6 +60,10 @@ class Tokens(Protocol):
         """Every token ever created, the oldest first."""
         ...
 
+    def named(self, which: str) -> Sequence[Token]:
+        """The tokens with this label, or the one with this id, the oldest first."""
+        ...
+
     def get(self, which: str) -> Token:
         """The token with this id, or the only one with this label."""
         ...

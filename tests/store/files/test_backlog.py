@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -23,7 +24,7 @@ import pytest
 from recollect import Conflict, Memory
 from recollect.errors import NotFound, RecollectError, Unavailable
 from recollect.memory.handle import Handle
-from recollect.store.files import append, backlog, healing, open_files, quiet
+from recollect.store.files import active, append, backlog, healing, open_files, quiet
 from recollect.store.files.backlog import Pace
 from recollect.store.files.build import known_head
 from recollect.store.files.healing import Healing
@@ -31,7 +32,7 @@ from recollect.store.files.lock import Lock
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
-from recollect.store.sqlite import SqliteDb
+from recollect.store.sqlite import SqliteDb, file_id
 from recollect.testing.rebuilding import rebuilt_digest
 from recollect.testing.seams import FixedSeam
 
@@ -327,6 +328,19 @@ def test_a_read_fails_rather_than_miss_it_while_another_process_keeps_the_lock(
         assert memory.verify(deep=True).ok
 
 
+def test_rows_that_another_process_folded_are_owed_no_more(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.remember("opened")
+        memory.remember("acknowledged")
+        number = file_id(tmp_path / "events.wal")
+        with process(FOLDER, tmp_path):  # which keeps the lock
+            memory.list()
+            memory.close()
+    assert number is not None
+    assert backlog.owed(number) == 0
+    assert number not in backlog._KEPT
+
+
 FOLDER = """
 import sys, time
 from recollect import Memory
@@ -402,6 +416,41 @@ def test_a_read_does_not_wait_for_long_if_the_other_process_is_stopped(tmp_path:
         stopped.kill()
         stopped.wait()
         assert memory.get("acknowledged").text == "acknowledged"
+
+
+@pytest.mark.parametrize("is_control", [False, True])
+def test_a_new_memory_owes_nothing_of_one_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_control: bool
+) -> None:
+    """A file that is closed gives its number to a new one; in the control it does so for sure."""
+    if is_control:
+        monkeypatch.setattr(active, "close_or_keep", lambda ledger, close: close())
+    monkeypatch.setattr(open_files, "WAIT_S", 0.3)
+    gone, new = tmp_path / "gone", tmp_path / "new"
+    with opened(gone) as memory:
+        memory.remember("opened")
+        for count in range(9):
+            memory.remember(f"acknowledged {count}")
+        number = file_id(gone / "events.wal")
+        with process(HOLDER, gone / "ledger.lock"):
+            memory.close()  # which cannot fold
+    assert number is not None
+    assert backlog.owed(number) == 11
+    shutil.rmtree(gone)
+    new.mkdir()
+    stop = "os.kill(os.getpid(), signal.SIGSTOP)"
+    with process(WRITER.replace("STEP", stop), new), Memory.open(new) as memory:
+        if is_control:
+            backlog._OWED[file_id(new / "events.wal") or number] = backlog._OWED.pop(number)
+            with pytest.raises(Unavailable, match="locked by"):
+                memory.list()
+        else:
+            assert file_id(new / "events.wal") != number
+            assert [record.text for record in memory.list()] == ["opened"]
+    assert (number in backlog._KEPT) != is_control
+    backlog._OWED.clear()
+    backlog.settle(number, 11)
+    assert number not in backlog._KEPT
 
 
 # What goes wrong.

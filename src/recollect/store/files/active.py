@@ -18,6 +18,7 @@ from recollect.errors import ConfigError
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import seq_of
 from recollect.store.disk import read_pieces, sync_folder, write_all, write_file
+from recollect.store.files.backlog import close_or_keep
 from recollect.store.layout import MOVED
 from recollect.store.observing import timed
 from recollect.store.seam import REAL, Seam
@@ -121,4 +122,4 @@ class ActiveFile:
 
     def close(self) -> None:
         """Closes the file."""
-        self._seam.close(self._fd)
+        close_or_keep(self.file_id, lambda: self._seam.close(self._fd))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +31,8 @@ _FEW: Final = 4
 
 # For each active file, the last event that this process acknowledged before the index had it.
 _OWED: Final[dict[FileId, int]] = {}
+# What closes such a file that is used no more: until then no other file gets its number.
+_KEPT: Final[dict[FileId, Callable[[], None]]] = {}
 
 
 def owe(ledger: FileId, seq: int) -> None:
@@ -42,11 +44,22 @@ def settle(ledger: FileId, seq: int) -> None:
     """Notes that the index has the events up to this one."""
     if _OWED.get(ledger, seq) <= seq:
         _OWED.pop(ledger, None)
+        close = _KEPT.pop(ledger, None)
+        if close is not None:
+            close()
 
 
 def owed(ledger: FileId | None) -> int:
     """The event up to which a read of this process must see the ledger; 0 if there is none."""
     return 0 if ledger is None else _OWED.get(ledger, 0)
+
+
+def close_or_keep(ledger: FileId, close: Callable[[], None]) -> None:
+    """Closes a file, or keeps it open until the index has what its readers are owed."""
+    if ledger in _OWED and ledger not in _KEPT:
+        _KEPT[ledger] = close
+    else:
+        close()
 
 
 class Pace:

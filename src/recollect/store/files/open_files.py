@@ -331,6 +331,9 @@ class OpenFiles:
             with suppress(RecollectError, OSError), self.locked(0):
                 pass
             self.backlog = None
+        if self.active is not None and backlog.owed(self.active.file_id):
+            head = known_head(self.index_path)  # another process may have folded them
+            backlog.settle(self.active.file_id, 0 if head is None else head.seq)
 
     def release(self) -> None:
         """Closes files and connections before they are deleted, under the lock."""

@@ -10,7 +10,6 @@ the ledger has not; one thread at a time uses the index.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
@@ -35,6 +34,7 @@ from recollect.store.indexed.ledger import (
     Tail,
     erased_by,
 )
+from recollect.store.indexed.turns import Turn
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 from recollect.store.subjects import Subjects
@@ -70,9 +70,7 @@ class Follower:
         self._place: int | None = None  # which ledger of this name it is
         self._kept = 0  # the event up to which there is a snapshot
         self._subjects = ledger.subjects()
-        self._turn = threading.RLock()
-        self._depth = 0  # calls within calls of the thread that has the turn
-        self._owner: int | None = None
+        self._turn = Turn()
         self._outdated = list[Index]()  # a read further out in this thread may still use them
         self._lost = list[Block]()  # blocks that an erasure removed, with what it erased
         self._closed = False
@@ -94,6 +92,11 @@ class Follower:
         return self._place is not None
 
     @property
+    def place(self) -> int:
+        """Which ledger of this name it is; 0 before the first look."""
+        return self._place or 0
+
+    @property
     def awake_bytes(self) -> int:
         """How much memory the index takes, about."""
         index = self.index
@@ -113,7 +116,7 @@ class Follower:
     def inside(self) -> Iterator[Index]:
         """The index with everything that was acknowledged; the turn is this thread's."""
         with self.held():
-            if self._depth > 1 and self.index is not None:
+            if self._turn.depth > 1 and self.index is not None:
                 yield self.index
             else:
                 yield self.follow(self.look())
@@ -140,22 +143,13 @@ class Follower:
         self.check_usable()  # in a forked child, a thread that is not there may have the turn
         with self._turn:
             self.check_usable()
-            self._depth += 1
-            self._owner = threading.get_ident()
             try:
                 yield
-                if self._depth == 1:
+                if self._turn.depth == 1:
                     self._keep_caches()
             finally:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._owner = None
+                if self._turn.depth == 1:
                     self._close_outdated()
-
-    @property
-    def is_mine(self) -> bool:
-        """True if this thread has the turn: then it waits for no other."""
-        return self._owner == threading.get_ident()
 
     def check_usable(self) -> None:
         """Refuses a space that was dropped or closed."""
@@ -166,7 +160,7 @@ class Follower:
 
     def _note_use(self) -> None:
         """Tells of a use, and only at its end: others may be put to sleep for it."""
-        if self._owner != threading.get_ident():
+        if not self._turn.is_mine:
             self._used(self)
 
     def look(self, hash: bytes | None = None) -> Tail:
@@ -237,7 +231,7 @@ class Follower:
         else:
             self.index = Index.folded(
                 self._name,
-                self.ledger.pieces(0, tail.head.seq),
+                self._subjects.ahead(self.ledger.pieces(0, tail.head.seq)),
                 self._subjects,
                 total=tail.size,
             )
@@ -254,7 +248,7 @@ class Follower:
         last = tail.data.count(b"\n") + after
         is_all = last == tail.head.seq
         pieces = (tail.data,) if is_all else self.ledger.pieces(after, tail.head.seq)
-        for order in index.follow(pieces, self._subjects):
+        for order in index.follow(self._subjects.ahead(pieces), self._subjects):
             self._subjects.forget(order.subjects)
 
     def _note_epoch(self, index: Index, tail: Tail) -> None:
@@ -270,7 +264,7 @@ class Follower:
             if tail.head.seq == 0:
                 tail = self.begin(tail)
             self.forget()
-            found = self.ledger.pieces(0)
+            found = self._subjects.ahead(self.ledger.pieces(0))
             self.index = Index.folded(self._name, found, self._subjects, progress, tail.size)
             self.epoch, self._kept = tail.epoch, 0
             if progress is not None:
@@ -302,7 +296,7 @@ class Follower:
         if self.index is not None:
             self._outdated.append(self.index)
             self.index = None
-        if self._depth < 2:
+        if self._turn.depth < 2:
             self._close_outdated()
 
     def drop_vectors(self) -> None:
@@ -319,18 +313,16 @@ class Follower:
 
     def sleep(self) -> bool:
         """Drops the index to save memory, and keeps a snapshot; False if it is in use."""
-        if self.is_closed or not self._turn.acquire(blocking=False):
+        if self.is_closed or not self._turn.take_if_free():
             return False
         try:
-            if self._depth:
-                return False
             if self.index is not None and self.ledger.keeps_caches:
                 with suppress(RecollectError):
                     self._keep_snapshot(self.index, at_least=1.0)
             self.forget()
             return True
         finally:
-            self._turn.release()
+            self._turn.give_back()
 
     def settled(self, work: Callable[[bool], T]) -> T:
         """Does what appends, again if another writer came before; at last the others wait."""
@@ -412,7 +404,8 @@ class Follower:
         self.drop_vectors()
         if self.index is not None:
             self.index.is_clean = False
-        self._lost += [without(block, erased.targets) for block in held]
+        left = (without(self.place, block, erased.targets) for block in held)
+        self._lost += [block for block in left if block is not None]
 
 
 def _opens(token: Token | None, name: str) -> bool:

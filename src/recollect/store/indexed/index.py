@@ -62,7 +62,10 @@ class Index:
     def woken(cls, image: bytes, space: str) -> Index | None:
         """The index of a snapshot; None if it cannot be used."""
         with suppress(zlib.error, sqlite3.Error, UnicodeDecodeError, Undecodable, IntegrityError):
-            db = SqliteDb.of_image(zlib.decompress(image))
+            pages = zlib.decompress(image)
+            if not pages:  # which SQLite takes for a lack of memory
+                return None
+            db = SqliteDb.of_image(pages)
             found = Reads(db).position() if is_of_this_release(db) else None
             if found is not None and found.space == space and db.one("is_position_whole") == (1,):
                 return cls(db)

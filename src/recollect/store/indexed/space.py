@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import ConfigError, IntegrityError, RecollectError
+from recollect.errors import ConfigError, IntegrityError, RecollectError, Unsupported
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
@@ -26,6 +26,7 @@ from recollect.store.indexed import upkeep
 from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import NOTHING_NEW, Late, Ledger
+from recollect.store.indexed.turns import has_one
 from recollect.store.listening import Listener
 from recollect.store.port import Answer, Checkpoints, Progress, Tick, Vectors
 from recollect.store.seam import Seam
@@ -73,9 +74,9 @@ class IndexedSpace(Follower):
     def submit(self, command: Command, answer: Answer[T]) -> T:
         """Decides, appends, folds; returns what ``answer`` reads in the same transaction."""
         self.check_usable()
-        if not self.is_mine:
+        if not has_one():
             return self._group.submit(command, answer)
-        request: Request[T] = Request(command, answer)  # a thread with the turn waits for no other
+        request: Request[T] = Request(command, answer)  # the leader might wait for this thread
         self._lead([request])  # type: ignore[list-item]  # answers are not mixed up
         self.told()
         return request.result()
@@ -85,7 +86,7 @@ class IndexedSpace(Follower):
     ) -> list[T | RecollectError]:
         """Submits many commands in as few appends as they fit into; an outcome for each."""
         self.check_usable()
-        if not self.is_mine:
+        if not has_one():
             return self._group.submit_all(commands, answer)
         requests = [Request(command, answer) for command in commands]
         done = 0
@@ -97,13 +98,13 @@ class IndexedSpace(Follower):
     def later(self, command: Command) -> bool:
         """Queues a command for this process's next append, or for ``flush`` or ``close``."""
         self.check_usable()
-        self._group.leave(command, now=not self.is_mine)
+        self._group.leave(command, now=not has_one())
         return True
 
     def flush(self) -> None:
         """Writes the queued commands."""
         self.check_usable()
-        if not self.is_mine:  # else the leader might wait for this thread
+        if not has_one():  # else the leader might wait for this thread
             self._group.flush()
 
     def on_append(self, call: Listener) -> Listener:
@@ -177,7 +178,7 @@ class IndexedSpace(Follower):
         """The last event that the index has folded, or None if it cannot fold the ledger."""
         try:
             return self.head()
-        except (IntegrityError, ConfigError):  # bodies that cannot be read, or a key that is away
+        except (IntegrityError, ConfigError, Unsupported):  # bodies, or keys that are not here
             return None
 
     def existing_head(self) -> Head:

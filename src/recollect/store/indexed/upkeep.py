@@ -14,12 +14,11 @@ from typing import Final
 
 from msgspec import structs
 
-from recollect.errors import ConfigError, IntegrityError, NotInstalled, RecollectError
+from recollect.errors import ConfigError, IntegrityError, Unsupported
 from recollect.index.digest import state_digest
 from recollect.index.erasures import unfinished_erasures
 from recollect.index.reads import Reads
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
-from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode, encode_body
 from recollect.ledger.erasure import encrypted_for, orders_in
 from recollect.ledger.line import erase, parse
@@ -91,6 +90,7 @@ def _take(space: Follower, parcel: Parcel, found: Iterator[Parcel], tick: Tick |
     index.db.run("begin_write")
     try:
         while True:
+            space.subjects.look_up(_subjects_in(parcel))
             position = fold_parcel(index.db, position, parcel, space.subjects)
             data += parcel.data
             orders += _orders(parcel)
@@ -107,6 +107,11 @@ def _take(space: Follower, parcel: Parcel, found: Iterator[Parcel], tick: Tick |
     if tick is not None:
         tick(parcel.end)
     return parcel.head
+
+
+def _subjects_in(parcel: Parcel) -> set[str]:
+    lines = (line for append in parcel.appends for line in append.lines)
+    return {line.subject for line in lines if line.subject is not None}
 
 
 def _orders(parcel: Parcel) -> Iterator[EventsErased]:
@@ -208,11 +213,13 @@ def examine(space: Follower, progress: Progress | None) -> list[Finding]:
         found = _findings(space, progress)
     except ConfigError as error:  # a key that is not here, or the master key
         found = [Finding(level="problem", what="keys", detail=error.message, fix=error.hint)]
+    except Unsupported as error:  # written by a newer release
+        found = [Finding(level="problem", what="ledger", detail=error.message, fix=error.hint)]
     return [*found, *space.ledger.findings()]
 
 
 def _findings(space: Follower, progress: Progress | None) -> list[Finding]:
-    bad = _unreadable(space.ledger.pieces(0), space.subjects)
+    bad = _unreadable(space)
     if bad:
         which = ", ".join(f"{seq:,}" for seq in bad[:5])
         detail = (
@@ -241,7 +248,7 @@ def accept_loss(space: Follower, reason: str | None) -> None:
     """Erases bodies that no reader takes, and records that in two events."""
     with space.held():
         tail = space.look()
-        locked = lost_keys(space.ledger.pieces(0), space.subjects)
+        locked = lost_keys(space.subjects.ahead(space.ledger.pieces(0)), space.subjects)
         if locked.why is not None and not _is_lost(space, locked):
             raise locked.why
         with space.subjects.without(locked.subjects):
@@ -266,7 +273,7 @@ def _given_up(space: Follower, locked: Lost) -> tuple[int, ...]:
     encrypted = encrypted_for(space.ledger.pieces(0), locked.subjects)
     lines = space.ledger.lines(encrypted)
     left = {seq for seq, line in lines.items() if parse(line).erased_by is None}
-    return tuple(sorted(left.union(_unreadable(space.ledger.pieces(0), space.subjects))))
+    return tuple(sorted(left.union(_unreadable(space))))
 
 
 def _order(space: Follower, head: Head, bodies: Sequence[LossAccepted | EventsErased]) -> int:
@@ -283,20 +290,19 @@ def _order(space: Follower, head: Head, bodies: Sequence[LossAccepted | EventsEr
     return moved.seq
 
 
-def _unreadable(found: Iterable[bytes], ciphers: Ciphers) -> list[int]:
+def _unreadable(space: Follower) -> list[int]:
     """The events with bodies that cannot be parsed, up to the first damage of the chain.
 
-    A key that is not at hand is an error: what it opens must not be given up for that.
+    A key that is not at hand and an event of a newer release are errors: what another process can
+    read must not be given up.
     """
     bad: list[int] = []
     with suppress(Damage):  # ``verify`` reports it
-        for append in scan(found):
+        for append in scan(space.subjects.ahead(space.ledger.pieces(0))):
             for line in append.lines:
                 try:
-                    decode(line, ciphers)
-                except (ConfigError, NotInstalled):
-                    raise
-                except RecollectError:
+                    decode(line, space.subjects)
+                except IntegrityError:
                     bad.append(line.seq)
     return bad
 

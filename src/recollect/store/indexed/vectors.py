@@ -54,7 +54,8 @@ class KeptVectors:
                 for seq, rows in texts
                 if seq > self._through and seq not in gone
             }
-            block = Block(self._name, self._through, through, packed(new))
+            about = Block(self._name, self._through, through, b"")
+            block = packed(self._space.place, about, new)
             # A space with keys of subjects keeps no block; this process has the rows all the same.
             self._seen += self._space.ledger.keep_block(self._space.epoch, block)
             self._texts.update(new)
@@ -78,14 +79,20 @@ class KeptVectors:
         return self._all().scores(query, seqs)
 
     def _read(self) -> None:
-        """Reads the blocks that were added since the last time."""
+        """Reads the blocks that were added since the last time.
+
+        What is after a gap, or after a block that cannot be used, is made again.
+        """
         if self._seen == self._space.blocks:
             return
         for block in self._space.ledger.blocks(self._name, self._through):
             if block.after > self._through:
-                break  # those before it are made again
-            self._texts.update(unpacked(block.rows, self._dimensions))
-            self._through = block.through
+                break
+            texts = unpacked(self._space.place, block, self._dimensions)
+            if texts is None:
+                break
+            self._texts.update(texts)
+            self._through = max(self._through, block.through)  # two may have made the same
         self._seen, self._nearest = self._space.blocks, None
 
     def _all(self) -> Nearest:

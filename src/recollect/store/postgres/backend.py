@@ -14,5 +14,12 @@ from recollect.store.seam import REAL, Seam
 class PostgresBackend(IndexedBackend):
     """Spaces on a server, for who has its login."""
 
-    def __init__(self, url: str, *, seam: Seam = REAL, keeping: Keeping | None = None) -> None:
-        super().__init__(PostgresLedgers(url, seam, keeping), seam)
+    def __init__(
+        self,
+        url: str,
+        *,
+        seam: Seam = REAL,
+        keeping: Keeping | None = None,
+        may_make: bool = True,
+    ) -> None:
+        super().__init__(PostgresLedgers(url, seam, keeping, may_make=may_make), seam)

@@ -16,13 +16,15 @@ from typing import Any, Final
 import psycopg
 from psycopg.types.numeric import Int8Dumper
 
-from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
+from recollect.errors import Forbidden, IntegrityError, InvalidInput, RecollectError, Unavailable
 from recollect.index.rows import Row
 
 Connection = psycopg.Connection[Any]
 
 _HERE: Final = Path(__file__).parent / "sql"
 _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
+_BINARY: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)(?=::bytea\[\])")
+_OUR_MISUSE: Final = (psycopg.ProgrammingError, psycopg.InterfaceError, psycopg.NotSupportedError)
 _STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 
 # Limits for waiting for a lock, for running a statement and for an idle transaction.
@@ -51,6 +53,7 @@ def _loaded(file: str, before: str) -> dict[str, str]:
     for piece in script(file).decode().split("-- name: ")[1:]:
         name, _, body = piece.partition("\n")
         text = body.strip().removesuffix(";").replace("%", "%%")
+        text = _BINARY.sub(r"%(\1)b", text)  # the driver would send digits, two for each byte
         found[f"{before}{name.strip()}"] = _NAMED.sub(r"%(\1)s", text)
     return found
 
@@ -72,7 +75,14 @@ class Lost(Unavailable):
 
 
 def as_ours(error: psycopg.Error) -> RecollectError:
-    """Converts an error of the driver or server to one of Recollect's; it stays the cause."""
+    """Converts an error of the driver or server to one of Recollect's; it stays the cause.
+
+    An error in how this program uses the driver is raised as it is: a caller cannot act on it.
+    """
+    if error.sqlstate is None and isinstance(error, _OUR_MISUSE):
+        raise error
+    if error.sqlstate is None and isinstance(error, psycopg.DataError):
+        return InvalidInput(f"the server cannot keep this value: {error}")
     if isinstance(error, psycopg.errors.IntegrityConstraintViolation):
         return IntegrityError(
             "the server refused an append that does not continue the ledger",

@@ -2,7 +2,7 @@
 
 Responsible for what concerns a whole database: which spaces there are, tokens, jobs. Leaves one
 ledger to ``store.postgres.ledger`` and the indexes to ``store.indexed``. Invariant: the schema of
-an empty database is made by the first use, never changed by a later one.
+an empty database is made by the first use without a token, never changed by a later one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _DROPPED = ("space", "at", "by", "seq", "head", "first", "reason")
 class PostgresLedgers:
     """All ledgers of one database."""
 
-    def __init__(self, url: str, seam: Seam, keeping: Keeping | None) -> None:
+    def __init__(self, url: str, seam: Seam, keeping: Keeping | None, *, may_make: bool) -> None:
         self._url = url
         self._seam = seam
         self._keeping = keeping
-        self._pool = Pool(url)
+        self._pool = Pool(url, may_make=may_make)
 
     @property
     def where(self) -> str:

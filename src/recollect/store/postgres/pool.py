@@ -36,8 +36,9 @@ _IDLE_MAX_S: Final = 300.0  # longer than that, and something between here and t
 class Pool:
     """The connections of one process to one database."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, may_make: bool = True) -> None:
         self.url = url  # with its password
+        self._may_make = may_make  # the schema of an empty database
         self._free = threading.BoundedSemaphore(_CONNECTIONS_MAX_COUNT)
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Connection]] = []  # since when; the newest last
@@ -117,7 +118,7 @@ class Pool:
             raise Unavailable("this memory is closed", hint="open it again")
         connection = connect(self.url)
         try:
-            _configure(connection, self.url)
+            _configure(connection, self.url, may_make=self._may_make)
         except BaseException:
             connection.close()
             raise
@@ -151,7 +152,7 @@ class Pool:
             each.close()
 
 
-def _configure(connection: Connection, url: str) -> None:
+def _configure(connection: Connection, url: str, *, may_make: bool) -> None:
     """Time limits and durability; refuses a server or a database that this cannot work with."""
     adapt(connection)
     ((*_, fsync, pages, has_schema),) = run(connection, "set_up", WAITS_MAX)
@@ -161,6 +162,6 @@ def _configure(connection: Connection, url: str) -> None:
                 f"the server runs with {name} = {found!s}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    if not has_schema:
+    if may_make and not has_schema:
         schema.prepare(url)
     schema.check(connection)

@@ -1,7 +1,8 @@
 """What the owner of a database does to its schema, and whether it fits this release.
 
 Responsible for creating the schema and for refusing one of another release. Leaves what is in it to
-``sql/schema.sql``. Invariant: opening a store changes the schema only of an empty database.
+``sql/schema.sql``. Invariant: opening a store changes the schema only of an empty database,
+and only without a token.
 """
 
 from __future__ import annotations

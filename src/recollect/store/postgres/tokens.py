@@ -7,9 +7,10 @@ server gets hashes, never a token.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import cast
+from typing import Final, cast
 
 import msgspec
 
@@ -30,6 +31,8 @@ from recollect.store.tokens import (
     only_one,
     wanted,
 )
+
+_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class PostgresTokens:
@@ -73,16 +76,19 @@ class PostgresTokens:
         """Every token, the oldest first."""
         return [token_in(row) for row in self._pool.ask("list_tokens", {})]
 
+    def named(self, which: str) -> Sequence[Token]:
+        """The tokens with this label, or the one with this id, the oldest first."""
+        found = self._pool.ask("named_tokens", _named(checked_which(which)))
+        return [token_in(row) for row in found]
+
     def get(self, which: str) -> Token:
         """The token with this id, or the only one with this label."""
-        which = checked_which(which)
-        found = self._pool.ask("named_tokens", {"which": which})
-        return only_one(which, [token_in(row) for row in found])
+        return only_one(which, self.named(which))
 
     def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""
         which, overlap_s = checked_which(which), checked_overlap(overlap_s)
-        token, named = new_token(self._seam), {"which": which}
+        token, named = new_token(self._seam), _named(which)
         with self._pool.transaction() as connection:
             run(connection, "lock_tokens", named)
             found = [token_in(row) for row in run(connection, "named_tokens", named)]
@@ -94,7 +100,7 @@ class PostgresTokens:
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
         which = checked_which(which)
-        count = len(self._pool.ask("revoke_token", {"which": which}))
+        count = len(self._pool.ask("revoke_token", _named(which)))
         if count == 0:
             raise not_found(which)
         return count
@@ -103,6 +109,11 @@ class PostgresTokens:
         """The token with this hash, valid or not."""
         found = self._pool.ask("token_with_hash", {"hash": hash})
         return token_in(found[0]) if found else None
+
+
+def _named(which: str) -> dict[str, object]:
+    """A label or an id, as parameters; a label is never of digits alone."""
+    return {"which": which, "id": int(which) if _ID.fullmatch(which) else None}
 
 
 def token_in(row: Row) -> Token:

@@ -50,6 +50,7 @@ CREATE TABLE recollect.tokens (
   revoked timestamptz
 );
 CREATE INDEX tokens_by_space ON recollect.tokens (space);
+CREATE INDEX tokens_by_label ON recollect.tokens (label);
 
 CREATE TABLE recollect.checkpoints (
   space bigint NOT NULL,
@@ -101,7 +102,8 @@ CREATE TABLE recollect.blocks (
 ALTER TABLE recollect.blocks ALTER COLUMN rows SET STORAGE EXTERNAL;
 
 -- Appends whole lines if the ledger still ends where the writer thinks. False if another writer came before,
--- or the space was dropped. An append that erases raises the epoch, removes the caches that hold what it
+-- or the space was dropped. The chain is checked by those who fold it; here only that the last line is the new
+-- head, so that no line is missing or too many. An append that erases raises the epoch, removes the caches that hold what it
 -- erases, and destroys the keys that it names.
 CREATE FUNCTION recollect.append(
   place bigint, head bigint, headed text, lines bytea[], hashed text, dated text,
@@ -116,6 +118,12 @@ BEGIN
     clock_timestamp() AT TIME ZONE 'UTC' + interval '5 minutes', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
   ) THEN
     RAISE EXCEPTION 'an event is dated ahead of this clock' USING ERRCODE = 'datetime_field_overflow';
+  END IF;
+  IF count = 0
+    OR position(convert_to(format('"seq":%s,', head + count), 'UTF8') IN substring(lines[count] FROM 1 FOR 40)) = 0
+    OR position(convert_to(format(',"hash":"%s"', hashed), 'UTF8') IN substring(lines[count] FROM 1 FOR 1024)) = 0
+  THEN
+    RAISE EXCEPTION 'the last line is not the new head' USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   UPDATE recollect.spaces s SET
     seq = head + count, hash = hashed, at = dated,
@@ -176,9 +184,10 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  INSERT INTO recollect.blocks (space, embedder, after, through, rows)
+  INSERT INTO recollect.blocks AS b (space, embedder, after, through, rows)
   VALUES (place, made_by, since, till, data)
-  ON CONFLICT (space, embedder, after) DO NOTHING;
+  ON CONFLICT (space, embedder, after) DO UPDATE SET through = EXCLUDED.through, rows = EXCLUDED.rows
+    WHERE b.through <= EXCLUDED.through; -- it has the same texts, or the other could not be read
   RETURN true;
 END
 $$;
@@ -208,6 +217,16 @@ CREATE TRIGGER keep_events BEFORE UPDATE OR DELETE ON recollect.events
 FOR EACH ROW EXECUTE FUNCTION recollect.keep_events();
 CREATE TRIGGER keep_all_events BEFORE TRUNCATE ON recollect.events
 FOR EACH STATEMENT EXECUTE FUNCTION recollect.keep_events();
+
+CREATE FUNCTION recollect.keep_notes() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION 'notes of dropped spaces are only ever added'
+    USING ERRCODE = 'integrity_constraint_violation';
+END
+$$;
+CREATE TRIGGER keep_notes BEFORE UPDATE OR DELETE OR TRUNCATE ON recollect.dropped
+FOR EACH STATEMENT EXECUTE FUNCTION recollect.keep_notes();
 
 -- Empties a ledger that has one event, this one: another ledger comes in its place.
 CREATE FUNCTION recollect.restart(place bigint, headed text) RETURNS boolean

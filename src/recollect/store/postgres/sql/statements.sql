@@ -65,7 +65,7 @@ SELECT 1 FROM recollect.spaces WHERE id = :space FOR UPDATE;
 
 -- name: append
 SELECT recollect.append(
-  :space, :head, :headed, :lines, :hashed, :dated, :targets::bigint[], :subjects::text[]
+  :space, :head, :headed, :lines::bytea[], :hashed, :dated, :targets::bigint[], :subjects::text[]
 );
 
 -- name: make_space
@@ -158,7 +158,7 @@ FROM recollect.tokens ORDER BY id;
 -- name: named_tokens
 SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
   revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
-FROM recollect.tokens WHERE label = :which OR id::text = :which ORDER BY id;
+FROM recollect.tokens WHERE label = :which OR id = :id::bigint ORDER BY id;
 
 -- name: token_with_hash
 SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
@@ -167,7 +167,7 @@ FROM recollect.tokens WHERE hash = :hash;
 
 -- name: lock_tokens
 -- Two who rotate a token at the same time wait for each other; the second then sees what the first did.
-SELECT id FROM recollect.tokens WHERE label = :which OR id::text = :which ORDER BY id FOR UPDATE;
+SELECT id FROM recollect.tokens WHERE label = :which OR id = :id::bigint ORDER BY id FOR UPDATE;
 
 -- name: end_token
 -- An overlap does not prolong a token, and without one it is revoked.
@@ -186,7 +186,7 @@ RETURNING id, label, space, verbs, origin, "user", agent, made, expires, revoked
 
 -- name: revoke_token
 UPDATE recollect.tokens SET revoked = clock_timestamp()
-WHERE (label = :which OR id::text = :which) AND revoked IS NULL RETURNING id;
+WHERE (label = :which OR id = :id::bigint) AND revoked IS NULL RETURNING id;
 
 -- name: checkpoint_sizes
 SELECT size FROM recollect.checkpoints WHERE space = :space AND size > 0 ORDER BY size;
