@@ -6,7 +6,6 @@ same with real processes, one of which is stopped.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -18,7 +17,6 @@ from recollect.errors import NotFound
 from recollect.memory.handle import Handle, handle_of
 from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.ledger import Tail
-from recollect.store.indexed.space import IndexedSpace
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.holders import NOBODY
 from recollect.store.postgres.ledger import PostgresLedger
@@ -26,7 +24,6 @@ from recollect.store.postgres.vacuum import vacuum
 from tests.postgres.conftest import as_address
 from tests.postgres.proxy import Proxy
 from tests.postgres.test_command import recollect
-from tests.suites.canaries import canary
 from tests.suites.histories import Stopped
 
 WORD = "zanzibarish"
@@ -299,26 +296,3 @@ def test_doctor_and_the_certificate_name_them(
         third.list()
         assert "drops it at its next look" not in recollect(address, "doctor")[1]
         third.close()
-
-
-def test_a_large_index_gets_another_file(
-    one: Process, other: Process, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SQLite writes pages of a temporary file when it must, so the old file may keep old ones."""
-    from recollect.store.indexed import index
-
-    monkeypatch.setattr(index, "_MEMORY_MAX_BYTES", 1)
-    rng = random.Random(3)
-    for number in range(40):
-        one.memory.remember(f"{canary(rng)} {number}")
-    one.memory.remember(f"it is in {WORD}", id="gone")
-    other.memory.list()
-    before = other.space.index
-    assert before is not None
-    file = before.db
-    one.memory.erase("gone")
-    other.memory.list()
-    assert other.space.index is before
-    assert before.db is not file
-    assert isinstance(other.space, IndexedSpace)
-    assert WORD.encode() not in images_of(other.space)

@@ -45,8 +45,7 @@ class Index:
         self._position: PositionRow | None = None  # as it was read last
         self.size_bytes = db.size_bytes()  # in memory, as of the last write
         self._is_aside = False
-        self.is_clean = True  # nothing is left of what was erased, except in an old file
-        self._is_old = False  # pages were written again, perhaps not yet in the file
+        self.is_clean = True  # nothing is left of what was erased
 
     @classmethod
     def empty(cls, space: str) -> Index:
@@ -93,13 +92,12 @@ class Index:
     def put_aside(self) -> None:
         """Moves a large index to a temporary file without a name.
 
-        The system removes it when it is closed, also for a process that was killed. After an
-        erasure another file takes its place: SQLite writes pages of such a file when it must.
+        The system removes it when it is closed, also for a process that was killed.
         """
-        if self.size_bytes > _MEMORY_MAX_BYTES or self._is_old:
+        if self.size_bytes > _MEMORY_MAX_BYTES:
             large, self.db = self.db, self.db.aside()
             large.close()
-            self.size_bytes, self._is_aside, self._is_old = CACHE_BYTES, True, False
+            self.size_bytes, self._is_aside = CACHE_BYTES, True
 
     @property
     def position(self) -> PositionRow:
@@ -169,7 +167,7 @@ class Index:
         """Writes every page again, without what was removed."""
         for name in ("merge_recallable", "merge_rest", "vacuum"):
             self.db.run(name)
-        self.is_clean, self._is_old = True, self._is_aside
+        self.is_clean = True
 
     def copy(self) -> Index:
         """Another index with the same rows, for one reader."""
