@@ -71,9 +71,15 @@ def vacuum(
             connection.execute(str(statement).encode())
             if progress is not None:
                 progress(done, len(found))
-        run(connection, "remove_old_holders", {})
-        unreached = (*told(run(connection, "all_holders", {})), *not_reached(connection))
+        others = _others(connection) if tables is None else ()
+        unreached = (*others, *not_reached(connection))
     return Vacuumed(tables=len(found), rows_kept=kept.rows, places=(*kept.places(), *unreached))
+
+
+def _others(connection: Connection) -> tuple[str, ...]:
+    """Which processes have anything that was erased; rows of long ago go."""
+    run(connection, "remove_old_holders", {})
+    return told(run(connection, "all_holders", {}))
 
 
 class _Kept:

@@ -138,7 +138,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   present bigint;
 BEGIN
-  IF place IS NULL OR current_setting('transaction_read_only')::boolean THEN
+  IF place IS NULL OR who IS NULL OR current_setting('transaction_read_only')::boolean THEN
     RETURN NULL;
   END IF;
   IF alone THEN
