@@ -92,6 +92,28 @@ def test_a_report_names_who_has_not_looked_and_counts_who_has(one: Process, othe
     assert not [place for place in again if place.startswith("NOT cleaned: the index")]
 
 
+def test_a_name_in_a_row_adds_no_line_to_a_report(
+    one: Process, other: Process, database: str
+) -> None:
+    """It goes into certificates, whose lines mean something."""
+    one.memory.remember(f"it is in {WORD}", id="gone")
+    other.memory.list()
+    ask(database, "UPDATE recollect.holders SET name = E'x\\ncleaned\\x1b[2J' WHERE name = 'other'")
+    (told,) = [place for place in erase(one, "gone") if "process x" in place]
+    assert "process x?cleaned?[2J, which" in told
+
+
+def test_of_many_processes_a_report_names_some_and_counts_the_rest(
+    one: Process, database: str
+) -> None:
+    one.memory.remember(f"it is in {WORD}", id="gone")
+    ask(database, "INSERT INTO recollect.holders SELECT n::text, h.space, 'p' || n, 0, h.until"
+        " FROM recollect.holders h, generate_series(1, 25) n")  # fmt: skip
+    places = erase(one, "gone")
+    assert sum(place.startswith("NOT cleaned: the index of process p") for place in places) == 20
+    assert "NOT cleaned: indexes of 5 more processes" in places
+
+
 def test_a_report_says_that_nobody_else_has_it(one: Process) -> None:
     one.memory.remember(f"it is in {WORD}", id="gone")
     assert NOBODY in erase(one, "gone")

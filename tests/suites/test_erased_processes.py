@@ -218,7 +218,7 @@ def run_world(database: str, seed: int, rounds: int, *, has_subjects: bool) -> s
 
 @pytest.mark.parametrize("has_subjects", [False, True], ids=["plain", "subjects"])
 @pytest.mark.parametrize(
-    "rounds", [pytest.param(1, id="short"), pytest.param(40, id="long", marks=pytest.mark.nightly)]
+    "rounds", [pytest.param(1, id="short"), pytest.param(20, id="long", marks=pytest.mark.nightly)]
 )
 def test_what_is_reported_as_dropped_is_nowhere(
     database: str,

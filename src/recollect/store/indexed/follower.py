@@ -295,13 +295,12 @@ class Follower:
 
     def _keep_caches(self) -> None:
         """Keeps what helps processes that come later; the call that was made does not need it."""
-        if self.index is not None and self.ledger.keeps_caches:
-            self.index.put_aside()
         with suppress(RecollectError):
             self.note_held()
             while self._lost:
                 self.ledger.keep_block(self.epoch, self._lost.pop())
             if self.index is not None and self.ledger.keeps_caches:
+                self.index.put_aside()
                 self._keep_snapshot(self.index)
 
     def note_held(self) -> None:

@@ -104,13 +104,17 @@ class Holding:
 
 def told(rows: Sequence[Row]) -> tuple[str, ...]:
     """Sentences about processes, each with whether it has what was erased and is over its time."""
-    behind = [(str(name), bool(is_over)) for name, is_behind, is_over in rows if is_behind]
+    behind = [(_safe(str(name)), bool(is_over)) for name, is_behind, is_over in rows if is_behind]
     done, more = len(rows) - len(behind), len(behind) - _NAMED_MAX_COUNT
-    lines = (
-        [f"indexes of {done:,} other process{'es' if done > 1 else ''}: dropped"] if done else []
-    )
+    who = f"{done:,} other process{'es' if done > 1 else ''}"
+    lines = [f"indexes of {who}: dropped"] if done else []
     lines += [(_OVER if is_over else _AWAKE) % name for name, is_over in behind[:_NAMED_MAX_COUNT]]
     return (*lines, *([f"NOT cleaned: indexes of {more:,} more processes"] if more > 0 else []))
+
+
+def _safe(name: str) -> str:
+    """One line without control characters: it goes into certificates and to terminals."""
+    return "".join(one if one.isprintable() else "?" for one in name[:_NAME_MAX_CHARS])
 
 
 _AWAKE: Final = (
