@@ -50,6 +50,10 @@ def keep_keys(database: str, space: str, word: str) -> None:
                 " FROM recollect.spaces WHERE name = %s",
                 (word, space),
             )
+        owner.execute(
+            "INSERT INTO recollect.cache_keys SELECT id, '' FROM recollect.spaces WHERE name = %s",
+            (space,),
+        )
 
 
 def wait_for_lock(pool: Pool) -> None:

@@ -11,7 +11,6 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -19,7 +18,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.finding.vectors import Leg, catch_up
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle import Handle
 from recollect.model.events import GENESIS
 from recollect.store.indexed import follower, index
 from recollect.store.indexed.backend import MemoryBackend
@@ -312,21 +311,6 @@ def test_vectors_of_what_another_erased_are_in_no_memory(
     other.memory.erase(gone.id)
     leg.vectors.through()
     assert len(leg.vectors._texts) == 1  # type: ignore[attr-defined]
-
-
-def test_a_space_with_keys_has_its_vectors_in_this_process_alone(
-    url: str, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    with Memory.open(url, embedder="none") as memory:
-        memory.set_subjects("users")
-        memory.scoped(user="ann").observe("coffee")
-        here, embedder = handle_of(memory).space, WordEmbedder()
-        vectors = here.vectors(embedder.name, embedder.dimensions)
-        assert catch_up(here, Leg(embedder, vectors)).missing == 0
-        query = embedder.embed_query("coffee")
-        assert len(vectors.best(query, 5, set)) == 1
-    assert ask(database, "SELECT 1 FROM recollect.blocks") == []
 
 
 # A database that was restored to an earlier state.

@@ -162,3 +162,25 @@ def test_the_first_call_of_a_process_asks_a_few_times(memory: Memory, proxy: Pro
         assert proxy.counted(lambda: fresh.get(TEA)) <= 6
     with Memory.open(as_address(proxy.address), embedder="none") as fresh:
         assert proxy.counted(lambda: fresh.remember("The first call is a write.")) <= 7
+
+
+def test_a_read_after_another_process_erased_asks_once_more(
+    memory: Memory, proxy: Proxy, url: str
+) -> None:
+    """To say that this process has dropped it; the next read has nothing to say."""
+    with Memory.open(url, embedder="none") as other:
+        other.erase(other.remember("It is erased.").id)
+    assert proxy.counted(memory.list) == 2
+    assert proxy.counted(memory.list) == 1
+
+
+def test_who_wakes_is_noted_in_the_trip_that_reads_the_snapshot(
+    memory: Memory, proxy: Proxy, database: str
+) -> None:
+    count = "SELECT count(*) FROM recollect.holders"
+    with psycopg.connect(database, autocommit=True) as owner:
+        before = owner.execute(count).fetchall()[0][0]
+        with Memory.open(as_address(proxy.address), embedder="none") as fresh:
+            fresh.list()
+            assert owner.execute(count).fetchall()[0][0] == before + 1
+        assert owner.execute(count).fetchall()[0][0] == before

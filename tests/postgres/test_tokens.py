@@ -16,6 +16,7 @@ from recollect.memory import Store
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import _statements, run
+from recollect.store.postgres.holders import Process
 from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
@@ -178,7 +179,7 @@ def test_an_expired_token_opens_nothing_and_is_listed_as_such(
 
 def test_the_tail_of_a_ledger_tells_the_token_that_asks(pool: Pool, tokens: PostgresTokens) -> None:
     made = tokens.create("laptop", space="alice", user="ann", expires="2999-01-01T00:00:00.000000Z")
-    ledger = PostgresLedger(pool, "alice", REAL, None)
+    ledger = PostgresLedger(Process(pool), "alice", REAL, None)
     assert ledger.tail(0, hash_of(made.token)).token == tokens.get("laptop")
     assert ledger.tail(0, hash_of("another")).token is None
 

@@ -221,8 +221,11 @@ def cleaned(handle: Handle, planned: Erasure | None = None) -> tuple[str, ...]:
     return (*places, *clean_chosen(handle, () if planned is None else planned.records))
 
 
-def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:
-    """The answer to a call that was made before and has nothing left to erase."""
+def repeated(handle: Handle, idempotency_key: str | None, *, dry_run: bool) -> Erasure | None:
+    """The answer to a call that was made before and has nothing left to erase.
+
+    It says which other processes have dropped it by now.
+    """
     with handle.space.reading() as reads:
         command = reads.command(idempotency_key) if idempotency_key is not None else None
         events = [] if command is None else events_erased_by(reads, command.seq)
@@ -230,7 +233,9 @@ def repeated(handle: Handle, idempotency_key: str | None) -> Erasure | None:
         return None
     if not events:
         raise key_reused(command.id)
-    return Erasure(id=None, seq=command.seq, events=tuple(events), episodes=(), kept=(), places=())
+    places = () if dry_run else handle.space.purge()
+    done = tuple(events)
+    return Erasure(id=None, seq=command.seq, events=done, episodes=(), kept=(), places=places)
 
 
 def nothing_found(what: str) -> NotFound:

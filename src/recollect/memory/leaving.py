@@ -339,7 +339,8 @@ class Leaving(Calls):
         with handle.space.reading() as reads:
             planned = would_erase(reads, choose(handle, reads), sources=True)
         if validate.flag(dry_run, "dry_run") or not planned.events:
-            return (None if dry_run else repeated(handle, idempotency_key)) or planned
+            again = None if dry_run else repeated(handle, idempotency_key, dry_run=False)
+            return again or planned
         reason = f"expired more than {counted(days, 'day')} ago"
         order = Order(True, reason, idempotency_key, expect, progress)
         return erase_planned(handle, planned, order)
@@ -357,7 +358,7 @@ class Leaving(Calls):
                 names = dict.fromkeys((person, *(author.name for author in chosen.authors)))
                 planned = structs.replace(planned, naming=naming(handle, reads, names, planned))
         if not planned.events and not order.subjects:
-            before = repeated(handle, order.idempotency_key)
+            before = repeated(handle, order.idempotency_key, dry_run=dry_run)
             if before is None:
                 raise nothing_found(what)
             return before

@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from recollect.errors import RecollectError
 from recollect.model.values import Drop, Dropped, Token
 from recollect.store.entered import EnteredBackend
 from recollect.store.indexed.follower import Follower
@@ -114,7 +115,13 @@ class IndexedBackend:
 
     def close(self) -> None:
         """Closes every space."""
-        for space in [*self._spaces.values()]:
+        spaces = [*self._spaces.values()]
+        for space in spaces:
+            with suppress(RecollectError):  # of what is closed already
+                space.flush()
+        with suppress(RecollectError):
+            self.ledgers.end()
+        for space in spaces:
             space.close()
         self.ledgers.close()
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 from recollect.errors import NotFound, RecollectError, Unavailable
+from recollect.index.caches import forget_texts
 from recollect.index.rows import PositionRow, Undecodable
 from recollect.ledger.erasure import encrypted_for
 from recollect.ledger.scan import Damage
@@ -47,6 +48,10 @@ _OPEN_BYTES: Final = 256 << 10  # of what SQLite keeps beside the pages: its sch
 _SNAPSHOT_MIN_EVENTS: Final = 32  # fewer are folded as fast
 
 
+class _Overtaken(Exception):
+    """Something was erased between a look at the ledger and waking."""
+
+
 class Follower:
     """An index that follows its ledger. Safe to share between threads."""
 
@@ -66,6 +71,7 @@ class Follower:
         self.is_dropped = False
         self.index: Index | None = None  # while it is awake
         self.epoch = self.blocks = self.size = 0  # of the ledger, as of the last look
+        self._dropped = 0  # the epoch up to which nothing that was erased is in the index
         self._used = used  # told whenever the index was asked for
         self._place: int | None = None  # which ledger of this name it is
         self._kept = 0  # the event up to which there is a snapshot
@@ -166,7 +172,7 @@ class Follower:
     def look(self, hash: bytes | None = None) -> Tail:
         """Asks the ledger what is new."""
         after = NOTHING_NEW if self.index is None else self.index.position.seq
-        tail = self.ledger.tail(after, hash)
+        tail = self.ledger.tail(after, hash, None if self.index is None else self._dropped)
         if self._place is not None and tail.place != self._place:
             self.gone()
             raise was_dropped(self._name, self.where)
@@ -176,6 +182,12 @@ class Follower:
 
     def follow(self, tail: Tail) -> Index:
         """Brings the index to the end of the ledger, as it was in this look."""
+        try:
+            return self._follow(tail)
+        except _Overtaken:
+            return self.follow(self.look())
+
+    def _follow(self, tail: Tail) -> Index:
         if tail.place is None or tail.head.seq == 0:
             tail = self.begin(tail)
         was_asleep = self.index is None
@@ -224,8 +236,10 @@ class Follower:
         """The index: as it is, from a snapshot, or folded from the whole ledger."""
         if self.index is not None:
             return self.index
-        kept = None if fresh else self.ledger.snapshot(version())
-        woken = None if kept is None else Index.woken(kept.image, self._name)
+        epoch, kept = self.ledger.wake(version(), tail.epoch)
+        if epoch not in (None, tail.epoch):
+            raise _Overtaken
+        woken = None if kept is None or fresh else Index.woken(kept.image, self._name)
         if woken is not None and kept is not None and woken.position.seq <= tail.head.seq:
             self.index, self._kept = woken, kept.seq
         else:
@@ -236,7 +250,7 @@ class Follower:
                 total=tail.size,
             )
             self._kept = 0
-        self.epoch = tail.epoch
+        self.epoch = self._dropped = tail.epoch
         return self.index
 
     def woken(self, index: Index) -> None:
@@ -256,6 +270,7 @@ class Follower:
             index.clean()
             self.epoch = tail.epoch
             self.drop_vectors()
+            forget_texts()
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Discards the index and folds the whole ledger again."""
@@ -264,9 +279,11 @@ class Follower:
             if tail.head.seq == 0:
                 tail = self.begin(tail)
             self.forget()
+            self.ledger.hold(tail.epoch)  # before it: an order that comes meanwhile names this one
             found = self._subjects.ahead(self.ledger.pieces(0))
             self.index = Index.folded(self._name, found, self._subjects, progress, tail.size)
-            self.epoch, self._kept = tail.epoch, 0
+            self.epoch, self._dropped, self._kept = tail.epoch, tail.epoch, 0
+            self.woken(self.index)
             if progress is not None:
                 progress(tail.size, tail.size)
             return Rebuilt(events=self.index.position.seq)
@@ -274,11 +291,21 @@ class Follower:
     def _keep_caches(self) -> None:
         """Keeps what helps processes that come later; the call that was made does not need it."""
         with suppress(RecollectError):
+            self.note_held()
             while self._lost:
                 self.ledger.keep_block(self.epoch, self._lost.pop())
             if self.index is not None and self.ledger.keeps_caches:
                 self.index.put_aside()
                 self._keep_snapshot(self.index)
+
+    def note_held(self) -> None:
+        """Tells the ledger whether an index is here, and what it has dropped."""
+        if self.index is None:
+            self.ledger.let_go()
+            return
+        if self.index.is_clean:
+            self._dropped = self.epoch
+        self.ledger.hold(self._dropped)
 
     def _keep_snapshot(self, index: Index, *, at_least: float = 1.5) -> None:
         """Keeps the index once it has grown enough, and without anything that was erased."""
@@ -310,6 +337,8 @@ class Follower:
         """The space was dropped: every later call is refused."""
         self.is_dropped = True
         self.forget()
+        with suppress(RecollectError):
+            self.ledger.let_go()
 
     def sleep(self) -> bool:
         """Drops the index to save memory, and keeps a snapshot; False if it is in use."""
@@ -320,6 +349,8 @@ class Follower:
                 with suppress(RecollectError):
                     self._keep_snapshot(self.index, at_least=1.0)
             self.forget()
+            with suppress(RecollectError):
+                self.ledger.let_go()
             return True
         finally:
             self._turn.give_back()

@@ -68,6 +68,13 @@ class Snapshot(NamedTuple):
     image: bytes
 
 
+class Woken(NamedTuple):
+    """What a ledger says when an index of it is about to be made."""
+
+    epoch: int | None  # the present one; None if nothing was noted
+    snapshot: Snapshot | None
+
+
 class Block(NamedTuple):
     """The vectors of the texts after one event, up to another."""
 
@@ -90,8 +97,12 @@ class Ledger(Protocol):
         """True if snapshots kept here outlive this process."""
         ...
 
-    def tail(self, after: int, hash: bytes | None = None) -> Tail:
-        """One look: where the ledger ends, what follows an event, and the token of a hash."""
+    def tail(self, after: int, hash: bytes | None = None, dropped: int | None = None) -> Tail:
+        """One look: where the ledger ends, what follows an event, and the token of a hash.
+
+        With ``dropped`` there is an index here, without what was erased up to that epoch; where
+        others are told so, it is told with this look, if that is due.
+        """
         ...
 
     def make(self) -> None:
@@ -135,8 +146,20 @@ class Ledger(Protocol):
         """Every read of this thread until the end of the block sees one state."""
         ...
 
-    def snapshot(self, version: str) -> Snapshot | None:
-        """The index that was kept by this version."""
+    def wake(self, version: str, dropped: int) -> Woken:
+        """Notes that an index is here from now on; the one that was kept by this version."""
+        ...
+
+    def hold(self, dropped: int) -> None:
+        """Notes up to which epoch the index here has dropped what was erased."""
+        ...
+
+    def let_go(self) -> None:
+        """Notes that no index is here any more."""
+        ...
+
+    def holders(self) -> tuple[str, ...]:
+        """What other processes still have of what was erased, for people."""
         ...
 
     def keep_snapshot(self, epoch: int, version: str, snapshot: Snapshot) -> bool:
@@ -148,7 +171,7 @@ class Ledger(Protocol):
         ...
 
     def blocks_holding(self, targets: Sequence[int]) -> list[Block]:
-        """The blocks of every embedder that hold one of these texts."""
+        """The blocks of every embedder that an erasure of these texts removes."""
         ...
 
     def keep_block(self, epoch: int, block: Block) -> bool:
@@ -217,6 +240,10 @@ class Ledgers(Protocol):
 
     def jobs(self, token: Callable[[], Token | None]) -> Jobs:
         """The work that was asked for here."""
+        ...
+
+    def end(self) -> None:
+        """Notes that no index is here any more."""
         ...
 
     def close(self) -> None:

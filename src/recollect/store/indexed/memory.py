@@ -19,7 +19,15 @@ from recollect.ledger.line import parse, seq_of
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding, Token
 from recollect.store.disk import PIECE_BYTES
-from recollect.store.indexed.ledger import NOTHING_NEW, Block, Erased, Meanwhile, Snapshot, Tail
+from recollect.store.indexed.ledger import (
+    NOTHING_NEW,
+    Block,
+    Erased,
+    Meanwhile,
+    Snapshot,
+    Tail,
+    Woken,
+)
 from recollect.store.receiving import first_hash
 from recollect.store.seam import Seam
 from recollect.store.subject_keys import MemoryKeys
@@ -87,7 +95,7 @@ class MemoryLedger:
         self._subjects = Subjects(self._keys_of, self._first, store.seam)
         self._kept: _Kept | None = None
 
-    def tail(self, after: int, hash: bytes | None = None) -> Tail:
+    def tail(self, after: int, hash: bytes | None = None, dropped: int | None = None) -> Tail:
         """One look: where the ledger ends, and what follows an event."""
         token = None if hash is None else self._store.tokens().find(hash)
         found = self._store.kept.get(self._name)
@@ -174,9 +182,19 @@ class MemoryLedger:
         """Other threads wait while a space has the turn."""
         return nullcontext()
 
-    def snapshot(self, version: str) -> Snapshot | None:
+    def wake(self, version: str, dropped: int) -> Woken:
         """None: what is here ends with the process, as the index does."""
-        return None
+        return Woken(None, None)
+
+    def hold(self, dropped: int) -> None:
+        """Notes nothing: no other process can have an index."""
+
+    def let_go(self) -> None:
+        """Notes nothing."""
+
+    def holders(self) -> tuple[str, ...]:
+        """None: no other process can have an index."""
+        return ()
 
     def keep_snapshot(self, epoch: int, version: str, snapshot: Snapshot) -> bool:
         """Keeps nothing."""
@@ -317,6 +335,9 @@ class MemoryLedgers:
         with self.turn:
             self._jobs = self._jobs or JobFile(None, self.seam)
         return KeptJobs(self._jobs, self.has, token)
+
+    def end(self) -> None:
+        """Notes nothing."""
 
     def close(self) -> None:
         """Ends the work that was asked for."""

@@ -273,3 +273,5 @@ class IndexedSpace(Follower):
         with self._turn:
             self._closed = True
             self.forget()
+            with suppress(RecollectError):
+                self.ledger.let_go()

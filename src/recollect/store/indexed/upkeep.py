@@ -39,6 +39,7 @@ from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import sealed_event, what_was_sealed
 
+_BEFORE: Final = "the ledger, its caches and the index of this process: before"
 _UNREADABLE: Final = "no reader takes their bodies"
 
 
@@ -77,6 +78,7 @@ def _start(space: Follower, before: Head, first: str | None) -> None:
     space.look()
     space.forget()
     space.index = Index.empty(space.name)
+    space.note_held()
     space.subjects.begin(first)
 
 
@@ -126,11 +128,15 @@ def _orders(parcel: Parcel) -> Iterator[EventsErased]:
 
 
 def purge(space: Follower) -> tuple[str, ...]:
-    """Finishes every recorded erasure; returns the places that it cleaned."""
+    """Finishes every recorded erasure; returns the places that it cleaned.
+
+    If all are finished: who has dropped what was erased by now, and who has not.
+    """
     with space.inside() as index:
         erased = unfinished_erasures(Reads(index.db))
         if not erased:
-            return ()
+            others = space.ledger.holders()
+            return (_BEFORE, *others) if others else ()
         lines = space.ledger.lines({*erased, *erased.values()})
         ordering = [lines[by] + b"\n" for by in sorted({*erased.values()} & lines.keys())]
         orders = orders_in(ordering, erased)
@@ -325,7 +331,8 @@ def drop(space: Follower, reason: str | None, found: Drop) -> Drop:
             reason=reason,
         )
         is_first = space.ledger.drop(note)
+        others = space.ledger.holders() if is_first else ()
         space.gone()
         if not is_first:
             raise was_dropped(space.name, space.where)
-        return structs.replace(found, places=(space.where,), dropped=note)
+        return structs.replace(found, places=(space.where, *others), dropped=note)

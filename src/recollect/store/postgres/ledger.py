@@ -1,9 +1,10 @@
 """One ledger in a database.
 
 Responsible for its statements: one look for what is new, one call for an append. Leaves connections
-to ``store.postgres.pool``, the keys of subjects to ``store.postgres.subject_keys`` and the index to
-``store.indexed``. Invariant: an append is durable when it returns True; the server's function
-decides between two writers.
+to ``store.postgres.pool``, the keys of subjects to ``store.postgres.subject_keys``, the key of
+caches to ``store.postgres.cache_keys``, who has an index to ``store.postgres.holders``, and the
+index to ``store.indexed``. Invariant: an append is durable when it returns True; the server's
+function decides between two writers.
 """
 
 from __future__ import annotations
@@ -17,10 +18,19 @@ from recollect.index.rows import Row
 from recollect.ledger.line import parse
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding
-from recollect.store.indexed.ledger import NOTHING_NEW, Block, Erased, Meanwhile, Snapshot, Tail
+from recollect.store.indexed.ledger import (
+    NOTHING_NEW,
+    Block,
+    Erased,
+    Meanwhile,
+    Snapshot,
+    Tail,
+    Woken,
+)
+from recollect.store.postgres.cache_keys import CacheKeys
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
 from recollect.store.postgres.db import Lost, run
-from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.holders import NOBODY, Holding, Process
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import token_in
@@ -30,7 +40,8 @@ from recollect.store.subjects import Subjects
 
 _PIECE_BYTES: Final = 1 << 20
 _PIECE_LINES: Final = 2_000
-_HEAD_CELLS: Final = 8
+_HEAD_CELLS: Final = 9
+_NOTED: Final = 8  # the cell of a look that says what epoch there is, if it noted who looks
 
 
 class PostgresLedger:
@@ -38,8 +49,10 @@ class PostgresLedger:
 
     keeps_caches = True
 
-    def __init__(self, pool: Pool, name: str, seam: Seam, keeping: Keeping | None) -> None:
-        self._pool = pool
+    def __init__(self, process: Process, name: str, seam: Seam, keeping: Keeping | None) -> None:
+        pool = self._pool = process.pool
+        self._holding = Holding(process)
+        self._cache_keys = CacheKeys(pool, None if keeping is None else keeping.master, seam)
         self._name = name
         self._seam = seam
         self._place: int | None = None
@@ -65,15 +78,18 @@ class PostgresLedger:
 
     # Reading.
 
-    def tail(self, after: int, hash: bytes | None = None) -> Tail:
+    def tail(self, after: int, hash: bytes | None = None, dropped: int | None = None) -> Tail:
         """One look: where the ledger ends, what follows an event, and the token of a hash."""
         asked = {
             "name": self._name, "after": after, "hash": hash,
             "most": _PIECE_LINES, "bytes": _PIECE_BYTES,
         }  # fmt: skip
-        (row,) = self._pool.ask("tail", asked)
+        note = dropped if dropped is not None and self._holding.is_due(dropped) else None
+        row, present = self._holding.ask("tail", asked, note, at=_NOTED)
         token = None if row[_HEAD_CELLS] is None else token_in(row[_HEAD_CELLS:])
-        place, seq, said, at, size, epoch, blocks, lines = row[:_HEAD_CELLS]
+        place, seq, said, at, size, epoch, blocks, lines = row[:_NOTED]
+        if present not in (None, epoch):  # an erasure came between the look and the note
+            return self.tail(after, hash, dropped)
         if place is None:
             return Tail(None, GENESIS, 0, 0, 0, b"", token)
         self._place = self._place or cast(int, place)
@@ -156,33 +172,80 @@ class PostgresLedger:
 
     # Caches.
 
-    def snapshot(self, version: str) -> Snapshot | None:
-        """The index that was kept by this version."""
-        rows = self._pool.ask("get_snapshot", {"space": self._here(), "version": version})
-        return Snapshot(cast(int, rows[0][0]), cast(bytes, rows[0][1])) if rows else None
+    def wake(self, version: str, dropped: int) -> Woken:
+        """Notes that an index is here from now on; the one that was kept by this version."""
+        asked = {"space": self._here(), "version": version}
+        row, present = self._holding.ask("wake", asked, dropped, at=0)
+        _, seq, image, key = row
+        if seq is None:
+            return Woken(present, None)
+        what = _snapshot(version, cast(int, seq))
+        found = self._opened(cast(bytes, image), what, key)
+        return Woken(present, None if found is None else Snapshot(cast(int, seq), found))
+
+    def hold(self, dropped: int) -> None:
+        """Notes up to which epoch the index here has dropped what was erased."""
+        if not self._holding.is_noted(dropped):
+            self._cache_keys.forget()
+            self._holding.ask("hold", {"space": self._here()}, dropped, at=0)
+
+    def let_go(self) -> None:
+        """Notes that no index is here any more."""
+        self._cache_keys.forget()
+        if self._place is not None:
+            self._holding.let_go(self._place)
+
+    def holders(self) -> tuple[str, ...]:
+        """What other processes still have of what was erased, for people."""
+        return self._holding.others(self._here())
 
     def keep_snapshot(self, epoch: int, version: str, snapshot: Snapshot) -> bool:
         """Keeps an index, if nothing was erased since this epoch."""
-        asked = {
-            "space": self._here(), "epoch": epoch, "version": version,
-            "seq": snapshot.seq, "image": snapshot.image,
-        }  # fmt: skip
-        return bool(self._pool.ask("keep_snapshot", asked)[0][0])
+        what = _snapshot(version, snapshot.seq)
+        asked = {"version": version, "seq": snapshot.seq}
+        return self._keep("keep_snapshot", epoch, asked, "image", snapshot.image, what)
 
     def blocks(self, embedder: str, after: int) -> list[Block]:
         """The blocks of an embedder after an event, in order."""
         asked = {"space": self._here(), "embedder": embedder, "after": after}
-        return [_block(row) for row in self._pool.ask("get_blocks", asked)]
+        return self._blocks(self._pool.ask("get_blocks", asked))
 
     def blocks_holding(self, targets: Sequence[int]) -> list[Block]:
-        """The blocks of every embedder that hold one of these texts."""
+        """The blocks of every embedder that an erasure of these texts removes."""
         asked = {"space": self._here(), "targets": [*targets]}
-        return [_block(row) for row in self._pool.ask("blocks_holding", asked)]
+        return self._blocks(self._pool.ask("blocks_holding", asked))
 
     def keep_block(self, epoch: int, block: Block) -> bool:
         """Keeps a block, if nothing was erased since this epoch."""
-        asked = {"space": self._here(), "epoch": epoch, **block._asdict()}
-        return bool(self._pool.ask("keep_block", asked)[0][0])
+        embedder, after, through, rows = block
+        asked = {"embedder": embedder, "after": after, "through": through}
+        return self._keep("keep_block", epoch, asked, "rows", rows, _block(*block[:3]))
+
+    def _keep(
+        self, name: str, epoch: int, asked: dict[str, object], data: str, clear: bytes, what: str
+    ) -> bool:
+        """Keeps a cache, encrypted if the space has subjects."""
+        closed = self._cache_keys.close(self._here(), epoch, clear, what)
+        if closed is None:
+            return False
+        kept = {"space": self._here(), "epoch": epoch, data: closed.data, "key": closed.key}
+        is_kept = bool(self._pool.ask(name, {**asked, **kept})[0][0])
+        if not is_kept:  # perhaps because there are subjects by now
+            self._cache_keys.note_subjects()
+        return is_kept
+
+    def _opened(self, data: bytes, what: str, key: object) -> bytes | None:
+        return self._cache_keys.open(self._here(), data, what, cast("bytes | None", key))
+
+    def _blocks(self, rows: Sequence[Row]) -> list[Block]:
+        """Those that can be read here."""
+        found = list[Block]()
+        for embedder, after, through, data, key in rows:
+            name, span = str(embedder), (cast(int, after), cast(int, through))
+            opened = self._opened(cast(bytes, data), _block(name, *span), key)
+            if opened is not None:
+                found.append(Block(name, *span, opened))
+        return found
 
     # What belongs to it.
 
@@ -195,6 +258,7 @@ class PostgresLedger:
         return Subjects(None if self._keeping is None else self._keys, self._first, self._seam)
 
     def _keys(self, ledger: str) -> SpaceKeys:
+        self._cache_keys.note_subjects()
         keeping = cast(Keeping, self._keeping)
         where = f"{self._pool.where}, space {self._name}"
         return keeping.keys(self._pool, self._here_if_any, ledger, where, self._seam)
@@ -205,7 +269,7 @@ class PostgresLedger:
 
     def finish(self, lines: Collection[bytes], orders: Mapping[str, int]) -> tuple[str, ...]:
         """Destroys copies of keys on this machine, notes what was erased, and what is left."""
-        told = list[str]()
+        told = [*(self.holders() or (NOBODY,))]
         first = self._first()
         if self._keeping is not None and first is not None:
             told += self._keeping.finish(self._keys(first), orders)
@@ -222,8 +286,10 @@ class PostgresLedger:
             self._keeping.keep_copies(self._keys(first))
 
     def findings(self) -> list[Finding]:
-        """What ``doctor`` says about the server."""
-        return self._pool.findings()
+        """What ``doctor`` says about the server, and about who has still what was erased."""
+        left = [one for one in self.holders() if one.startswith("NOT ")]
+        others = [Finding(level="note", what="processes", detail=one) for one in left]
+        return [*self._pool.findings(), *others]
 
     def drop(self, note: Dropped) -> bool:
         """Drops the ledger and what belongs to it; a note stays."""
@@ -238,6 +304,11 @@ def _joined(lines: Sequence[bytes]) -> bytes:
     return b"".join([part for line in lines for part in (line, b"\n")])
 
 
-def _block(row: Row) -> Block:
-    embedder, after, through, rows = row
-    return Block(str(embedder), cast(int, after), cast(int, through), cast(bytes, rows))
+def _snapshot(version: str, seq: int) -> str:
+    """What an encrypted snapshot is bound to."""
+    return f"snapshot\n{version}\n{seq}"
+
+
+def _block(embedder: str, after: int, through: int) -> str:
+    """What an encrypted block is bound to."""
+    return f"block\n{embedder}\n{after}\n{through}"

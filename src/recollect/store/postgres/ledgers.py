@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from recollect.model.values import Dropped, Token
+from recollect.store.postgres.holders import Process
 from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subjects import Keeping
@@ -33,6 +34,7 @@ class PostgresLedgers:
         self._seam = seam
         self._keeping = keeping
         self._pool = Pool(url, may_make=may_make)
+        self._process = Process(self._pool)
 
     @property
     def where(self) -> str:
@@ -41,7 +43,7 @@ class PostgresLedgers:
 
     def ledger(self, name: str) -> PostgresLedger:
         """The ledger of a space; nothing is looked at before it is used."""
-        return PostgresLedger(self._pool, name, self._seam, self._keeping)
+        return PostgresLedger(self._process, name, self._seam, self._keeping)
 
     def names(self) -> list[str]:
         """The spaces that exist."""
@@ -72,6 +74,10 @@ class PostgresLedgers:
         from recollect.store.postgres.jobs import PostgresJobs
 
         return KeptJobs(PostgresJobs(self._pool), self.has, token)
+
+    def end(self) -> None:
+        """Notes that no index is here any more, in one trip."""
+        self._process.end()
 
     def close(self) -> None:
         """Closes every connection."""

@@ -20,6 +20,7 @@ from recollect.model.values import Vacuumed
 from recollect.store.port import Progress
 from recollect.store.postgres import schema
 from recollect.store.postgres.db import Connection, run
+from recollect.store.postgres.holders import told
 
 _NUMBER: Final = re.compile(r"\d+")
 NOT_YET: Final = (
@@ -44,14 +45,14 @@ def not_reached(connection: Connection) -> tuple[str, ...]:
 
 
 def rewrite_keys(url: str) -> tuple[str, ...]:
-    """Rewrites the table of wrapped keys, so that no page has one that was destroyed."""
+    """Rewrites the tables of wrapped keys, so that no page has one that was destroyed."""
     try:
-        done = vacuum(url, tables=("subject_keys",))
+        done = vacuum(url, tables=("subject_keys", "cache_keys"))
     except RecollectError as error:
-        return (f"NOT cleaned: pages of the table of keys: {error}",)
+        return (f"NOT cleaned: pages of tables of keys: {error}",)
     if done.rows_kept:
-        return ("NOT cleaned: pages of the table of keys, which an open transaction may still see",)
-    return ("subject_keys: its pages and indexes were written again",)
+        return ("NOT cleaned: pages of tables of keys, which an open transaction may still see",)
+    return ("subject_keys and cache_keys: their pages and indexes were written again",)
 
 
 def vacuum(
@@ -70,8 +71,15 @@ def vacuum(
             connection.execute(str(statement).encode())
             if progress is not None:
                 progress(done, len(found))
-        unreached = not_reached(connection)
+        others = _others(connection) if tables is None else ()
+        unreached = (*others, *not_reached(connection))
     return Vacuumed(tables=len(found), rows_kept=kept.rows, places=(*kept.places(), *unreached))
+
+
+def _others(connection: Connection) -> tuple[str, ...]:
+    """Which processes have anything that was erased; rows of long ago go."""
+    run(connection, "remove_old_holders", {})
+    return told(run(connection, "all_holders", {}))
 
 
 class _Kept:

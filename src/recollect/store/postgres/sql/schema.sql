@@ -87,6 +87,7 @@ CREATE TABLE recollect.snapshots (
   version text COLLATE "C" NOT NULL, -- of the index; other releases keep their own
   seq bigint NOT NULL,
   image bytea NOT NULL,
+  encrypted boolean NOT NULL, -- with the key of the space's caches
   PRIMARY KEY (space, version)
 );
 ALTER TABLE recollect.snapshots ALTER COLUMN image SET STORAGE EXTERNAL; -- it is compressed already
@@ -97,9 +98,79 @@ CREATE TABLE recollect.blocks (
   after bigint NOT NULL,
   through bigint NOT NULL,
   rows bytea NOT NULL,
+  encrypted boolean NOT NULL,
   PRIMARY KEY (space, embedder, after)
 );
 ALTER TABLE recollect.blocks ALTER COLUMN rows SET STORAGE EXTERNAL;
+
+-- The key of the caches of a space that has subjects, wrapped by the master key. Each erasure ends it.
+CREATE TABLE recollect.cache_keys (
+  space bigint PRIMARY KEY,
+  key bytea NOT NULL
+);
+
+-- Which processes have an index of which space, and up to which epoch each has dropped what was erased. A row is
+-- removed when the index goes to sleep and when the process ends. A process that was killed removes none, and
+-- one that is stopped renews none, so each row counts until an instant.
+CREATE TABLE recollect.holders (
+  process text COLLATE "C" NOT NULL, -- a number that it drew
+  space bigint NOT NULL,
+  name text NOT NULL,                -- for people
+  epoch bigint NOT NULL,
+  until timestamptz NOT NULL,
+  PRIMARY KEY (process, space)
+);
+CREATE INDEX holders_by_space ON recollect.holders (space);
+
+-- What a note of a holder and an order to erase both take, so that one waits for the other.
+CREATE FUNCTION recollect.holding(place bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT hashtextextended('recollect.holders ' || place::text, 0)
+$$;
+
+-- Notes that a process has an index of a space, without what was erased up to an epoch; returns the present epoch.
+-- Either an order to erase that comes meanwhile waits, and its report names this process, or this waits for
+-- the order and returns its epoch. Null if nothing was noted: the space was dropped, or nothing can be written. A
+-- read must not wait for the disk or a standby, so a commit of its own is not waited for.
+CREATE FUNCTION recollect.hold(
+  place bigint, who text, called text, dropped bigint, lease_s bigint, alone boolean
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  present bigint;
+BEGIN
+  IF place IS NULL OR who IS NULL OR current_setting('transaction_read_only')::boolean THEN
+    RETURN NULL;
+  END IF;
+  IF alone THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  PERFORM pg_advisory_xact_lock_shared(recollect.holding(place));
+  SELECT s.epoch INTO present FROM recollect.spaces s WHERE s.id = place;
+  IF FOUND THEN
+    INSERT INTO recollect.holders (process, space, name, epoch, until)
+    VALUES (who, place, called, dropped, clock_timestamp() + make_interval(secs => lease_s))
+    ON CONFLICT (process, space) DO UPDATE SET epoch = EXCLUDED.epoch, until = EXCLUDED.until;
+    DELETE FROM recollect.holders h
+    WHERE h.space = place AND h.until < clock_timestamp() - interval '7 days';
+  END IF;
+  RETURN present;
+END
+$$;
+
+-- A process has no index of a space any more, or none at all.
+CREATE FUNCTION recollect.let_go(who text, place bigint, alone boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF current_setting('transaction_read_only')::boolean THEN
+    RETURN;
+  END IF;
+  IF alone THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  DELETE FROM recollect.holders h WHERE h.process = who AND (place IS NULL OR h.space = place);
+END
+$$;
 
 -- Appends whole lines if the ledger still ends where the writer thinks. False if another writer came before,
 -- or the space was dropped. The chain is checked by those who fold it; here only that the last line is the new
@@ -137,9 +208,12 @@ BEGIN
   INSERT INTO recollect.events (space, seq, line)
   SELECT place, head + n, line FROM unnest(lines) WITH ORDINALITY u (line, n);
   IF erases THEN
+    PERFORM pg_advisory_xact_lock(recollect.holding(place));
     DELETE FROM recollect.snapshots c WHERE c.space = place;
-    DELETE FROM recollect.blocks b USING unnest(targets) t
-    WHERE b.space = place AND t > b.after AND t <= b.through;
+    DELETE FROM recollect.cache_keys k WHERE k.space = place;
+    DELETE FROM recollect.blocks b WHERE b.space = place AND (
+      b.encrypted OR EXISTS (SELECT 1 FROM unnest(targets) t WHERE t > b.after AND t <= b.through)
+    );
     INSERT INTO recollect.destroyed_keys
     SELECT place, s, dated, head + count FROM unnest(subjects) s
     ON CONFLICT (space, pseudonym) DO NOTHING;
@@ -149,25 +223,47 @@ BEGIN
 END
 $$;
 
--- What is encrypted for one person must not lie here in the clear, so such a space has no caches.
+-- What is encrypted for one person must not lie here in the clear: the caches of such a space are encrypted too.
 CREATE FUNCTION recollect.has_keys(place bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT EXISTS (SELECT 1 FROM recollect.subject_keys k WHERE k.space = place)
 $$;
 
+-- Keeps the wrapped key of a space's caches, unless there is one; returns the one that is there. Null if something
+-- was erased since this epoch.
+CREATE FUNCTION recollect.keep_cache_key(place bigint, at_epoch bigint, made bytea) RETURNS bytea
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM 1 FROM recollect.spaces s WHERE s.id = place AND s.epoch = at_epoch FOR SHARE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO recollect.cache_keys (space, key) VALUES (place, made) ON CONFLICT (space) DO NOTHING;
+  RETURN (SELECT k.key FROM recollect.cache_keys k WHERE k.space = place);
+END
+$$;
+
+-- True if a cache may be kept that was encrypted with this key, or with none (null).
+CREATE FUNCTION recollect.may_keep(place bigint, made_with bytea) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT CASE WHEN made_with IS NULL THEN NOT recollect.has_keys(place)
+    ELSE EXISTS (SELECT 1 FROM recollect.cache_keys k WHERE k.space = place AND k.key = made_with) END
+$$;
+
 -- Keeps an index, if nothing was erased since it was made.
 CREATE FUNCTION recollect.keep_snapshot(
-  place bigint, at_epoch bigint, made_by text, folded bigint, data bytea
+  place bigint, at_epoch bigint, made_by text, folded bigint, data bytea, made_with bytea
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM 1 FROM recollect.spaces s WHERE s.id = place AND s.epoch = at_epoch FOR SHARE;
-  IF NOT FOUND OR recollect.has_keys(place) THEN
+  IF NOT FOUND OR NOT recollect.may_keep(place, made_with) THEN
     RETURN false;
   END IF;
-  INSERT INTO recollect.snapshots AS c (space, version, seq, image)
-  VALUES (place, made_by, folded, data)
-  ON CONFLICT (space, version) DO UPDATE SET seq = EXCLUDED.seq, image = EXCLUDED.image
+  INSERT INTO recollect.snapshots AS c (space, version, seq, image, encrypted)
+  VALUES (place, made_by, folded, data, made_with IS NOT NULL)
+  ON CONFLICT (space, version) DO UPDATE
+    SET seq = EXCLUDED.seq, image = EXCLUDED.image, encrypted = EXCLUDED.encrypted
     WHERE c.seq < EXCLUDED.seq;
   RETURN true;
 END
@@ -175,18 +271,19 @@ $$;
 
 -- Keeps the vectors of the texts after one event, up to another, if nothing was erased since they were made.
 CREATE FUNCTION recollect.keep_block(
-  place bigint, at_epoch bigint, made_by text, since bigint, till bigint, data bytea
+  place bigint, at_epoch bigint, made_by text, since bigint, till bigint, data bytea, made_with bytea
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   UPDATE recollect.spaces s SET blocks = s.blocks + 1
-  WHERE s.id = place AND s.epoch = at_epoch AND NOT recollect.has_keys(place);
+  WHERE s.id = place AND s.epoch = at_epoch AND recollect.may_keep(place, made_with);
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  INSERT INTO recollect.blocks AS b (space, embedder, after, through, rows)
-  VALUES (place, made_by, since, till, data)
-  ON CONFLICT (space, embedder, after) DO UPDATE SET through = EXCLUDED.through, rows = EXCLUDED.rows
+  INSERT INTO recollect.blocks AS b (space, embedder, after, through, rows, encrypted)
+  VALUES (place, made_by, since, till, data, made_with IS NOT NULL)
+  ON CONFLICT (space, embedder, after) DO UPDATE
+    SET through = EXCLUDED.through, rows = EXCLUDED.rows, encrypted = EXCLUDED.encrypted
     WHERE b.through <= EXCLUDED.through; -- it has the same texts, or the other could not be read
   RETURN true;
 END
@@ -241,11 +338,15 @@ BEGIN
   PERFORM set_config('recollect.dropping', place::text, true);
   DELETE FROM recollect.events e WHERE e.space = place;
   PERFORM set_config('recollect.dropping', '', true);
+  PERFORM pg_advisory_xact_lock(recollect.holding(place));
+  DELETE FROM recollect.snapshots c WHERE c.space = place;
+  DELETE FROM recollect.blocks b WHERE b.space = place;
+  DELETE FROM recollect.cache_keys k WHERE k.space = place;
   RETURN true;
 END
 $$;
 
--- Drops a space whole; a note stays. False if it is gone already.
+-- Drops a space whole; a note stays, and who has an index of it. False if it is gone already.
 CREATE FUNCTION recollect.drop_space(
   place bigint, dated text, who text, first_hash text, why text
 ) RETURNS boolean
@@ -262,11 +363,13 @@ BEGIN
   PERFORM set_config('recollect.dropping', place::text, true);
   DELETE FROM recollect.events e WHERE e.space = place;
   PERFORM set_config('recollect.dropping', '', true);
+  PERFORM pg_advisory_xact_lock(recollect.holding(place));
   DELETE FROM recollect.checkpoints c WHERE c.space = place;
   DELETE FROM recollect.subject_keys k WHERE k.space = place;
   DELETE FROM recollect.destroyed_keys k WHERE k.space = place;
   DELETE FROM recollect.snapshots c WHERE c.space = place;
   DELETE FROM recollect.blocks b WHERE b.space = place;
+  DELETE FROM recollect.cache_keys k WHERE k.space = place;
   DELETE FROM recollect.jobs j WHERE j.space = gone.name;
   DELETE FROM recollect.schedules j WHERE j.space = gone.name;
   UPDATE recollect.tokens t SET revoked = clock_timestamp()

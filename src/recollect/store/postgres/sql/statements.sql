@@ -42,7 +42,8 @@ SELECT pg_catalog.current_setting('max_wal_size'), pg_catalog.current_setting('w
   (SELECT count(*) FROM pg_catalog.pg_replication_slots);
 
 -- name: tail
--- Where a ledger ends, what it has after an event, and the token that asks: one look, one state.
+-- Where a ledger ends, what it has after an event, and the token that asks: one look, one state. With a process,
+-- it also notes who looks.
 SELECT s.id, s.seq, s.hash, s.at, s.size, s.epoch, s.blocks,
   ARRAY(
     SELECT e.line FROM (
@@ -53,6 +54,8 @@ SELECT s.id, s.seq, s.hash, s.at, s.size, s.epoch, s.blocks,
       ) e
     ) e WHERE e.before < :bytes ORDER BY e.seq
   ),
+  CASE WHEN :process::text IS NOT NULL
+    THEN recollect.hold(s.id, :process, :called, :dropped, :lease_s, :alone) END,
   t.id, t.label, t.space, t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
   t.revoked IS NULL AND (t.expires IS NULL OR t.expires > clock_timestamp())
 FROM (SELECT 1) one
@@ -116,24 +119,61 @@ SELECT recollect.drop_space(:space, :at, :by, :first, :reason);
 -- name: dropped
 SELECT space, at, by, seq, head, first, reason FROM recollect.dropped ORDER BY id;
 
--- name: get_snapshot
--- The newest is the one whose index can be read; others are of other releases.
-SELECT seq, image FROM recollect.snapshots WHERE space = :space AND version = :version;
+-- name: wake
+-- Notes that a process has an index of a space from now on, and reads the snapshot that it may begin with.
+SELECT h.epoch, c.seq, c.image, CASE WHEN c.encrypted THEN coalesce(k.key, '') END
+FROM (SELECT recollect.hold(:space, :process, :called, :dropped, :lease_s, :alone) AS epoch) h
+LEFT JOIN recollect.snapshots c ON c.space = :space AND c.version = :version
+LEFT JOIN recollect.cache_keys k ON k.space = :space;
+
+-- name: hold
+SELECT recollect.hold(:space, :process, :called, :dropped, :lease_s, :alone);
+
+-- name: let_go
+SELECT recollect.let_go(:process, :space::bigint, :alone);
+
+-- name: holders
+-- The other processes that have an index of a space: has it still what was erased, and does its row count no more?
+SELECT h.name, coalesce(h.epoch < s.epoch, true), h.until < clock_timestamp()
+FROM recollect.holders h LEFT JOIN recollect.spaces s ON s.id = h.space
+WHERE h.space = :space AND h.process <> :process ORDER BY h.name;
+
+-- name: all_holders
+-- The processes that have something anywhere that was erased.
+SELECT h.name, true, bool_and(h.until < clock_timestamp())
+FROM recollect.holders h LEFT JOIN recollect.spaces s ON s.id = h.space
+WHERE coalesce(h.epoch < s.epoch, true) GROUP BY h.process, h.name ORDER BY h.name;
+
+-- name: remove_old_holders
+DELETE FROM recollect.holders WHERE until < clock_timestamp() - interval '7 days';
+
+-- name: cache_key
+-- Must the caches of a space be encrypted, and with which key?
+SELECT recollect.has_keys(s.id), k.key
+FROM recollect.spaces s LEFT JOIN recollect.cache_keys k ON k.space = s.id
+WHERE s.id = :space AND s.epoch = :epoch;
+
+-- name: keep_cache_key
+SELECT recollect.keep_cache_key(:space, :epoch, :key);
 
 -- name: keep_snapshot
-SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image);
+SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image, :key::bytea);
 
 -- name: get_blocks
-SELECT embedder, after, through, rows FROM recollect.blocks
-WHERE space = :space AND embedder = :embedder AND after >= :after ORDER BY after;
+SELECT b.embedder, b.after, b.through, b.rows, CASE WHEN b.encrypted THEN coalesce(k.key, '') END
+FROM recollect.blocks b LEFT JOIN recollect.cache_keys k ON k.space = b.space
+WHERE b.space = :space AND b.embedder = :embedder AND b.after >= :after ORDER BY b.after;
 
 -- name: blocks_holding
-SELECT DISTINCT b.embedder, b.after, b.through, b.rows
-FROM recollect.blocks b JOIN unnest(:targets::bigint[]) t ON t > b.after AND t <= b.through
-WHERE b.space = :space;
+-- The blocks that an erasure removes: those with one of these texts, and all that are encrypted.
+SELECT b.embedder, b.after, b.through, b.rows, CASE WHEN b.encrypted THEN coalesce(k.key, '') END
+FROM recollect.blocks b LEFT JOIN recollect.cache_keys k ON k.space = b.space
+WHERE b.space = :space AND (b.encrypted OR EXISTS (
+  SELECT 1 FROM unnest(:targets::bigint[]) t WHERE t > b.after AND t <= b.through
+));
 
 -- name: keep_block
-SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows);
+SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows, :key::bytea);
 
 -- name: clock
 -- The server's clock, as an instant.
