@@ -175,6 +175,10 @@ class EnteredBackend:
         """The same store under another token."""
         return EnteredBackend(self._backend, token, self.opened)
 
+    def give_up(self) -> None:
+        """Ends every wait for a server at once."""
+        self._backend.give_up()
+
     def close(self) -> None:
         """Closes the store that was entered only if it was opened for this token alone."""
         self._close()

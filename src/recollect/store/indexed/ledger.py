@@ -219,6 +219,10 @@ class Ledgers(Protocol):
         """The work that was asked for here."""
         ...
 
+    def give_up(self) -> None:
+        """Ends every wait for a server at once."""
+        ...
+
     def close(self) -> None:
         """Releases connections."""
         ...

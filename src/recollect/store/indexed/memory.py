@@ -318,6 +318,9 @@ class MemoryLedgers:
             self._jobs = self._jobs or JobFile(None, self.seam)
         return KeptJobs(self._jobs, self.has, token)
 
+    def give_up(self) -> None:
+        """Does nothing: no server is waited for."""
+
     def close(self) -> None:
         """Ends the work that was asked for."""
         if self._jobs is not None:

@@ -73,6 +73,10 @@ class PostgresLedgers:
 
         return KeptJobs(PostgresJobs(self._pool), self.has, token)
 
+    def give_up(self) -> None:
+        """Ends every wait for the server."""
+        self._pool.give_up()
+
     def close(self) -> None:
         """Closes every connection."""
         self._pool.close()

@@ -13,13 +13,20 @@ INSERT INTO recollect.revision (revision) VALUES (:revision);
 SELECT revision FROM recollect.revision;
 
 -- name: set_up
--- What a connection begins with, in one trip.
-SELECT set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
-  set_config('idle_in_transaction_session_timeout', :idle, false),
-  set_config('synchronous_commit', 'on', false),
-  set_config('default_transaction_isolation', 'read committed', false),
+-- What a connection begins with, in one trip. Behind a pooler the process that answers is not the one that was
+-- connected, and belongs to others in a moment: nothing is set there.
+SELECT is_ours,
+  CASE WHEN is_ours THEN ARRAY[
+    set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
+    set_config('idle_in_transaction_session_timeout', :idle, false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
+      THEN set_config('synchronous_commit', 'on', false) END
+  ] END,
   current_setting('fsync'), current_setting('full_page_writes'),
-  to_regclass('recollect.revision') IS NOT NULL;
+  current_setting('synchronous_commit'), current_setting('default_transaction_isolation'),
+  pg_is_in_recovery(), to_regclass('recollect.revision') IS NOT NULL
+FROM (SELECT pg_backend_pid() = :pid) connected (is_ours);
 
 -- name: patience
 SET statement_timeout = 0;
