@@ -64,6 +64,11 @@ class Proxy:
         """
         self._cut = _Cut(word, where, then)
 
+    def mute(self) -> None:
+        """Swallows what the server answers to the clients that are connected now."""
+        for each in {*self._pairs.values()}:
+            each.is_mute = True
+
     @property
     def has_cut(self) -> bool:
         """True once that has happened."""
@@ -111,7 +116,8 @@ class Proxy:
             data = source.recv(_PIECE_BYTES)
             if data and not self._is_cut(pair, source, data):
                 self.turns += data != _TERMINATE and pair.turns(source)
-                pair.other(source).sendall(data)
+                if not (pair.is_mute and source is pair.server):
+                    pair.other(source).sendall(data)
                 return
         except OSError:
             pass  # one end has gone
@@ -152,6 +158,7 @@ class _Pair:
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self.client, self.server = client, server
         self._last = server
+        self.is_mute = False
         self.is_cut = False  # with the next bytes in one direction
 
     def other(self, source: socket.socket) -> socket.socket:

@@ -20,8 +20,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, RecollectError, Unavailable
 from recollect.index.rows import Row
-from recollect.store.postgres.waiting import ANSWER_MAX_S, LOCK_MAX_S, Watched
-from recollect.store.postgres.waiting import Lost as Lost
+from recollect.store.postgres.waiting import ANSWER_MAX_S, LOCK_MAX_S, Lost, Watched
 
 Connection = psycopg.Connection[Any]
 

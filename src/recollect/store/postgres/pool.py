@@ -184,7 +184,8 @@ def _configure(connection: Connection, url: str) -> None:
         if value not in wanted:  # else it was set
             raise ConfigError(
                 f"this login has {name} = {value}, and a pooler keeps no setting for one client",
-                hint=f"ALTER ROLE login SET {name} = '{wanted[0]}', then reconnect the pooler",
+                hint=f"give the login {name} = {wanted[0]} on the server, then let the pooler "
+                "connect again",
             )
     if not found.has_schema:
         if found.is_standby:

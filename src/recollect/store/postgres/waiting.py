@@ -1,7 +1,7 @@
 """Waiting for a server's answer, with a limit.
 
 Responsible for what a server cannot limit: that it says nothing while the connection is up, because
-it was stopped, because something in between swallows bytes, or because a commit waits for a standby.
+it was stopped, something in between swallows bytes, or a commit waits for a standby.
 Leaves limits for locks and statements to the server. Invariants: a wait ends; a commit that a
 standby did not confirm is not acknowledged.
 """
@@ -47,7 +47,7 @@ class Silent(Lost):
 
 
 class Watched(psycopg.Connection[Any]):
-    """A connection on which nobody waits for good."""
+    """A connection on which every wait ends."""
 
     answer_max_s: float | None = ANSWER_MAX_S["usual"]  # None: as long as it takes
     is_given_up: Callable[[], bool] = staticmethod(lambda: False)
@@ -63,7 +63,7 @@ class Watched(psycopg.Connection[Any]):
         if self._is_alone:
             self.pgconn.finish()
             raise Lost(
-                "no standby has confirmed the write: somebody ended the wait for it",
+                "no standby has confirmed the write: an operator ended the wait for it",
                 "check the standbys of the server, then try again",
             )
         return found
