@@ -89,7 +89,7 @@ class Found(NamedTuple):
     """What a server says when a connection begins."""
 
     is_ours: bool  # no pooler gives the server's process to others between two transactions
-    limits: list[str] | None
+    limits: list[str | None] | None
     fsync: str
     full_page_writes: str
     synchronous_commit: str
@@ -138,9 +138,14 @@ def as_ours(error: psycopg.Error) -> RecollectError:
         )
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         return Unavailable(
-            "this server is a standby: it answers reads and takes no writes",
+            "this server answers reads and takes no writes: it is a standby, or was made read-only",
             hint="use the address of the primary; with several hosts in one address, add "
-            "target_session_attrs=read-write",
+            "target_session_attrs=read-write; `recollect doctor` says which it is",
+        )
+    if isinstance(error, psycopg.errors.DiskFull):
+        return Unavailable(
+            "the server's disk is full, so it takes no writes",
+            hint="give it more room; reads go on, and nothing that was acknowledged is lost",
         )
     if error.sqlstate is None or isinstance(error, _STOPPED):
         return Lost()

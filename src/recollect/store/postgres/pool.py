@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import Final
 
+import msgspec
 import psycopg
 from psycopg.pq import TransactionStatus
 
@@ -24,7 +25,7 @@ from recollect.errors import ConfigError, Unavailable
 from recollect.index.rows import Row
 from recollect.model.values import Finding
 from recollect.store.observing import timed
-from recollect.store.postgres import schema
+from recollect.store.postgres import schema, state
 from recollect.store.postgres.connect import connect, where
 from recollect.store.postgres.db import Connection, as_ours, is_write, run, set_up
 
@@ -108,9 +109,8 @@ class Pool:
 
     def findings(self) -> list[Finding]:
         """The findings of ``doctor`` about the server."""
-        with self.connection() as connection:
-            version = connection.info.server_version
-        return [Finding(level="ok", what="server", detail=f"PostgreSQL {version // 10_000}")]
+        (row,) = self.ask("server_state", {})
+        return state.findings(msgspec.convert(row, state.State))
 
     def give_up(self) -> None:
         """Ends every wait for the server at once, because the process ends."""

@@ -28,6 +28,12 @@ SELECT is_ours,
   pg_is_in_recovery(), to_regclass('recollect.revision') IS NOT NULL
 FROM (SELECT pg_backend_pid() = :pid) connected (is_ours);
 
+-- name: server_state
+SELECT current_setting('server_version_num')::integer, pg_database_size(current_database()),
+  pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on',
+  coalesce(pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn(), false),
+  extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::double precision;
+
 -- name: patience
 SET statement_timeout = 0;
 
