@@ -129,6 +129,7 @@ def test_every_label_is_from_a_closed_set(run: Run) -> None:
         "http_seconds_bucket", "in_flight", "appends_total", "append_seconds_sum",
         "fsync_seconds_sum", "group_size_count", "index_lag_events", "streams",
         "loop_lag_seconds", "build_info", "rate_limited_total", "pool_seconds_count",
+        "disk_free_bytes",
     ):  # fmt: skip
         assert f"recollect_{name}" in run.metrics, name
 

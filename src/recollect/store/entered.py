@@ -118,7 +118,7 @@ class EnteredBackend:
         token = _live(found)
         may_create = create and token.space is None and "create" in token.verbs
         if token.space not in (None, name) or not (is_there or may_create):
-            raise opens_none(name, self._opens(token))
+            raise opens_none(name, token.space)
         holder = Name(text=token.user or token.label, checked="token", user=token.user)
         return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent, holder)
 

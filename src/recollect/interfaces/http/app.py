@@ -32,7 +32,7 @@ from recollect.interfaces.http.oauth import OAuth
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import Refused, known_codes, refusal
 from recollect.interfaces.http.rates import Rates
-from recollect.interfaces.http.readiness import Readiness
+from recollect.interfaces.http.readiness import Readiness, free_bytes
 from recollect.interfaces.http.replies import (
     Reply,
     is_asked,
@@ -94,6 +94,8 @@ class App:
         if metrics is not None:  # computed when they are read
             metrics.in_flight.set_function(lambda: gate.in_work)
             metrics.streams.set_function(lambda: self.feed.count)
+            if store.settings.folder is not None:
+                metrics.watch_disk(lambda: free_bytes(store) or 0)
 
     def leave(self) -> None:
         """Says that it is not ready any more; requests go on."""
@@ -299,7 +301,10 @@ class App:
             status = "draining" if self._gate.is_draining or self._gate.is_leaving else "ready"
             if status == "ready" and not await self._readiness.ask():
                 status = "waiting for the store"
-            return json_reply(200 if status == "ready" else 503, {"status": status})
+            said = {"status": status}
+            if self._readiness.is_disk_low:  # a full one still answers reads
+                said["disk"] = "nearly full"
+            return json_reply(200 if status == "ready" else 503, said)
         if path == "/version":
             return json_reply(200, {"name": "recollect", "version": __version__, "api": "v1"})
         if path == "/openapi.json":
