@@ -110,10 +110,15 @@ class Writing:
             assert child.stdin is not None
             child.stdin.close()
         assert [child.wait(timeout=120) for child in self._children] == [0] * len(self._children)
+        return self.noted()
+
+    def noted(self) -> list[Note]:
+        """What was acknowledged until now."""
         return [
             msgspec.json.decode(line, type=Note)
             for notes in self._notes
-            for line in notes.read_bytes().splitlines()
+            for line in notes.read_bytes().splitlines(keepends=True)
+            if line.endswith(b"\n")
         ]
 
     def kill(self) -> None:

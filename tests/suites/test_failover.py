@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from recollect.memory import Memory
@@ -101,10 +102,15 @@ def test_a_silent_primary_is_left_and_stays_alone_when_it_is_back(
             servers.fail_over()
             running.wait_for(AFTER)
         old = servers.standby
-        with closing(PostgresBackend(servers.address_of(old))) as backend:
-            memory = Memory(Handle(backend.space("shared", create=False)))
-            assert memory.episodes(limit=1)  # it answers
-        running.wait_for(AFTER)  # and the writers do not care
+        with psycopg.connect(servers.address) as control:
+            assert control.info.host == str(old.folder)  # the driver takes it for the primary
+        with closing(PostgresBackend(servers.address)) as fresh:
+            memory = Memory(Handle(fresh.space("shared", create=False)))
+            known = running.noted()
+            there = {episode.text for episode in memory.episodes(limit=10_000)}
+            assert {note.text for note in known if note.space == "shared"} <= there
+            assert memory.observe("Written by a process that began later.", role="user")
+        running.wait_for(AFTER)
         old.kill()
         found = check(servers, running, tell, "silent primary, back later", began)
     assert (found.lost, found.twice, found.moved) == (0, 0, 0)

@@ -26,8 +26,9 @@ from recollect.index.rows import Row
 from recollect.model.values import Finding
 from recollect.store.observing import timed
 from recollect.store.postgres import schema, state
-from recollect.store.postgres.connect import connect, where
+from recollect.store.postgres.connect import where
 from recollect.store.postgres.db import Connection, as_ours, is_write, run, set_up
+from recollect.store.postgres.hosts import Hosts
 
 _CONNECTIONS_MAX_COUNT: Final = 8
 _WRITERS_MAX_COUNT: Final = 6  # so that reads go on while writes wait for locks or a standby
@@ -40,6 +41,7 @@ class Pool:
 
     def __init__(self, url: str) -> None:
         self.url = url  # with its password
+        self._hosts = Hosts(url)
         self._free = threading.BoundedSemaphore(_CONNECTIONS_MAX_COUNT)
         self._free_to_write = threading.BoundedSemaphore(_WRITERS_MAX_COUNT)
         self._lock = threading.Lock()
@@ -130,7 +132,7 @@ class Pool:
     def _open(self) -> Connection:
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
-        connection = connect(self.url)
+        connection = self._hosts.connect()
         connection.is_given_up = self._given_up.is_set
         try:
             _configure(connection, self.url)
@@ -159,6 +161,7 @@ class Pool:
         drop = [connection]
         with self._lock:
             if connection.broken:
+                self._hosts.forget()
                 drop += [idle for _, idle in self._idle]
                 self._idle = []
             elif connection.info.transaction_status == TransactionStatus.IDLE and not self._closed:

@@ -14,8 +14,8 @@ import psycopg
 
 from recollect.errors import ConfigError, Forbidden
 from recollect.model.values import Migrated
-from recollect.store.postgres.connect import connect
 from recollect.store.postgres.db import Connection, as_ours, run, script, set_up
+from recollect.store.postgres.hosts import Hosts
 
 REVISION: Final = "0001"
 _SCRIPTS: Final = ("schema.sql", "jobs_schema.sql")
@@ -30,7 +30,7 @@ def owner(url: str, *, is_patient: bool = False) -> Iterator[Connection]:
     Errors of the driver are converted.
     """
     try:
-        with connect(url) as connection:
+        with Hosts(url).connect() as connection:
             found = set_up(connection)
             if is_patient:
                 connection.answer_max_s = None

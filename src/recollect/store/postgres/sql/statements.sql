@@ -34,6 +34,11 @@ SELECT current_setting('server_version_num')::integer, pg_database_size(current_
   coalesce(pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn(), false),
   extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::double precision;
 
+-- name: timeline
+-- The number that a promotion raises.
+SELECT CASE WHEN pg_is_in_recovery() THEN 0
+  ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer END;
+
 -- name: patience
 SET statement_timeout = 0;
 
