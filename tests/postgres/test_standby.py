@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psycopg
@@ -19,7 +21,7 @@ from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.state import State, findings
 from tests.postgres.conftest import entered
 from tests.postgres.halting import until
-from tests.suites.standbys import Pair, pair
+from tests.suites.standbys import Node, Pair, pair
 
 NUMBERS = itertools.count()
 
@@ -120,6 +122,32 @@ def test_the_service_serves_reads_from_a_standby(servers: Pair, primary: Postgre
         refused = asking.ask("POST", "/v1/spaces/bob/records", {"text": "No."})
         assert refused.status == 503
         assert "takes no writes" in refused.json["detail"]
+
+
+def test_a_base_backup_under_load_is_a_whole_memory(
+    servers: Pair, primary: PostgresBackend
+) -> None:
+    write(servers, primary, 5)
+    before = {record.text for record in memory_of(primary).list(limit=10_000)}
+    restored, done = Node(servers.primary.folder.parent / "restored"), threading.Event()
+
+    def go_on() -> None:
+        while not done.is_set():
+            write(servers, primary, 1)
+
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(go_on)
+        try:
+            restored.copy(servers.primary, is_standby=False)
+            with closing(PostgresBackend(servers.address_of(restored))) as backend:
+                memory = memory_of(backend)
+                assert memory.verify(deep=True).ok
+                assert before <= {record.text for record in memory.list(limit=10_000)}
+                memory.remember("It goes on from here.")
+        finally:
+            done.set()
+            writing.result()
+            restored.remove()
 
 
 def test_a_stricter_commit_than_ours_is_kept(servers: Pair, primary: PostgresBackend) -> None:

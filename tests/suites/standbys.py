@@ -53,10 +53,13 @@ class Node:
         self._run("initdb", "-D", self.data, "-A", "trust", "-E", "utf8", "-U", "postgres")
         self.start()
 
-    def copy(self, primary: Node) -> None:
-        """A standby of another one that runs. After a promotion it waits for nobody."""
-        words = ("-h", primary.folder, "-U", "postgres", "-R", "-X", "stream", "-c", "fast")
-        self._run("pg_basebackup", "-D", self.data, *words)
+    def copy(self, primary: Node, *, is_standby: bool = True) -> None:
+        """A standby of another one that runs, or a server of its own that begins there.
+
+        After a promotion it waits for nobody.
+        """
+        words = ("-h", primary.folder, "-U", "postgres", "-X", "stream", "-c", "fast")
+        self._run("pg_basebackup", "-D", self.data, *words, *(["-R"] if is_standby else []))
         with (self.data / "postgresql.auto.conf").open("a") as settings:
             settings.write("synchronous_standby_names = ''\n")
         self.start()
