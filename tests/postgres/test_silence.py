@@ -173,6 +173,41 @@ def test_a_wait_for_a_standby_that_somebody_ends_is_not_acknowledged(
             control.result()
 
 
+def test_what_is_found_after_a_loss_is_acknowledged_once_the_standby_has_it(
+    own: Server, database: str, patient: None
+) -> None:
+    with (
+        opened(database, "bob") as (bob,),
+        psycopg.connect(own.get_uri(), autocommit=True) as operator,
+        without_standby(own.get_uri()) as go_on,
+        meanwhile(lambda: bob.remember("On both.", id="both")) as (write,),
+    ):
+        (waits,) = until_found(lambda: _commits_that_wait(operator, database))
+        _end_waits(operator, database)  # it is on the primary, and its connection was closed
+        until(lambda: _commits_that_wait(operator, database) not in ([], [waits]))
+        with psycopg.connect(database) as control:  # who looks sees it
+            asked = b"SELECT 1 FROM recollect.events WHERE position('On both.'::bytea IN line) > 0"
+            assert control.execute(asked).fetchall() == [(1,)]
+        assert not write.done()
+        go_on()
+        assert write.result() is not None
+        assert bob.get("both").text == "On both."
+
+
+def until_found(look: Callable[[], list[int]]) -> list[int]:
+    until(lambda: look() != [])
+    return look()
+
+
+def _commits_that_wait(operator: psycopg.Connection[Any], database: str) -> list[int]:
+    """The processes of the server that wait for a standby."""
+    rows = operator.execute(
+        "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = %s",
+        [conninfo_to_dict(database)["dbname"]],
+    )
+    return [pid for (pid,) in rows.fetchall()]
+
+
 def _end_waits(operator: psycopg.Connection[Any], database: str) -> None:
     operator.execute(
         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
