@@ -31,7 +31,7 @@ from tests.postgres.conftest import at
 from tests.postgres.halting import EVENT_MAX_S, halted, until, waiting, without_standby
 from tests.postgres.proxy import Proxy
 
-ANSWER_S = 2.0
+ANSWER_S = 3.0
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_a_stopped_server_is_given_up_and_so_are_its_idle_connections(
             halted(Path(own.pgdata)) as go_on,
             meanwhile(lambda: plain.execute("SELECT 1")) as (control,),
         ):
-            with pytest.raises(Silent, match="did not answer for 2 s") as refusal:
+            with pytest.raises(Silent, match="did not answer for") as refusal:
                 pool.ask("spaces", {})
             assert "synchronous standby" in str(refusal.value.hint)
             assert pool._idle == []
@@ -138,7 +138,7 @@ def test_a_write_that_waits_for_a_standby_ends_and_reads_go_on(own: Server, data
             meanwhile(lambda: bob.remember("Held up.", id="held")) as (write,),
         ):
             assert len(eve.list()) == 1
-            with pytest.raises(Unavailable, match="in time"):  # asked again, it waits for itself
+            with pytest.raises(Unavailable, match="in time|did not answer"):  # asked again
                 write.result()
             assert len(bob.list()) == 1
             assert not control.done()
