@@ -153,6 +153,18 @@ def test_what_is_not_a_token_is_refused(value: str | None) -> None:
     assert (caught.value.status, "WWW-Authenticate" in caught.value.headers) == (401, True)
 
 
+def test_writes_leave_room_to_reads() -> None:
+    gate = Gate(["localhost"], in_work_max_count=4)
+    for _ in range(3):
+        gate.enter(is_write=True)
+    with pytest.raises(Refused, match="3 writes"):
+        gate.enter(is_write=True)
+    gate.enter()
+    gate.leave()
+    gate.leave(is_write=True)
+    gate.enter(is_write=True)
+
+
 def test_only_so_many_requests_are_in_work() -> None:
     gate = Gate(["localhost"], in_work_max_count=2)
     gate.enter()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from recollect import Store
+from recollect.interfaces.http import readiness
 from tests.http.serving import Client
 
 S = "/v1/spaces/main"
@@ -248,6 +251,14 @@ def test_a_token_that_ended_opens_nothing(store: Store, port: int) -> None:
     assert client.post(f"{S}/records", {"text": "x"}).status == 401
     for token in (None, "rct_" + "x" * 43):
         assert Client(port, token).get(f"{S}/status").status == 401
+
+
+def test_a_disk_that_is_nearly_full_is_announced(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "_DISK_LOW_BYTES", 1 << 60)
+    found = Client(port, None).get("/readyz")
+    assert (found.status, found.json) == (200, {"status": "ready", "disk": "nearly full"})
 
 
 def test_what_says_nothing_about_a_memory_is_open(port: int) -> None:

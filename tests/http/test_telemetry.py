@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import msgspec.yaml
 import pytest
 
 from benchmarks.service_telemetry import Collector
@@ -129,6 +130,7 @@ def test_every_label_is_from_a_closed_set(run: Run) -> None:
         "http_seconds_bucket", "in_flight", "appends_total", "append_seconds_sum",
         "fsync_seconds_sum", "group_size_count", "index_lag_events", "streams",
         "loop_lag_seconds", "build_info", "rate_limited_total", "pool_seconds_count",
+        "disk_free_bytes",
     ):  # fmt: skip
         assert f"recollect_{name}" in run.metrics, name
 
@@ -137,12 +139,14 @@ def test_figures_are_for_who_looks_after_every_space(run: Run) -> None:
     assert run.statuses == [200, 403, 403, 401, 404, 404]
 
 
-def test_the_dashboard_asks_for_figures_that_exist(run: Run) -> None:
-    dashboard = (ROOT / "deploy/grafana/recollect.json").read_text()
-    asked = set(re.findall(r"recollect_[a-z_]+", dashboard))
+@pytest.mark.parametrize("name", ["grafana/recollect.json", "prometheus/alerts.yaml"])
+def test_dashboard_and_alerts_ask_for_figures_that_exist(run: Run, name: str) -> None:
+    text = (ROOT / "deploy" / name).read_text()
+    asked = set(re.findall(r"recollect_[a-z_]+", text))
     assert asked
     assert {name for name in asked if name not in run.metrics} == set()
-    assert msgspec.json.decode(dashboard)["panels"]
+    decoded = msgspec.json.decode(text) if name.endswith("json") else msgspec.yaml.decode(text)
+    assert decoded.get("panels") or decoded["groups"][0]["rules"]
 
 
 def test_off_means_that_nothing_is_called(tmp_path: Path) -> None:

@@ -19,14 +19,16 @@ from typing import Final, NamedTuple, Self
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 _PIECE_BYTES: Final = 1 << 16
+_PROCESS: Final = b"K\0\0\0\x0c"  # the message that names it
 _TERMINATE: Final = b"X\0\0\0\4"  # nobody waits for an answer to it
 
 
 class Proxy:
     """Connections to one server, by way of a socket of our own."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, *, hides_process: bool = False) -> None:
         self._server = server
+        self._hides_process = hides_process  # as a pooler does
         parts = conninfo_to_dict(server)
         self._host, self._port = (
             str(parts.get("host", "localhost")),
@@ -63,6 +65,11 @@ class Proxy:
         before anybody notices.
         """
         self._cut = _Cut(word, where, then)
+
+    def mute(self) -> None:
+        """Swallows what the server answers to the clients that are connected now."""
+        for each in {*self._pairs.values()}:
+            each.is_mute = True
 
     @property
     def has_cut(self) -> bool:
@@ -112,7 +119,10 @@ class Proxy:
             if data and not self._is_cut(pair, source, data):
                 self.turns += data != _TERMINATE and pair.turns(source)
                 self.sent += len(data) * (source is pair.client)
-                pair.other(source).sendall(data)
+                if self._hides_process and source is pair.server and not pair.is_hidden:
+                    data, pair.is_hidden = _with_another_process(data)
+                if not (pair.is_mute and source is pair.server):
+                    pair.other(source).sendall(data)
                 return
         except OSError:
             pass  # one end has gone
@@ -139,6 +149,15 @@ class Proxy:
         shutil.rmtree(self._folder)
 
 
+def _with_another_process(data: bytes) -> tuple[bytes, bool]:
+    """The greeting of a server with another number of its process; False if that is not in it."""
+    at = data.find(_PROCESS)
+    if at < 0:
+        return data, False
+    start = at + len(_PROCESS)
+    return data[:start] + b"\x7f\0\0\1" + data[start + 4 :], True
+
+
 class _Cut(NamedTuple):
     """Where a connection ends."""
 
@@ -153,6 +172,8 @@ class _Pair:
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self.client, self.server = client, server
         self._last = server
+        self.is_mute = False
+        self.is_hidden = False  # the process of the server
         self.is_cut = False  # with the next bytes in one direction
 
     def other(self, source: socket.socket) -> socket.socket:

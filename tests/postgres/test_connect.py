@@ -23,8 +23,9 @@ from recollect.errors import ConfigError, Forbidden, InvalidInput, RecollectErro
 from recollect.memory import Memory, Store
 from recollect.store.postgres import pool as pools
 from recollect.store.postgres.connect import connect, refusal
-from recollect.store.postgres.db import Lost, as_ours
+from recollect.store.postgres.db import as_ours
 from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.waiting import Lost
 from tests.postgres.conftest import at, make_token
 from tests.postgres.test_command import recollect
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from functools import partial
 
 import psycopg
 import pytest
 
+from recollect import Store
+from recollect.errors import NotFound
 from recollect.memory import Memory
 from recollect.store.postgres import db
+from recollect.store.postgres.backend import PostgresBackend
+from tests.http.serving import Client, served
 from tests.postgres.conftest import as_address, make_token
 from tests.postgres.proxy import Proxy
 
@@ -117,6 +123,42 @@ def test_a_read_after_another_process_wrote_asks_once(
     with Memory.open(url, embedder="none") as other:
         made = other.remember("Written by another process.")
     assert proxy.counted(lambda: memory.get(made.id)) == 1
+
+
+def test_a_space_that_does_not_exist_costs_what_any_other_does(
+    memory: Memory, proxy: Proxy, url: str
+) -> None:
+    def look(name: str) -> None:
+        with suppress(NotFound):
+            backend.space(name, create=False).existing_head()
+
+    with closing(PostgresBackend(proxy.address)) as backend:
+        for _ in range(6):
+            look("main")
+        known = [proxy.counted(lambda: look("main")) for _ in range(3)]
+        missing = [proxy.counted(partial(look, name)) for name in ("a", "b", "c")]
+        assert known == missing == [1, 1, 1]
+        assert proxy.counted(lambda: backend.heads(["main", "a", "b"])) == 1
+        assert backend.heads(["main", "a", "b"]).keys() == {"main"}
+
+
+def test_a_request_for_a_space_that_does_not_exist_costs_what_any_other_does(
+    memory: Memory, proxy: Proxy, url: str
+) -> None:
+    """The token is looked up in the one statement that looks for the space."""
+    token = make_token(url, "all", space=None, origin="person")
+    with Store.open(as_address(proxy.address), embedder="none") as store, served(store) as port:
+        client = Client(port, token)
+        for _ in range(6):
+            assert client.get("/v1/spaces/main/records").status == 200
+            assert client.get("/v1/spaces/none/records").status == 404
+
+        def look(name: str, status: int) -> None:
+            assert client.get(f"/v1/spaces/{name}/records").status == status
+
+        known = [proxy.counted(partial(look, "main", 200)) for _ in range(3)]
+        missing = [proxy.counted(partial(look, name, 404)) for name in ("a", "b", "none")]
+        assert known == missing == [1, 1, 1]
 
 
 def test_a_batch_is_one_append(memory: Memory, proxy: Proxy) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -107,3 +108,13 @@ def test_a_space_that_nothing_was_written_to_is_not_there(database: str) -> None
     with pytest.raises(NotFound):
         backend.space("new", create=False).head()
     backend.close()
+
+
+def test_every_statement_that_changes_something_is_known_to(database: str) -> None:
+    """Those that are not leave room to others: they run in a transaction that only reads."""
+    changes = re.compile(r"\b(?:INSERT|UPDATE|DELETE|TRUNCATE|recollect\.\w+\()")
+    reads = [name for name in driver._statements() if not driver.is_write(name)]
+    assert {"tail", "page", "get_snapshot", "job list"} & {*reads}
+    assert not {"append", "make_space", "lock_space", "job lease"} & {*reads}
+    found = [name for name in reads if changes.search(driver._statements()[name])]
+    assert found == []

@@ -50,7 +50,7 @@ class AdminTokens:
         if space is None and mine.space is not None:
             raise too_much(f"it is for the space {mine.space!r} alone")
         if space is not None and not self._may_name(mine, space):
-            raise opens_none(space, [])
+            raise opens_none(space, None)
         _check_within(mine, verbs, origin)
         if mine.expires is not None and (expires is None or expires > mine.expires):
             raise too_much(f"it expires on {mine.expires[:10]}")

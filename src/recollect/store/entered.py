@@ -118,7 +118,7 @@ class EnteredBackend:
         token = _live(found)
         may_create = create and token.space is None and "create" in token.verbs
         if token.space not in (None, name) or not (is_there or may_create):
-            raise opens_none(name, self._opens(token))
+            raise opens_none(name, token.space)
         holder = Name(text=token.user or token.label, checked="token", user=token.user)
         return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent, holder)
 
@@ -174,6 +174,10 @@ class EnteredBackend:
     def entered(self, token: str, opened: Opened) -> EnteredBackend:
         """The same store under another token."""
         return EnteredBackend(self._backend, token, self.opened)
+
+    def give_up(self) -> None:
+        """Ends every wait for a server at once."""
+        self._backend.give_up()
 
     def close(self) -> None:
         """Closes the store that was entered only if it was opened for this token alone."""

@@ -409,6 +409,10 @@ class Backend(Protocol):
         """The work that was asked for in this store; creates nothing."""
         ...
 
+    def give_up(self) -> None:
+        """Ends every wait for a server at once, because the process ends; ``close`` follows."""
+        ...
+
     def close(self) -> None:
         """Closes every space."""
         ...

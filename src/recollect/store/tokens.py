@@ -27,7 +27,6 @@ OVERLAP_S: Final = 3_600  # for how long a rotated token still works
 OVERLAP_MAX_S: Final = 2_592_000  # 30 days
 _RANDOM_BYTES: Final = 32
 _LABEL_LIKE_CHARS: Final = 24  # a label may begin like a token; one of 47 characters is one
-_NAMES_MAX_COUNT: Final = 10  # of spaces, in an error
 _LIST: Final = "`recollect admin token list` lists all of them"
 
 
@@ -219,13 +218,13 @@ def not_found(which: str) -> NotFound:
     return NotFound(f"no valid token {which!r} was found", hint=_LIST)
 
 
-def opens_none(name: str, opens: Sequence[str]) -> NotFound:
-    """The error for a space that is not there, or not for this token."""
-    some = ", ".join(opens[:_NAMES_MAX_COUNT]) + (", …" if opens[_NAMES_MAX_COUNT:] else "")
-    return NotFound(
-        f"this token opens no space named {name!r}",
-        hint=f"name one that it opens: {some}" if some else "it opens no space yet",
-    )
+def opens_none(name: str, opens: str | None) -> NotFound:
+    """The error for a space that is not there, or not for a token that ``opens`` one or all.
+
+    It names no other space: with a million of them, a list would be the most expensive answer.
+    """
+    step = "see which spaces there are" if opens is None else f"name the one that it opens: {opens}"
+    return NotFound(f"this token opens no space named {name!r}", hint=step)
 
 
 def not_admin() -> Forbidden:

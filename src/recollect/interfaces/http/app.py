@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -32,7 +32,7 @@ from recollect.interfaces.http.oauth import OAuth
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import Refused, known_codes, refusal
 from recollect.interfaces.http.rates import Rates
-from recollect.interfaces.http.readiness import Readiness
+from recollect.interfaces.http.readiness import Readiness, free_bytes
 from recollect.interfaces.http.replies import (
     Reply,
     is_asked,
@@ -42,19 +42,18 @@ from recollect.interfaces.http.replies import (
     request_id,
     send_reply,
 )
+from recollect.interfaces.http.room import Room
 from recollect.interfaces.http.routes import Route
 from recollect.interfaces.http.seen import Seen
 from recollect.interfaces.http.work import Rules, Work
 from recollect.memory.store import Store
 from recollect.web.failures import frames
 from recollect.web.guard import Receive, Scope, Send
-from recollect.web.threads import Threads
 
 T = TypeVar("T")
 
 _BODY_MAX_S: Final = 30.0
 _LONG_BYTES: Final = 65_536
-_THREADS_COUNT: Final = 8
 _OPEN: Final = {
     "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
     "/openapi.json": "openapi",
@@ -89,12 +88,14 @@ class App:
         self._rules = rules or Rules(Rates())
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
-        self._threads = Threads(_THREADS_COUNT, "http")
-        self.feed = Feed(self._threads, gate, streams=streams)
+        self._room = Room(takes_turns=store.settings.folder is None)
+        self.feed = Feed(self._room.readers, gate, streams=streams)
         self._metrics = metrics
         if metrics is not None:  # computed when they are read
             metrics.in_flight.set_function(lambda: gate.in_work)
             metrics.streams.set_function(lambda: self.feed.count)
+            if store.settings.folder is not None:
+                metrics.watch_disk(lambda: free_bytes(store) or 0)
 
     def leave(self) -> None:
         """Says that it is not ready any more; requests go on."""
@@ -174,25 +175,36 @@ class App:
         if _is_long(headers):  # nobody without a token makes the service hold a long body
             await self._in_thread(self._entries.check, token)
         body = await self._body(receive, headers, route.body_max_bytes)
-        self._gate.enter()
-        try:
+        with self._counted(is_write=route.is_write):
             if _is_stream(scope["method"], route, headers):
                 seen.route = STREAMED[route.name]
                 asked = await self._in_thread(work.asked, body)
             else:
-                reply = await self._in_thread(work.reply, body)
+                run = self._room.write if route.is_write else self._room.read
+                reply = await run(names.get("space"), work.reply, body)
                 if route.is_write and "space" in names and reply.status < 300:
                     self.feed.wrote(names["space"])
                 return reply
-        except asyncio.CancelledError:
-            self.cut += 1
-            raise
-        finally:
-            self._gate.leave()
         if isinstance(asked, Reply):
             return asked
         await self._stream(route, *asked, headers, receive, send)
         return None
+
+    @contextmanager
+    def _counted(self, *, is_write: bool) -> Iterator[None]:
+        """Counts a request in and out; one that the shutdown does not wait for is told so."""
+        self._gate.enter(is_write=is_write)
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.cut += 1
+            raise Refused(
+                503, "draining", "the service stopped before the answer came",
+                hint="send it again with the same Idempotency-Key: it may have been done",
+                headers={"Retry-After": "1"},
+            ) from None  # fmt: skip
+        finally:
+            self._gate.leave(is_write=is_write)
 
     async def _let_in(
         self, oauth: OAuth, path: str, headers: Headers, scope: Scope, receive: Receive
@@ -202,7 +214,7 @@ class App:
         query = scope["query_string"]
         self._gate.enter()
         try:
-            return await self._in_thread(oauth.answer, path, query, headers, body, self._entries)
+            return await self._may_write(oauth.answer, path, query, headers, body, self._entries)
         finally:
             self._gate.leave()
 
@@ -229,7 +241,10 @@ class App:
         return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
-        return await self._threads.run(work, *given)
+        return await self._room.read(None, work, *given)
+
+    async def _may_write(self, work: Callable[..., T], *given: object) -> T:
+        return await self._room.write(None, work, *given)
 
     def _figures(self, metrics: Metrics, token: str) -> Reply:
         """The figures about the whole service, for an admin of all of it."""
@@ -261,7 +276,7 @@ class App:
             seen.token_id, seen.space = caller.entry.token_id, caller.memory.name
             try:
                 await mcp.answer(
-                    caller.memory, caller.entry.store.settings, asked.tools, self._in_thread,
+                    caller.memory, caller.entry.store.settings, asked.tools, self._may_write,
                     scope, mcp_port.given_again(body, receive), sending,
                 )  # fmt: skip
             finally:
@@ -286,7 +301,10 @@ class App:
             status = "draining" if self._gate.is_draining or self._gate.is_leaving else "ready"
             if status == "ready" and not await self._readiness.ask():
                 status = "waiting for the store"
-            return json_reply(200 if status == "ready" else 503, {"status": status})
+            said = {"status": status}
+            if self._readiness.is_disk_low:  # a full one still answers reads
+                said["disk"] = "nearly full"
+            return json_reply(200 if status == "ready" else 503, said)
         if path == "/version":
             return json_reply(200, {"name": "recollect", "version": __version__, "api": "v1"})
         if path == "/openapi.json":
@@ -333,7 +351,7 @@ class App:
         async with nullcontext() if self._mcp is None else self._mcp.running():
             await send({"type": "lifespan.startup.complete"})
             await receive()
-        self._threads.shutdown()
+        self._room.shutdown()
         self._readiness.close()
         self._entries.close()
         if self._ui is not None:

@@ -34,7 +34,9 @@ class Gate:
     def __init__(self, hosts: Iterable[str], *, in_work_max_count: int = 64) -> None:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._most = in_work_max_count
+        self._writes_most = max(in_work_max_count * 3 // 4, 1)  # so that reads find room
         self.in_work = 0
+        self._writes = 0
         self.is_draining = False
         self.is_leaving = False  # not ready any more, but still answering
 
@@ -72,20 +74,24 @@ class Gate:
         if self.is_draining:
             raise _later("draining", "the service is stopping")
 
-    def enter(self) -> None:
+    def enter(self, *, is_write: bool = False) -> None:
         """Counts a request in; ``leave`` counts it out."""
         self.check_open()
         if self.in_work >= self._most:
             raise _later("busy", f"{self._most} requests are in work already")
+        if is_write and self._writes >= self._writes_most:
+            raise _later("busy", f"{self._writes_most} writes are in work already")
         self.in_work += 1
+        self._writes += is_write
 
     def drain(self) -> None:
         """Refuses new requests from now on; those in work go on."""
         self.is_draining = True
 
-    def leave(self) -> None:
+    def leave(self, *, is_write: bool = False) -> None:
         """Counts a request out."""
         self.in_work -= 1
+        self._writes -= is_write
 
 
 def unauthorized(detail: str) -> Refused:

@@ -7,6 +7,7 @@ a query or anything else that a caller chose.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from recollect import __version__
@@ -67,6 +68,7 @@ class Metrics:
         self._stages = _stages(seconds)
         self._jobs = counter("jobs", "Jobs that this process has ended.", "kind", "state")
         self._job_s = seconds("job_seconds", "Time of a job.", _JOB_S, "kind")
+        self._gauge = gauge
         self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -86,6 +88,11 @@ class Metrics:
     def limited(self, rate_class: str) -> None:
         """Counts a request that came too fast."""
         self._limited.labels(rate_class).inc()
+
+    def watch_disk(self, free_bytes: Callable[[], float]) -> None:
+        """Has a figure for the room that the disk of a folder has."""
+        about = "Room on the disk of the store."
+        self._gauge("disk_free_bytes", about).set_function(free_bytes)
 
     def took(self, stage: Stage, seconds: float) -> None:
         """Notes how long a stage of the engine took."""

@@ -8,6 +8,7 @@ than a second; it needs no rights: the store is asked for a token that it cannot
 from __future__ import annotations
 
 import asyncio
+import shutil
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Final
 
@@ -17,6 +18,7 @@ from recollect.store.tokens import PREFIX
 
 _WAIT_S: Final = 1.0
 _KEPT_S: Final = 1.0
+_DISK_LOW_BYTES: Final = 256 << 20
 _NOBODY: Final = PREFIX + "0" * 43  # in the form of a token
 
 
@@ -29,6 +31,7 @@ class Readiness:
         self._thread: Executor = ThreadPoolExecutor(1, thread_name_prefix="ready")
         self._asking: asyncio.Future[bool] | None = None
         self._until = 0.0
+        self.is_disk_low = False  # as of the last answer
 
     async def ask(self) -> bool:
         """True if the store has answered within a second."""
@@ -47,6 +50,8 @@ class Readiness:
         folder = self._store.settings.folder
         if folder is not None and not folder.is_dir():
             return False
+        free = free_bytes(self._store)
+        self.is_disk_low = free is not None and free < _DISK_LOW_BYTES
         try:
             self._store.entered(_NOBODY).token()
         except (Forbidden, InvalidInput):  # it has looked, and does not know that token
@@ -58,3 +63,12 @@ class Readiness:
     def close(self) -> None:
         """Asks nothing any more."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def free_bytes(store: Store) -> int | None:
+    """How much room the disk of a store has; None if that cannot be known, as on a server."""
+    folder = store.settings.folder
+    try:
+        return None if folder is None else shutil.disk_usage(folder).free
+    except OSError:
+        return None

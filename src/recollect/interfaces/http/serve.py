@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from recollect.config import load
 from recollect.config import shown as named
@@ -21,14 +23,17 @@ from recollect.interfaces.http.options import Options, Setting, resolved
 from recollect.interfaces.http.problems import Refused
 from recollect.interfaces.http.rates import Rates, parsed
 from recollect.interfaces.http.telling import Telling, told_as
-from recollect.memory.store import Store
+from recollect.memory.store import Store, give_up
 from recollect.model.counts import counted
 from recollect.store.grants import VERBS
 from recollect.store.tokens import hash_of
 from recollect.web import guard, serving
 
+_SPARE_S: Final = 1  # for what ends with the last requests
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from recollect.interfaces.http.app import App
     from recollect.interfaces.http.mcp_port import Speaks
     from recollect.interfaces.http.mounting import MakesPages, Pages
     from recollect.interfaces.http.oauth import OAuth
@@ -74,7 +79,7 @@ def serve(
         cut = _run(opened, listening, options, mcp, pages if options.ui else None, told)
     if cut:
         raise Unavailable(
-            f"{counted(cut, 'request')} did not end within {options.grace} s and got no answer",
+            f"{counted(cut, 'request')} did not end within {options.grace} s and were told so",
             hint="what they wrote is in the memory; allow more time with --grace",
         )
     return None
@@ -125,15 +130,26 @@ def _run(
             told.about(app) if told else app,
             listening,
             grace_s=options.grace,
-            drain=app.drain,
+            drain=partial(_drain, app, store, options.grace),
             connections=connections,
-            tls=(options.tls_cert, options.tls_key)
-            if options.tls_cert and options.tls_key
-            else None,
+            tls=_tls(options),
             leave=app.leave,
             delay_s=options.drain_delay,
         )
     return app.cut
+
+
+def _tls(options: Options) -> tuple[str, str] | None:
+    cert, key = options.tls_cert, options.tls_key
+    return (cert, key) if cert and key else None
+
+
+def _drain(app: App, store: Store, grace_s: float) -> None:
+    """Begins to stop; what still waits for a database at the end of that time waits no longer."""
+    app.drain()
+    timer = threading.Timer(grace_s + _SPARE_S, give_up, (store,))
+    timer.daemon = True
+    timer.start()
 
 
 def _pages(

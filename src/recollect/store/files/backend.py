@@ -173,6 +173,9 @@ class FileBackend:
         """The folder of a space; never outside of the workspace."""
         return folder_of(self._folder, name)
 
+    def give_up(self) -> None:
+        """Does nothing: no server is waited for."""
+
     def close(self) -> None:
         """Closes every space."""
         for space in list(self._spaces):

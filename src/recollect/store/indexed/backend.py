@@ -113,6 +113,10 @@ class IndexedBackend:
         """The work that was asked for in this store."""
         return self.ledgers.jobs(token)
 
+    def give_up(self) -> None:
+        """Ends every wait for a server at once."""
+        self.ledgers.give_up()
+
     def close(self) -> None:
         """Closes every space."""
         spaces = [*self._spaces.values()]

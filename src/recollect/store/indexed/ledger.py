@@ -246,6 +246,10 @@ class Ledgers(Protocol):
         """Notes that no index is here any more."""
         ...
 
+    def give_up(self) -> None:
+        """Ends every wait for a server at once."""
+        ...
+
     def close(self) -> None:
         """Releases connections."""
         ...

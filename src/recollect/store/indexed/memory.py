@@ -339,6 +339,9 @@ class MemoryLedgers:
     def end(self) -> None:
         """Notes nothing."""
 
+    def give_up(self) -> None:
+        """Does nothing: no server is waited for."""
+
     def close(self) -> None:
         """Ends the work that was asked for."""
         if self._jobs is not None:

@@ -14,8 +14,14 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from recollect.errors import ConfigError, Forbidden, RecollectError, Unavailable
+from recollect.store.postgres.waiting import ANSWER_MAX_S, Watched
 
 CONNECT_MAX_S: Final = 4  # for each address of the server; the driver waits for minutes
+# What the system does about a machine that is gone, unless the address says otherwise.
+_ALIVE: Final = {
+    "keepalives_idle": 30, "keepalives_interval": 5, "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,  # milliseconds
+}  # fmt: skip
 VERSION_MIN: Final = 16
 _SAID_MAX_CHARS: Final = 300
 _FATAL: Final = re.compile(r"FATAL:\s*(.+)")
@@ -66,13 +72,17 @@ _CAUSES: Final[tuple[tuple[str, type[RecollectError], str], ...]] = (
 _DOWN: Final = "check that the server is running and that the address has its host and port"
 
 
-def connect(url: str) -> psycopg.Connection[Any]:
+def connect(url: str) -> Watched:
     """A connection in autocommit mode; raises an error that names why there is none."""
-    limit_s = _parts(url).get("connect_timeout", CONNECT_MAX_S)
+    named = _parts(url)
+    ours = {"connect_timeout": CONNECT_MAX_S, **_ALIVE}
+    more: dict[str, Any] = {name: value for name, value in ours.items() if name not in named}
     try:
-        connection = psycopg.connect(url, autocommit=True, connect_timeout=limit_s)
+        connection = Watched.connect(url, autocommit=True, **more)
     except psycopg.Error as error:
         raise refusal(error) from error
+    connection.add_notice_handler(connection.hear)
+    connection.answer_max_s = ANSWER_MAX_S["usual"]
     _check_version(connection)
     return connection
 

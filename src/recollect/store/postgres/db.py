@@ -8,16 +8,19 @@ value of a caller is a bound parameter.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import psycopg
 from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, InvalidInput, RecollectError, Unavailable
 from recollect.index.rows import Row
+from recollect.store.postgres.waiting import ANSWER_MAX_S, LOCK_MAX_S, Lost, Watched
 
 Connection = psycopg.Connection[Any]
 
@@ -27,8 +30,15 @@ _BINARY: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)(?=::bytea\[\])")
 _OUR_MISUSE: Final = (psycopg.ProgrammingError, psycopg.InterfaceError, psycopg.NotSupportedError)
 _STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 
+_WRITES: Final = re.compile(
+    r"^\s*(?:INSERT|UPDATE|DELETE)|\bFOR (?:UPDATE|KEY SHARE)|\bSELECT recollect\.", re.MULTILINE
+)
+_LONG: Final = frozenset(  # in proportion to a whole space
+    {"drop_space", "erase", "last_seal", "resize", "restart"}
+)
+
 # Limits for waiting for a lock, for running a statement and for an idle transaction.
-WAITS_MAX: Final = {"lock": "20s", "statement": "600s", "idle": "300s"}
+WAITS_MAX: Final = {"lock": f"{LOCK_MAX_S}s", "statement": "600s", "idle": "300s"}
 
 
 def script(name: str) -> bytes:
@@ -38,8 +48,28 @@ def script(name: str) -> bytes:
 
 def run(connection: Connection, name: str, params: Mapping[str, object]) -> list[Row]:
     """Runs a statement; returns all its rows."""
-    cursor = connection.execute(_statements()[name], params, binary=True)
+    with _patient(connection) if name in _LONG else nullcontext():
+        cursor = connection.execute(_statements()[name], params, binary=True)
     return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def _patient(connection: Connection) -> Iterator[None]:
+    """What takes long may take long."""
+    if not isinstance(connection, Watched) or connection.answer_max_s is None:
+        yield
+        return
+    connection.answer_max_s = ANSWER_MAX_S["long"]
+    try:
+        yield
+    finally:
+        connection.answer_max_s = ANSWER_MAX_S["usual"]
+
+
+@cache
+def is_write(name: str) -> bool:
+    """True for a statement that changes something or takes a lock."""
+    return _WRITES.search(_statements()[name]) is not None
 
 
 @cache
@@ -58,20 +88,33 @@ def _loaded(file: str, before: str) -> dict[str, str]:
     return found
 
 
-def adapt(connection: Connection) -> None:
-    """Sends every integer as a bigint, so that a statement is prepared once."""
+class Found(NamedTuple):
+    """What a server says when a connection begins."""
+
+    is_ours: bool  # no pooler gives the server's process to others between two transactions
+    limits: list[str | None] | None
+    fsync: str
+    full_page_writes: str
+    synchronous_commit: str
+    isolation: str
+    is_standby: bool
+    has_schema: bool
+
+
+def set_up(connection: Connection) -> Found:
+    """Sets limits where they stay with the connection, and says what is there.
+
+    Every integer is sent as a bigint, so that a statement is prepared once. Behind a pooler nothing
+    is prepared: the next statement may go to another process of the server.
+    """
     connection.adapters.register_dumper(int, Int8Dumper)
-    connection.prepare_threshold = 2
-
-
-class Lost(Unavailable):
-    """The connection ended before the answer came: what was asked for may have been done."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the connection to the server was lost",
-            hint="check that the server is up, then try again",
-        )
+    connection.prepare_threshold = None
+    asked = {**WAITS_MAX, "pid": connection.info.backend_pid}
+    (row,) = run(connection, "set_up", asked)
+    found = msgspec.convert(row, Found)
+    if found.is_ours:
+        connection.prepare_threshold = 2
+    return found
 
 
 def as_ours(error: psycopg.Error) -> RecollectError:
@@ -102,6 +145,17 @@ def as_ours(error: psycopg.Error) -> RecollectError:
         return Unavailable(
             "the server did not answer in time: another session holds a lock it needs",
             hint="try again; if it lasts, the owner of the database can find it in pg_locks",
+        )
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return Unavailable(
+            "this server answers reads and takes no writes: it is a standby, or was made read-only",
+            hint="use the address of the primary; with several hosts in one address, add "
+            "target_session_attrs=read-write; `recollect doctor` says which it is",
+        )
+    if isinstance(error, psycopg.errors.DiskFull):
+        return Unavailable(
+            "the server's disk is full, so it takes no writes",
+            hint="give it more room; reads go on, and nothing that was acknowledged is lost",
         )
     if error.sqlstate is None or isinstance(error, _STOPPED):
         return Lost()

@@ -29,12 +29,13 @@ from recollect.store.indexed.ledger import (
 )
 from recollect.store.postgres.cache_keys import CacheKeys
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
-from recollect.store.postgres.db import Lost, run
+from recollect.store.postgres.db import run
 from recollect.store.postgres.holders import NOBODY, Holding, Process
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import token_in
 from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
+from recollect.store.postgres.waiting import Lost
 from recollect.store.seam import Seam
 from recollect.store.subjects import Subjects
 
@@ -159,7 +160,8 @@ class PostgresLedger:
             return bool(self._pool.ask("append", asked)[0][0]) or self._leads_to(head)
 
     def _leads_to(self, head: Head) -> bool:
-        line = self.lines([head.seq]).get(head.seq)
+        with self.alone():  # waits for the standby too: what is there may not have reached it
+            line = self.lines([head.seq]).get(head.seq)
         return line is not None and parse(line).hash == head.hash
 
     def erase(self, lines: Mapping[int, bytes]) -> None:

@@ -79,6 +79,10 @@ class PostgresLedgers:
         """Notes that no index is here any more, in one trip."""
         self._process.end()
 
+    def give_up(self) -> None:
+        """Ends every wait for the server."""
+        self._pool.give_up()
+
     def close(self) -> None:
         """Closes every connection."""
         self._pool.close()

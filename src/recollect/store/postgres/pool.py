@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import Final
 
+import msgspec
 import psycopg
 from psycopg.pq import TransactionStatus
 
@@ -24,12 +25,14 @@ from recollect.errors import ConfigError, Unavailable
 from recollect.index.rows import Row
 from recollect.model.values import Finding
 from recollect.store.observing import timed
-from recollect.store.postgres import schema
-from recollect.store.postgres.connect import connect, where
-from recollect.store.postgres.db import WAITS_MAX, Connection, adapt, as_ours, run
+from recollect.store.postgres import schema, state
+from recollect.store.postgres.connect import where
+from recollect.store.postgres.db import Connection, as_ours, is_write, run, set_up
+from recollect.store.postgres.hosts import Hosts
 
 _CONNECTIONS_MAX_COUNT: Final = 8
-_WAIT_S: Final = 30.0  # for one that another thread uses
+_WRITERS_MAX_COUNT: Final = 6  # so that reads go on while writes wait for locks or a standby
+_WAIT_S: Final = 10.0  # for one that another thread uses
 _IDLE_MAX_S: Final = 300.0  # longer than that, and something between here and the server may end it
 
 
@@ -39,11 +42,14 @@ class Pool:
     def __init__(self, url: str, *, may_make: bool = True) -> None:
         self.url = url  # with its password
         self._may_make = may_make  # the schema of an empty database
+        self._hosts = Hosts(url)
         self._free = threading.BoundedSemaphore(_CONNECTIONS_MAX_COUNT)
+        self._free_to_write = threading.BoundedSemaphore(_WRITERS_MAX_COUNT)
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Connection]] = []  # since when; the newest last
         self._mine = threading.local()  # the connection that a thread has already
         self._closed = False
+        self._given_up = threading.Event()
         self._pid = os.getpid()
 
     @property
@@ -52,7 +58,7 @@ class Pool:
         return where(self.url)
 
     @contextmanager
-    def connection(self) -> Iterator[Connection]:
+    def connection(self, *, writes: bool = False) -> Iterator[Connection]:
         """A connection. A thread that has one gets the same: it must not wait for a second one."""
         if os.getpid() != self._pid:
             raise Unavailable("this memory is closed", hint="open it again")
@@ -60,14 +66,7 @@ class Pool:
         if held is not None:
             yield held
             return
-        with timed("pool"):
-            is_free = self._free.acquire(timeout=_WAIT_S)
-        if not is_free:
-            raise Unavailable(
-                f"all {_CONNECTIONS_MAX_COUNT} connections of this process are in use",
-                hint="try again; make fewer calls at the same time",
-            )
-        try:
+        with self._room(writes):
             connection = self._take() or self._open()
             self._mine.connection = connection
             try:
@@ -75,14 +74,28 @@ class Pool:
             finally:
                 self._mine.connection = None
                 self._keep(connection)
-        finally:
-            self._free.release()
+
+    @contextmanager
+    def _room(self, writes: bool) -> Iterator[None]:
+        """One of the connections that are allowed; writers leave some to readers."""
+        with ExitStack() as held:
+            with timed("pool"):
+                end = monotonic() + _WAIT_S
+                for each in (self._free_to_write, self._free) if writes else (self._free,):
+                    if not each.acquire(timeout=max(0.0, end - monotonic())):
+                        raise Unavailable(
+                            f"all {_CONNECTIONS_MAX_COUNT} connections of this process, or all "
+                            f"{_WRITERS_MAX_COUNT} of those that may write, are in use",
+                            hint="try again; make fewer calls at the same time",
+                        )
+                    held.callback(each.release)
+            yield
 
     @contextmanager
     def transaction(self, *, is_still: bool = False) -> Iterator[Connection]:
         """A connection in a transaction, perhaps one that sees one state and writes nothing."""
         try:
-            with self.connection() as connection, connection.transaction():
+            with self.connection(writes=not is_still) as connection, connection.transaction():
                 if is_still:
                     run(connection, "stand_still", {})
                 yield connection
@@ -92,16 +105,20 @@ class Pool:
     def ask(self, name: str, params: Mapping[str, object]) -> list[Row]:
         """Runs one statement; what it changes is durable then. Errors are converted."""
         try:
-            with self.connection() as connection:
+            with self.connection(writes=is_write(name)) as connection:
                 return run(connection, name, params)
         except psycopg.Error as error:
             raise as_ours(error) from error
 
     def findings(self) -> list[Finding]:
         """The findings of ``doctor`` about the server."""
-        with self.connection() as connection:
-            version = connection.info.server_version
-        return [Finding(level="ok", what="server", detail=f"PostgreSQL {version // 10_000}")]
+        (row,) = self.ask("server_state", {})
+        return state.findings(msgspec.convert(row, state.State))
+
+    def give_up(self) -> None:
+        """Ends every wait for the server at once, because the process ends."""
+        self._closed = True
+        self._given_up.set()
 
     def close(self) -> None:
         """Closes every connection; one that is in use is closed after its use."""
@@ -116,7 +133,8 @@ class Pool:
     def _open(self) -> Connection:
         if self._closed:
             raise Unavailable("this memory is closed", hint="open it again")
-        connection = connect(self.url)
+        connection = self._hosts.connect()
+        connection.is_given_up = self._given_up.is_set
         try:
             _configure(connection, self.url, may_make=self._may_make)
         except BaseException:
@@ -138,11 +156,13 @@ class Pool:
     def _keep(self, connection: Connection) -> None:
         """Keeps a connection for the next use, unless it broke or is still busy.
 
-        If it broke, the server may have restarted, so the others are closed as well.
+        If it broke, the server may have restarted or fallen silent, so the others are closed as
+        well: nobody waits for one after the other.
         """
         drop = [connection]
         with self._lock:
             if connection.broken:
+                self._hosts.forget()
                 drop += [idle for _, idle in self._idle]
                 self._idle = []
             elif connection.info.transaction_status == TransactionStatus.IDLE and not self._closed:
@@ -154,14 +174,28 @@ class Pool:
 
 def _configure(connection: Connection, url: str, *, may_make: bool) -> None:
     """Time limits and durability; refuses a server or a database that this cannot work with."""
-    adapt(connection)
-    ((*_, fsync, pages, has_schema),) = run(connection, "set_up", WAITS_MAX)
-    for name, found in (("fsync", fsync), ("full_page_writes", pages)):
-        if str(found) != "on":
+    found = set_up(connection)
+    for name, value in (("fsync", found.fsync), ("full_page_writes", found.full_page_writes)):
+        if value != "on":
             raise ConfigError(
-                f"the server runs with {name} = {found!s}: it may lose what it acknowledged",
+                f"the server runs with {name} = {value}: it may lose what it acknowledged",
                 hint=f"set {name} = on on the server",
             )
-    if may_make and not has_schema:
+    for name, value, wanted in (
+        ("synchronous_commit", found.synchronous_commit, ("on", "remote_apply")),
+        ("default_transaction_isolation", found.isolation, ("read committed",)),
+    ):
+        if value not in wanted:  # else it was set
+            raise ConfigError(
+                f"this login has {name} = {value}, and a pooler keeps no setting for one client",
+                hint=f"give the login {name} = {wanted[0]} on the server, then let the pooler "
+                "connect again",
+            )
+    if not found.has_schema and may_make:
+        if found.is_standby:
+            raise Unavailable(
+                "this server is a standby, and its database does not contain a memory yet",
+                hint="use the address of the primary once, or wait for the standby",
+            )
         schema.prepare(url)
     schema.check(connection)

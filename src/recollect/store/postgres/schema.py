@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import psycopg
 
 from recollect.errors import ConfigError, Forbidden
 from recollect.model.values import Migrated
-from recollect.store.postgres.connect import connect
-from recollect.store.postgres.db import WAITS_MAX, Connection, adapt, as_ours, run, script
+from recollect.store.postgres.db import Connection, as_ours, run, script, set_up
+from recollect.store.postgres.hosts import Hosts
 
 REVISION: Final = "0001"
 _SCRIPTS: Final = ("schema.sql", "jobs_schema.sql")
@@ -25,12 +25,18 @@ _UPGRADE: Final = "use a release of Recollect that is as new as the database"
 
 
 @contextmanager
-def owner(url: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection for what the owner does; errors of the driver are converted."""
+def owner(url: str, *, is_patient: bool = False) -> Iterator[Connection]:
+    """A connection for what the owner does, which may take as long as it takes.
+
+    Errors of the driver are converted.
+    """
     try:
-        with connect(url) as connection:
-            adapt(connection)
-            run(connection, "set_up", WAITS_MAX)
+        with Hosts(url).connect() as connection:
+            found = set_up(connection)
+            if is_patient:
+                connection.answer_max_s = None
+                if found.is_ours:
+                    run(connection, "patience", {})
             yield connection
     except psycopg.errors.InsufficientPrivilege as error:
         raise Forbidden(

@@ -60,9 +60,8 @@ def vacuum(
 ) -> Vacuumed:
     """Rewrites every table of the memory, its indexes and the planner's statistics."""
     kept = _Kept()
-    with schema.owner(url) as connection:
+    with schema.owner(url, is_patient=True) as connection:
         schema.check(connection)
-        run(connection, "patience", {})
         connection.add_notice_handler(kept.hear)
         found = [
             row for row in run(connection, "list_vacuums", {}) if tables is None or row[0] in tables

@@ -13,13 +13,31 @@ INSERT INTO recollect.revision (revision) VALUES (:revision);
 SELECT revision FROM recollect.revision;
 
 -- name: set_up
--- What a connection begins with, in one trip.
-SELECT set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
-  set_config('idle_in_transaction_session_timeout', :idle, false),
-  set_config('synchronous_commit', 'on', false),
-  set_config('default_transaction_isolation', 'read committed', false),
+-- What a connection begins with, in one trip. Behind a pooler the process that answers is not the one that was
+-- connected, and belongs to others in a moment: nothing is set there.
+SELECT is_ours,
+  CASE WHEN is_ours THEN ARRAY[
+    set_config('lock_timeout', :lock, false), set_config('statement_timeout', :statement, false),
+    set_config('idle_in_transaction_session_timeout', :idle, false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
+      THEN set_config('synchronous_commit', 'on', false) END
+  ] END,
   current_setting('fsync'), current_setting('full_page_writes'),
-  to_regclass('recollect.revision') IS NOT NULL;
+  current_setting('synchronous_commit'), current_setting('default_transaction_isolation'),
+  pg_is_in_recovery(), to_regclass('recollect.revision') IS NOT NULL
+FROM (SELECT pg_backend_pid() = :pid) connected (is_ours);
+
+-- name: server_state
+SELECT current_setting('server_version_num')::integer, pg_database_size(current_database()),
+  pg_is_in_recovery(), current_setting('default_transaction_read_only') = 'on',
+  coalesce(pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn(), false),
+  extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::double precision;
+
+-- name: timeline
+-- The number that a promotion raises.
+SELECT CASE WHEN pg_is_in_recovery() THEN 0
+  ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer END;
 
 -- name: patience
 SET statement_timeout = 0;
