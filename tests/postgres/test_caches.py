@@ -100,7 +100,8 @@ def test_a_snapshot_is_believed_only_if_it_is_this_space_s(
     seq = one.space.head().seq
     if not is_at_head:
         one.submit("later")
-    ask(database, "INSERT INTO recollect.snapshots SELECT id, %s, %s, %s FROM recollect.spaces",
+    ask(database, "INSERT INTO recollect.snapshots SELECT id, %s, %s, %s, false FROM"
+        " recollect.spaces",
         index.version(), seq, data)  # fmt: skip
     folded, real = list[str](), index.Index.folded
 
@@ -122,7 +123,8 @@ def test_a_snapshot_of_another_version_is_not_looked_at(
     for number in range(5):
         one.submit(f"first-{number}")
     for version in (f"{index.version()} ", "5 tokens 0", ""):
-        ask(database, "INSERT INTO recollect.snapshots SELECT id, %s, 6, 'x' FROM recollect.spaces",
+        ask(database, "INSERT INTO recollect.snapshots SELECT id, %s, 6, 'x', false FROM"
+            " recollect.spaces",
             version)  # fmt: skip
     assert other.space.ledger.wake(index.version(), 0).snapshot is None
     same(one, other)

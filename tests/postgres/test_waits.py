@@ -111,10 +111,12 @@ def test_a_space_that_nothing_was_written_to_is_not_there(database: str) -> None
 
 
 def test_every_statement_that_changes_something_is_known_to(database: str) -> None:
-    """Those that are not leave room to others: they run in a transaction that only reads."""
-    changes = re.compile(r"\b(?:INSERT|UPDATE|DELETE|TRUNCATE|recollect\.\w+\()")
+    """Those that are not leave room to others. A read may note that its process has an index."""
+    changes = re.compile(
+        r"\b(?:INSERT|UPDATE|DELETE|TRUNCATE|recollect\.(?!(?:hold|let_go|has_keys)\b)\w+\()"
+    )
     reads = [name for name in driver._statements() if not driver.is_write(name)]
-    assert {"tail", "page", "get_snapshot", "job list"} & {*reads}
+    assert {"tail", "page", "wake", "job list"} <= {*reads}
     assert not {"append", "make_space", "lock_space", "job lease"} & {*reads}
     found = [name for name in reads if changes.search(driver._statements()[name])]
     assert found == []
