@@ -7,11 +7,13 @@ same with real processes, one of which is stopped.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import psycopg
 import pytest
 
+from benchmarks.server import started as server_started
 from recollect import Memory
 from recollect.errors import NotFound
 from recollect.memory.handle import Handle, handle_of
@@ -318,3 +320,31 @@ def test_doctor_and_the_certificate_name_them(
         third.list()
         assert "drops it at its next look" not in recollect(address, "doctor")[1]
         third.close()
+
+
+def test_a_read_that_wakes_waits_for_no_standby() -> None:
+    """A write does: the control. The server waits for a standby that is not there."""
+    with server_started(in_memory=True) as own:
+        address = own.get_uri()
+        one = Process(address, "one")
+        one.memory.remember("here")
+        with psycopg.connect(address, autocommit=True) as owner:
+            owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+            owner.execute("SELECT pg_reload_conf()")
+            while owner.execute("SHOW synchronous_standby_names").fetchall() != [("nobody",)]:
+                pass
+            other = Process(address, "other")
+            assert len(other.memory.list()) == 1
+            other.ledger._holding._renew_at = 0.0
+            assert len(other.memory.list()) == 1
+            assert other.space.sleep()
+            assert holders(address) == {"one": 0}
+            with ThreadPoolExecutor(1) as threads:
+                writing = threads.submit(ask, address, "CREATE TABLE waits ()")
+                waits = b"SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+                while not (found := owner.execute(waits).fetchall()):
+                    assert not writing.done()
+                owner.execute("SELECT pg_cancel_backend(%s)", found[0])
+                writing.result(30)
+        other.backend.close()
+        one.backend.close()
