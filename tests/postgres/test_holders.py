@@ -22,8 +22,9 @@ from recollect.store.indexed.ledger import Tail
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.holders import NOBODY
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.vacuum import vacuum
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, wait_for_lock
 from tests.postgres.proxy import Proxy
 from tests.postgres.test_command import recollect
 from tests.suites.histories import Stopped
@@ -223,6 +224,34 @@ def test_control_without_the_second_look_it_would_fold_what_was_erased(
     monkeypatch.setattr(other.ledger, "pieces", lambda *_: iter([data]))
     with other.space.inside() as index:
         assert WORD.encode() in index.db.image()
+
+
+def test_who_wakes_waits_for_an_order_that_is_on_its_way(
+    one: Process, other: Process, pool: Pool
+) -> None:
+    one.memory.remember(f"it is in {WORD}", id="gone")
+    with ThreadPoolExecutor(1) as threads:
+        with one.ledger._pool.transaction():
+            assert NOBODY in erase(one, "gone")
+            waking = threads.submit(other.memory.list)
+            wait_for_lock(pool)
+        assert waking.result(30) == []
+    assert WORD.encode() not in images_of(other.space)
+
+
+def test_an_order_waits_for_who_is_being_noted_and_names_it(
+    one: Process, database: str, pool: Pool
+) -> None:
+    one.memory.remember(f"it is in {WORD}", id="gone")
+    with psycopg.connect(database) as noting, ThreadPoolExecutor(1) as threads:
+        noting.execute(
+            "SELECT recollect.hold(id, 'x', 'the new one', 0, 60, false) FROM recollect.spaces"
+        )
+        erasing = threads.submit(erase, one, "gone")
+        wait_for_lock(pool)
+        noting.commit()
+        places = erasing.result(30)
+    assert [place for place in places if "process the new one, which" in place]
 
 
 def images_of(space: Follower) -> bytes:

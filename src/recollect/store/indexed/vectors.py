@@ -55,7 +55,7 @@ class KeptVectors:
                 if seq > self._through and seq not in gone
             }
             block = Block(self._name, self._through, through, packed(new))
-            # A space with keys of subjects keeps no block; this process has the rows all the same.
+            # It may be refused: something was erased, or the master key is not here. The rows stay.
             self._seen += self._space.ledger.keep_block(self._space.epoch, block)
             self._texts.update(new)
             self._through, self._nearest = through, None
