@@ -7,11 +7,13 @@ same with real processes, one of which is stopped.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import psycopg
 import pytest
 
+from benchmarks.server import started as server_started
 from recollect import Memory
 from recollect.errors import NotFound
 from recollect.memory.handle import Handle, handle_of
@@ -20,8 +22,9 @@ from recollect.store.indexed.ledger import Tail
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.holders import NOBODY
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.vacuum import vacuum
-from tests.postgres.conftest import as_address
+from tests.postgres.conftest import as_address, wait_for_lock
 from tests.postgres.proxy import Proxy
 from tests.postgres.test_command import recollect
 from tests.suites.histories import Stopped
@@ -223,6 +226,34 @@ def test_control_without_the_second_look_it_would_fold_what_was_erased(
         assert WORD.encode() in index.db.image()
 
 
+def test_who_wakes_waits_for_an_order_that_is_on_its_way(
+    one: Process, other: Process, pool: Pool
+) -> None:
+    one.memory.remember(f"it is in {WORD}", id="gone")
+    with ThreadPoolExecutor(1) as threads:
+        with one.ledger._pool.transaction():
+            assert NOBODY in erase(one, "gone")
+            waking = threads.submit(other.memory.list)
+            wait_for_lock(pool)
+        assert waking.result(30) == []
+    assert WORD.encode() not in images_of(other.space)
+
+
+def test_an_order_waits_for_who_is_being_noted_and_names_it(
+    one: Process, database: str, pool: Pool
+) -> None:
+    one.memory.remember(f"it is in {WORD}", id="gone")
+    with psycopg.connect(database) as noting, ThreadPoolExecutor(1) as threads:
+        noting.execute(
+            "SELECT recollect.hold(id, 'x', 'the new one', 0, 60, false) FROM recollect.spaces"
+        )
+        erasing = threads.submit(erase, one, "gone")
+        wait_for_lock(pool)
+        noting.commit()
+        places = erasing.result(30)
+    assert [place for place in places if "process the new one, which" in place]
+
+
 def images_of(space: Follower) -> bytes:
     assert space.index is not None
     return space.index.db.image()
@@ -318,3 +349,31 @@ def test_doctor_and_the_certificate_name_them(
         third.list()
         assert "drops it at its next look" not in recollect(address, "doctor")[1]
         third.close()
+
+
+def test_a_read_that_wakes_waits_for_no_standby() -> None:
+    """A write does: the control. The server waits for a standby that is not there."""
+    with server_started(in_memory=True) as own:
+        address = own.get_uri()
+        one = Process(address, "one")
+        one.memory.remember("here")
+        with psycopg.connect(address, autocommit=True) as owner:
+            owner.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+            owner.execute("SELECT pg_reload_conf()")
+            while owner.execute("SHOW synchronous_standby_names").fetchall() != [("nobody",)]:
+                pass
+            other = Process(address, "other")
+            assert len(other.memory.list()) == 1
+            other.ledger._holding._renew_at = 0.0
+            assert len(other.memory.list()) == 1
+            assert other.space.sleep()
+            assert holders(address) == {"one": 0}
+            with ThreadPoolExecutor(1) as threads:
+                writing = threads.submit(ask, address, "CREATE TABLE waits ()")
+                waits = b"SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+                while not (found := owner.execute(waits).fetchall()):
+                    assert not writing.done()
+                owner.execute("SELECT pg_cancel_backend(%s)", found[0])
+                writing.result(30)
+        other.backend.close()
+        one.backend.close()

@@ -56,7 +56,7 @@ class KeptVectors:
             }
             about = Block(self._name, self._through, through, b"")
             block = packed(self._space.place, about, new)
-            # A space with keys of subjects keeps no block; this process has the rows all the same.
+            # It may be refused: something was erased, or the master key is not here. The rows stay.
             self._seen += self._space.ledger.keep_block(self._space.epoch, block)
             self._texts.update(new)
             self._through, self._nearest = through, None
