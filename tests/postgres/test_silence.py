@@ -138,7 +138,7 @@ def test_a_write_that_waits_for_a_standby_ends_and_reads_go_on(own: Server, data
             meanwhile(lambda: bob.remember("Held up.", id="held")) as (write,),
         ):
             assert len(eve.list()) == 1
-            with pytest.raises(Unavailable, match="in time|did not answer"):  # asked again
+            with pytest.raises(Unavailable, match=r"in time|did not answer"):  # asked again
                 write.result()
             assert len(bob.list()) == 1
             assert not control.done()

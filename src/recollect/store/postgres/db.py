@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,6 +31,7 @@ _STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 _WRITES: Final = re.compile(
     r"^\s*(?:INSERT|UPDATE|DELETE)|\bFOR (?:UPDATE|KEY SHARE)|\bSELECT recollect\.", re.MULTILINE
 )
+_MIB: Final = 1 << 20
 _LONG: Final = frozenset(  # in proportion to a whole space
     {"drop_space", "erase", "last_seal", "resize", "restart"}
 )
@@ -46,22 +47,30 @@ def script(name: str) -> bytes:
 
 def run(connection: Connection, name: str, params: Mapping[str, object]) -> list[Row]:
     """Runs a statement; returns all its rows."""
-    with _patient(connection) if name in _LONG else nullcontext():
+    with _patient(connection, name, params):
         cursor = connection.execute(_statements()[name], params, binary=True)
     return cursor.fetchall() if cursor.description else []
 
 
 @contextmanager
-def _patient(connection: Connection) -> Iterator[None]:
-    """What takes long may take long."""
+def _patient(connection: Connection, name: str, params: Mapping[str, object]) -> Iterator[None]:
+    """What takes long may take long: a second more for each MiB that is sent."""
     if not isinstance(connection, Watched) or connection.answer_max_s is None:
         yield
         return
-    connection.answer_max_s = ANSWER_MAX_S["long"]
+    usual = ANSWER_MAX_S["usual"]
+    sent = sum(map(_size, params.values()))
+    connection.answer_max_s = ANSWER_MAX_S["long"] if name in _LONG else usual + sent / _MIB
     try:
         yield
     finally:
-        connection.answer_max_s = ANSWER_MAX_S["usual"]
+        connection.answer_max_s = usual
+
+
+def _size(value: object) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    return sum(map(_size, value)) if isinstance(value, list) else 0
 
 
 @cache
