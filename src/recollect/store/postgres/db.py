@@ -28,8 +28,11 @@ _HERE: Final = Path(__file__).parent / "sql"
 _NAMED: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 _STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 
+# What may wait for a standby or a lock; a cache and a note about who reads do not.
 _WRITES: Final = re.compile(
-    r"^\s*(?:INSERT|UPDATE|DELETE)|\bFOR (?:UPDATE|KEY SHARE)|\bSELECT recollect\.", re.MULTILINE
+    r"^\s*(?:INSERT|UPDATE|DELETE)|\bFOR (?:UPDATE|KEY SHARE)"
+    r"|\bSELECT recollect\.(?!keep_snapshot|keep_block|hold|let_go)",
+    re.MULTILINE,
 )
 _MIB: Final = 1 << 20
 _LONG: Final = frozenset(  # in proportion to a whole space
@@ -75,7 +78,7 @@ def _size(value: object) -> int:
 
 @cache
 def is_write(name: str) -> bool:
-    """True for a statement that changes something or takes a lock."""
+    """True for a statement that may wait for a lock or, at its commit, for a standby."""
     return _WRITES.search(_statements()[name]) is not None
 
 

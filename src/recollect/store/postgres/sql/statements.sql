@@ -139,7 +139,10 @@ SELECT space, at, by, seq, head, first, reason FROM recollect.dropped ORDER BY i
 SELECT seq, image FROM recollect.snapshots WHERE space = :space AND version = :version;
 
 -- name: keep_snapshot
-SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image);
+-- A read may keep a cache, so this waits for no standby, and not for long for a writer. Never in a transaction
+-- with an append.
+SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image)
+WHERE set_config('synchronous_commit', 'off', true) || set_config('lock_timeout', '1s', true) <> '';
 
 -- name: get_blocks
 SELECT embedder, after, through, rows FROM recollect.blocks
@@ -151,7 +154,9 @@ FROM recollect.blocks b JOIN unnest(:targets::bigint[]) t ON t > b.after AND t <
 WHERE b.space = :space;
 
 -- name: keep_block
-SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows);
+-- As a snapshot.
+SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows)
+WHERE set_config('synchronous_commit', 'off', true) || set_config('lock_timeout', '1s', true) <> '';
 
 -- name: clock
 -- The server's clock, as an instant.
