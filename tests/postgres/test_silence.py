@@ -216,6 +216,25 @@ def _end_waits(operator: psycopg.Connection[Any], database: str) -> None:
     )
 
 
+def test_a_read_that_keeps_a_cache_waits_for_no_standby(
+    own: Server, database: str, patient: None
+) -> None:
+    with opened(database, "bob") as (bob,):
+        for number in range(40):
+            bob.remember(f"The train {number} leaves at nine.")
+    with psycopg.connect(database, autocommit=True) as operator:
+        operator.execute("TRUNCATE recollect.snapshots")
+        with (
+            closing(PostgresBackend(database)) as backend,
+            without_standby(own.get_uri()),
+        ):
+            memory = Memory(Handle(backend.space("bob", create=False)))
+            assert len(memory.list(limit=100)) == 41  # it folds the ledger and keeps a snapshot
+            rows = operator.execute("SELECT seq FROM recollect.snapshots").fetchall()
+            assert len(rows) == 1
+            assert waiting(operator) == 1  # the one that tries
+
+
 def test_writers_that_wait_leave_room_to_readers(own: Server, database: str, patient: None) -> None:
     names = [f"s{number}" for number in range(12)]
     with (

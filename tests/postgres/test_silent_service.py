@@ -78,7 +78,7 @@ def test_reads_are_answered_while_every_write_waits_for_a_standby(
     token = new_store(url, [*SPACES, *OTHERS])
     with serving(url, tmp_path) as service, psycopg.connect(url, autocommit=True) as operator:
         asking = Asking(service.port, token)
-        assert {asking.read(space) for space in (*SPACES, *OTHERS)} == {200}
+        assert {asking.read(space) for space in SPACES} == {200}  # the others wake later
         with many(64) as threads, without_standby(own.get_uri()) as go_on:
             writes = [threads.submit(asking.write, space) for space in SPACES * 2]
             until(lambda: waiting(operator) == 7)  # six of ours and the one that tries

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -30,12 +30,14 @@ _BINARY: Final = re.compile(r"(?<!:):([a-z][a-z0-9_]*)(?=::bytea\[\])")
 _OUR_MISUSE: Final = (psycopg.ProgrammingError, psycopg.InterfaceError, psycopg.NotSupportedError)
 _STOPPED: Final = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown)
 
-_READING: Final = "hold|let_go|has_keys"  # functions of ours that a read calls
+# What may wait for a standby or a lock; a cache and a note about who reads do not.
+_CACHING: Final = "keep_snapshot|keep_block|keep_cache_key|hold|let_go|has_keys"
 _WRITES: Final = re.compile(
     r"^\s*(?:INSERT|UPDATE|DELETE)|\bFOR (?:UPDATE|KEY SHARE)"
-    rf"|\bSELECT recollect\.(?!(?:{_READING})\()",
+    rf"|\bSELECT recollect\.(?!(?:{_CACHING})\()",
     re.MULTILINE,
 )
+_MIB: Final = 1 << 20
 _LONG: Final = frozenset(  # in proportion to a whole space
     {"drop_space", "erase", "last_seal", "resize", "restart"}
 )
@@ -51,27 +53,35 @@ def script(name: str) -> bytes:
 
 def run(connection: Connection, name: str, params: Mapping[str, object]) -> list[Row]:
     """Runs a statement; returns all its rows."""
-    with _patient(connection) if name in _LONG else nullcontext():
+    with _patient(connection, name, params):
         cursor = connection.execute(_statements()[name], params, binary=True)
     return cursor.fetchall() if cursor.description else []
 
 
 @contextmanager
-def _patient(connection: Connection) -> Iterator[None]:
-    """What takes long may take long."""
+def _patient(connection: Connection, name: str, params: Mapping[str, object]) -> Iterator[None]:
+    """What takes long may take long: a second more for each MiB that is sent."""
     if not isinstance(connection, Watched) or connection.answer_max_s is None:
         yield
         return
-    connection.answer_max_s = ANSWER_MAX_S["long"]
+    usual = ANSWER_MAX_S["usual"]
+    sent = sum(map(_size, params.values()))
+    connection.answer_max_s = ANSWER_MAX_S["long"] if name in _LONG else usual + sent / _MIB
     try:
         yield
     finally:
-        connection.answer_max_s = ANSWER_MAX_S["usual"]
+        connection.answer_max_s = usual
+
+
+def _size(value: object) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    return sum(map(_size, value)) if isinstance(value, list) else 0
 
 
 @cache
 def is_write(name: str) -> bool:
-    """True for a statement that changes something or takes a lock, other than who has an index."""
+    """True for a statement that may wait for a lock or, at its commit, for a standby."""
     return _WRITES.search(_statements()[name]) is not None
 
 

@@ -57,8 +57,9 @@ class Watched(psycopg.Connection[Any]):
         """As the driver does it, but not for too long; what waits is closed then."""
         try:
             found = super().wait(self._limited(gen), *given, **more)
-        except Lost:
-            self.pgconn.finish()  # not close(): who looks at it sees that it broke
+        except BaseException as error:
+            if self._is_alone or isinstance(error, Lost):
+                self.pgconn.finish()  # not close(): who looks at it sees that it broke
             raise
         if self._is_alone:
             self.pgconn.finish()

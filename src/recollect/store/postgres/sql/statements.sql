@@ -172,10 +172,15 @@ FROM recollect.spaces s LEFT JOIN recollect.cache_keys k ON k.space = s.id
 WHERE s.id = :space AND s.epoch = :epoch;
 
 -- name: keep_cache_key
-SELECT recollect.keep_cache_key(:space, :epoch, :key);
+-- As a snapshot.
+SELECT recollect.keep_cache_key(:space, :epoch, :key)
+WHERE set_config('synchronous_commit', 'off', true) || set_config('lock_timeout', '1s', true) <> '';
 
 -- name: keep_snapshot
-SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image, :key::bytea);
+-- A read may keep a cache, so this waits for no standby, and not for long for a writer. Never in a transaction
+-- with an append.
+SELECT recollect.keep_snapshot(:space, :epoch, :version, :seq, :image, :key::bytea)
+WHERE set_config('synchronous_commit', 'off', true) || set_config('lock_timeout', '1s', true) <> '';
 
 -- name: get_blocks
 SELECT b.embedder, b.after, b.through, b.rows, CASE WHEN b.encrypted THEN coalesce(k.key, '') END
@@ -191,7 +196,9 @@ WHERE b.space = :space AND (b.encrypted OR EXISTS (
 ));
 
 -- name: keep_block
-SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows, :key::bytea);
+-- As a snapshot.
+SELECT recollect.keep_block(:space, :epoch, :embedder, :after, :through, :rows, :key::bytea)
+WHERE set_config('synchronous_commit', 'off', true) || set_config('lock_timeout', '1s', true) <> '';
 
 -- name: clock
 -- The server's clock, as an instant.
