@@ -378,14 +378,13 @@ def test_an_index_that_grew_is_counted_and_put_aside(
     one: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one.submit("first")
-    before = one.space.awake_bytes
+    assert one.space.index is not None
+    before, awake = one.space.index.size_bytes, one.space.awake_bytes
     for number in range(30):
         one.memory.remember(f"{number} " + "word " * 200)
-    grown = one.space.awake_bytes
-    assert grown > before
+    assert one.space.awake_bytes > awake
     monkeypatch.setattr(index, "_MEMORY_MAX_BYTES", before)
     one.submit("last")
-    assert one.space.index is not None
     assert one.space.index.size_bytes == CACHE_BYTES
     assert one.memory.verify(deep=True).ok
 

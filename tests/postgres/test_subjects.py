@@ -271,7 +271,7 @@ def test_the_keys_of_many_are_read_together(
         assert len(again.list(limit=100)) == 41
     most = 20 if is_control else 0  # one for each subject
     assert most <= trips["folded"] <= most + 9
-    assert most <= trips["followed"] <= most + 3
+    assert most <= trips["followed"] <= most + 4  # one of them for the key of the caches
 
 
 @pytest.mark.parametrize("each", ["users", "named"])
