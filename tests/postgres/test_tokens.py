@@ -191,7 +191,7 @@ def test_two_who_rotate_a_token_at_once_wait_for_each_other(
         run(first, "lock_tokens", named)
         late = threads.submit(tokens.rotate, "ci")
         wait_for_lock(pool)
-        run(first, "follow_token", {"id": old.id, "hash": b"x"})
+        run(first, "follow_token", {"id": old.id, "hash": b"x", "by": None, "until": None})
         run(first, "end_token", {"id": old.id, "overlap_s": 60})
         first.commit()
         with pytest.raises(Ambiguous):  # the second sees both, and does not guess

@@ -1,8 +1,8 @@
 """Tokens as another token looks after them.
 
 Responsible for what a token with the verb ``admin`` may do to others. Leaves storing them to the
-engine. Invariants: a token never creates or replaces one that allows more than itself; tokens of
-other spaces and tokens that do not exist look the same.
+engine. Invariants: a token never creates one, nor puts one in the place of another, that allows
+more than itself or ends later; tokens of other spaces and those that do not exist look the same.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class AdminTokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
+        by: Token | None = None,
     ) -> MadeToken:
         """Creates a token that allows no more than this one."""
         mine, verbs = self._admin(), ("read", *verbs)
@@ -63,6 +64,7 @@ class AdminTokens:
             user=user,
             agent=agent,
             expires=expires,
+            by=mine,
         )
 
     def list(self) -> list[Token]:
@@ -75,12 +77,14 @@ class AdminTokens:
         which = checked_which(which)
         return only_one(which, [token for token in self.list() if _is(token, which)])
 
-    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
-        """Creates a token that allows the same; the old one ends so many seconds later."""
+    def rotate(
+        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+    ) -> MadeToken:
+        """Creates a token that allows the same, within the life of this one."""
         which, mine = checked_which(which), self._admin()
         old = only_one(which, [each for each in self.list() if _is(each, which) and each.live])
         _check_within(mine, old.verbs, old.origin)
-        return self._tokens.rotate(str(old.id), overlap_s=overlap_s)
+        return self._tokens.rotate(str(old.id), overlap_s=overlap_s, by=mine)
 
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
