@@ -73,7 +73,7 @@ class Jobs:
             validate.space_name(space),
             kind,
             self._params(kind, params),
-            due_at=None if due is None else instants.instant(due),
+            due_at=None if due is None else instants.dated(due),
             origin=_trust(origin),
         )
 

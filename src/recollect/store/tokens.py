@@ -126,7 +126,7 @@ def wanted(
     if label.isdecimal():
         raise InvalidInput("a label of digits alone could be mistaken for a token's id")
     allowed = _checked(verbs, every_space=space is None)
-    expires = None if expires is None else instants.instant(expires)
+    expires = None if expires is None else instants.dated(expires)
     if expires is not None and expires <= now:
         raise InvalidInput(f"expires: {expires} is past")
     if origin not in TRUST_RANK:

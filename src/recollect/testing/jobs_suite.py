@@ -22,7 +22,7 @@ from recollect.store.seam import REAL
 
 LONG_S = 600.0
 SHORT_S = 0.05
-FUTURE = "2999-01-01T00:00:00.000000Z"
+FUTURE = "2199-01-01T00:00:00.000000Z"
 
 
 def ask(jobs: Jobs, space: str = "alice", params: str = "{}", origin: Trust = "person") -> Job:
