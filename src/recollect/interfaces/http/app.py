@@ -234,6 +234,7 @@ class App:
     def _figures(self, metrics: Metrics, token: str) -> Reply:
         """The figures about the whole service, for an admin of all of it."""
         with self._entries.using(token) as entry:
+            self._rules.rates.take(entry.key, "admin")
             held = entry.store.token()
         if held is None or "admin" not in held.verbs or held.space is not None:
             raise Refused(403, "forbidden", "a token that looks after every space may read this")
@@ -260,6 +261,8 @@ class App:
             caller = await self._in_thread(mcp_port.enter, self._entries, token, asked, headers)
             seen.token_id, seen.space = caller.entry.token_id, caller.memory.name
             try:
+                take = partial(self._rules.rates.take, caller.entry.key)
+                mcp_port.check(body, take, is_strict=self._rules.is_strict)
                 await mcp.answer(
                     caller.memory, caller.entry.store.settings, asked.tools, self._in_thread,
                     scope, mcp_port.given_again(body, receive), sending,
