@@ -43,6 +43,7 @@ from recollect.store.port import Outcome
 
 # What a held record says beside its text: a person who lets it in lets this in too.
 _BESIDE: Final = (
+    "said_at",
     "expires",
     "valid_from",
     "valid_to",
