@@ -212,6 +212,28 @@ class JobsSuite:
         assert not jobs.cancel("alice", job.id)
         assert jobs.lease((), LONG_S) is None
 
+    def test_a_token_ends_and_reports_no_job_of_more_trust_than_its_own(
+        self, jobs: Jobs, store: Store
+    ) -> None:
+        waits = jobs.ask("alice", "retain", "{}", due_at=FUTURE, origin="person")
+        ask(jobs)
+        running = leased(jobs)
+        agent = store.entered(store.tokens.create("bot", space="alice").token).jobs
+        for job in (waits, running):
+            with pytest.raises(Forbidden, match="more than yours"):
+                agent.cancel(job.id)
+        port = agent._jobs()
+        for refused in (
+            port.done(running), port.fail(running, "unavailable", None),
+            port.beat(running, 0.0, 1, 1), port.cancel("alice", running.id),
+        ):  # fmt: skip
+            assert not refused
+        assert (seen(jobs, waits.id).state, seen(jobs, running.id).state) == ("waiting", "running")
+        mine = agent.ask("verify", space="alice")  # the control: its own
+        assert agent.cancel(mine.id).state == "cancelled"
+        person = store.tokens.create("p", space="alice", origin="person").token
+        assert store.entered(person).jobs.cancel(waits.id).state == "cancelled"
+
     def test_ended_jobs_are_kept_for_a_while(self, jobs: Jobs) -> None:
         for _ in range(KEPT_MAX_COUNT + 3):
             ask(jobs)
