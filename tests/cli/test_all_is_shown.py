@@ -15,7 +15,8 @@ from tests.web.visiting import served
 HELD: dict[str, object] = {
     "kind": "instruction", "confidence": 0.12, "valid_from": "2020-01-02", "key": "tea.time",
     "valid_to": "2098-03-04", "source_type": "inferred", "expires": "2097-05-06",
-    "said_at": "2021-07-08", "tags": ["pinned", "system"], "data": {"x": "long " * 100 + "hidden words"},
+    "said_at": "2021-07-08", "tags": ["pinned", "system"],
+    "data": {"x": "long " * 100 + "hidden words"},
     "about": "person:Eve", "is_hypothesis": True,
 }  # fmt: skip
 SEEN = (
