@@ -8,8 +8,9 @@ more than itself or ends later; tokens of other spaces and those that do not exi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
-from recollect.errors import Forbidden
+from recollect.errors import Forbidden, LimitExceeded
 from recollect.model.events import Trust
 from recollect.model.rules import at_least
 from recollect.model.values import MadeToken, Token
@@ -23,6 +24,8 @@ from recollect.store.tokens import (
     opens_none,
     too_much,
 )
+
+OF_A_SPACE_MAX_COUNT: Final = 1_000  # valid tokens of one space that tokens create
 
 
 class AdminTokens:
@@ -54,6 +57,7 @@ class AdminTokens:
         if space is not None and not self._may_name(mine, space):
             raise opens_none(space, [])
         _check_within(mine, verbs, origin)
+        self._check_room(space)
         if mine.expires is not None and (expires is None or expires > mine.expires):
             raise too_much(f"it expires on {mine.expires[:10]}")
         return self._tokens.create(
@@ -84,6 +88,8 @@ class AdminTokens:
         which, mine = checked_which(which), self._admin()
         old = only_one(which, [each for each in self.list() if _is(each, which) and each.live])
         _check_within(mine, old.verbs, old.origin)
+        if overlap_s:  # both are valid for a while
+            self._check_room(old.space)
         return self._tokens.rotate(str(old.id), overlap_s=overlap_s, by=mine)
 
     def revoke(self, which: str) -> int:
@@ -103,6 +109,15 @@ class AdminTokens:
         if "admin" not in mine.verbs:
             raise not_admin()
         return mine
+
+    def _check_room(self, space: str | None) -> None:
+        """Refuses one more where there are many: the room of a store is that of all its spaces."""
+        count = sum(each.live and each.space == space for each in self._tokens.list())
+        if count >= OF_A_SPACE_MAX_COUNT:
+            raise LimitExceeded(
+                f"there are {count:,} valid tokens like this, and a token creates no more",
+                hint="revoke those that are not used, or let the owner of the store create it",
+            )
 
     def _may_name(self, mine: Token, space: str) -> bool:
         if mine.space is not None:

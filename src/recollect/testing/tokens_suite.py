@@ -16,6 +16,7 @@ from recollect.errors import (
     Ambiguous,
     Forbidden,
     InvalidInput,
+    LimitExceeded,
     NotFound,
     Unavailable,
     Unsupported,
@@ -472,6 +473,24 @@ class EnteredSuite:
         assert (found.expires, found.by) == (None, None)
         hour = store.tokens.create("hour", space="alice", expires=timedelta(hours=1))
         assert store.tokens.rotate(hour.id).expires is not None
+
+    def test_an_admin_of_one_space_leaves_room_for_the_others(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("recollect.store.administering.OF_A_SPACE_MAX_COUNT", 5)
+        admin = store.entered(self.admin(store, "alice"))
+        for number in range(4):
+            admin.tokens.create(f"t{number}", space="alice")
+        with pytest.raises(LimitExceeded):
+            admin.tokens.create("one more", space="alice")
+        with pytest.raises(LimitExceeded):  # the same by rotating, while both are valid
+            admin.tokens.rotate("t0", overlap=timedelta(hours=1))
+        assert admin.tokens.rotate("t0", overlap=timedelta(0)).live
+        assert store.tokens.create("the owner's", space="alice").live
+        store.tokens.create("another space's", space="bob")
+        admin.tokens.revoke("t1")
+        admin.tokens.revoke("t2")
+        assert admin.tokens.create("in its place", space="alice").live  # the control
 
     def test_who_created_or_rotated_a_token_is_listed(self, store: Store) -> None:
         admin = store.entered(self.admin(store, "alice"))
