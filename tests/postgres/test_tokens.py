@@ -21,6 +21,7 @@ from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import REAL
 from recollect.store.tokens import hash_of
+from recollect.testing.admins_suite import AdminsSuite
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 from tests.postgres.conftest import drop_space, wait_for_lock
 from tests.postgres.test_command import recollect
@@ -43,7 +44,7 @@ def tokens(pool: Pool) -> PostgresTokens:
     return PostgresTokens(pool)
 
 
-class TestTokens(TokensSuite, EnteredSuite):
+class TestTokens(TokensSuite, EnteredSuite, AdminsSuite):
     @pytest.fixture
     def store(self, backend: Backend, url: str) -> Store:
         return Store(backend, load(url, embedder="none"))

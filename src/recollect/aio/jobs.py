@@ -87,7 +87,7 @@ class AsyncJobs(AsyncCalls[Jobs]):
         Raises:
             NotFound: The job does not exist.
             Conflict: It has ended.
-            Forbidden: Somebody with more trust than the token asked for it.
+            Forbidden: It was asked for with more trust than the token has.
         """
         return await self._run(self._calls.cancel, id, space=space)
 

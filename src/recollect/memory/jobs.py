@@ -119,7 +119,7 @@ class Jobs:
         Raises:
             NotFound: The job does not exist.
             Conflict: It has ended.
-            Forbidden: Somebody with more trust than the token asked for it.
+            Forbidden: It was asked for with more trust than the token has.
         """
         space = None if space is None else validate.space_name(space)
         is_cancelled = self._jobs().cancel(space, _id(id))

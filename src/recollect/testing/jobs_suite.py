@@ -213,7 +213,7 @@ class JobsSuite:
         assert jobs.lease((), LONG_S) is None
 
     def test_a_token_ends_and_reports_no_job_of_more_trust_than_its_own(
-        self, jobs: Jobs, store: Store
+        self, jobs: Jobs, store: Store, backend: Backend
     ) -> None:
         waits = jobs.ask("alice", "retain", "{}", due_at=FUTURE, origin="person")
         ask(jobs)
@@ -222,7 +222,7 @@ class JobsSuite:
         for job in (waits, running):
             with pytest.raises(Forbidden, match="more than yours"):
                 agent.cancel(job.id)
-        port = agent._jobs()
+        port, _ = self.mine(store, backend, origin="agent")
         for refused in (
             port.done(running), port.fail(running, "unavailable", None),
             port.beat(running, 0.0, 1, 1), port.cancel("alice", running.id),
