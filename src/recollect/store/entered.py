@@ -361,6 +361,10 @@ class EnteredSpace:
         with self._inside() as space:
             return space.size_bytes()
 
+    def holders(self) -> list[Token]:
+        """The tokens that open this space."""
+        return self._allowed(_check_erases).holders()
+
     def checkpoints(self) -> Checkpoints:
         """The checkpoints beside the ledger."""
         return GuardedCheckpoints(lambda: self._allowed().checkpoints(), self._granted)

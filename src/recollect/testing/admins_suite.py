@@ -75,6 +75,39 @@ class AdminsSuite:
         told = {each.id: each.by for each in store.tokens.list()}
         assert told == {mine: None, made.id: mine, new.id: mine}
 
+    def test_erasing_a_person_names_the_tokens_that_are_left(self, store: Store) -> None:
+        memory = store.space("alice")
+        memory.scoped(user="Zoe").remember("Tea is at four.")
+        memory.scoped(user="bob").remember("Coffee is at five.")
+        mine = store.tokens.create("phone", space="alice", user="Zoe")
+        named = store.tokens.create("zoe's laptop", space=None)
+        store.tokens.create("of another space", space="bob", user="Zoe")
+        other = store.tokens.create("bob's", space="alice", user="bob")
+        store.tokens.revoke(mine.id)
+        (left,) = [each for each in memory.erase(user="Zoe").places if "token" in each]
+        assert left.startswith("NOT removed")
+        assert f"({mine.id}, {named.id})" in left
+        assert "1 can still be used" in left
+        assert "zoe" not in left.casefold()  # the name is what was to go
+        store.tokens.revoke(other.id)
+        store.tokens.rotate(named.id, overlap=timedelta(0))
+
+    def test_control_erasing_somebody_without_a_token_names_none(self, store: Store) -> None:
+        memory = store.space("alice")
+        memory.scoped(user="Zoe").remember("Tea is at four.")
+        store.tokens.create("phone", space="alice", user="bob")
+        assert not any("token" in each for each in memory.erase(user="Zoe").places)
+
+    def test_a_person_s_token_that_erases_is_told_the_same(self, store: Store) -> None:
+        verbs = ["read", "write", "erase"]
+        token = store.tokens.create("desk", space="alice", verbs=verbs, origin="person").token
+        memory = store.entered(token).space("alice")
+        memory.scoped(user="Zoe").remember("Tea is at four.")
+        store.tokens.create("phone", space="alice", user="Zoe")
+        assert any(
+            "NOT removed" in each and "token" in each for each in memory.erase(user="Zoe").places
+        )
+
     def admin(self, store: Store, space: str) -> str:
         """A token that reads, writes and looks after others."""
         verbs = ["read", "write", "admin"]

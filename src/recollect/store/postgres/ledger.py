@@ -16,14 +16,14 @@ from recollect.errors import Unavailable
 from recollect.index.rows import Row
 from recollect.ledger.line import parse
 from recollect.model.events import GENESIS, Head
-from recollect.model.values import Dropped, Finding
+from recollect.model.values import Dropped, Finding, Token
 from recollect.store.indexed.ledger import NOTHING_NEW, Block, Erased, Meanwhile, Snapshot, Tail
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
 from recollect.store.postgres.db import Lost, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
-from recollect.store.postgres.tokens import token_in
+from recollect.store.postgres.tokens import PostgresTokens, token_in
 from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
 from recollect.store.seam import Seam
 from recollect.store.subjects import Subjects
@@ -185,6 +185,10 @@ class PostgresLedger:
         return bool(self._pool.ask("keep_block", asked)[0][0])
 
     # What belongs to it.
+
+    def holders(self) -> list[Token]:
+        """The tokens of the database."""
+        return PostgresTokens(self._pool).list()
 
     def checkpoints(self) -> PostgresCheckpoints:
         """The checkpoints beside the ledger, in a table of the same database."""
