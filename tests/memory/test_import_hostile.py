@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput, LimitExceeded
+from recollect.exchange.json_stream import elements
 from recollect.memory import import_files
 from recollect.memory.handle import handle_of
 from recollect.memory.import_files import files_at
@@ -86,6 +90,61 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(
             memory.import_(file, dry_run=True)
     with pytest.raises(LimitExceeded, match="when unpacked"):
         memory.import_(file, dry_run=True)
+
+
+def blanks(path: Path, count: int, mark: bytes = b" ") -> Path:
+    """An archive of a ChatGPT export that is almost all blanks, which pack a thousandfold."""
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("conversations.json", "w") as file,
+    ):
+        file.write(b'[{"mapping":{}}')
+        for _ in range(count):
+            file.write(mark * (1 << 20))
+        file.write(b"]")
+    return path
+
+
+@pytest.mark.parametrize("mark", [b" ", b"\n", b"x"])
+def test_an_archive_of_blanks_is_refused(memory: Memory, tmp_path: Path, mark: bytes) -> None:
+    path = blanks(tmp_path / "bomb.zip", 128, mark)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(LimitExceeded, match="times as large"):
+        memory.import_(path, "chatgpt")
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """How many lines of Python some work takes, however fast the machine is."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> object:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def test_blanks_are_passed_over_at_once() -> None:
+    """The second form: a document that is not packed. A line for each blank would be 16 million."""
+    chunks = [b"[1,", *[b" \n" * (1 << 17)] * 64, b"2]"]
+    found = list[tuple[str | None, object]]()
+    assert lines_run(lambda: found.extend(elements(iter(chunks)))) < 10_000
+    assert [value for _, value in found] == [1, 2]
+
+
+def test_control_a_line_for_each_blank_is_found_out() -> None:
+    def slowly() -> None:
+        at, text = 0, " " * 20_000
+        while at < len(text):
+            at += 1
+
+    assert lines_run(slowly) > 10_000
 
 
 def test_what_is_not_a_file_does_not_block(memory: Memory, tmp_path: Path) -> None:

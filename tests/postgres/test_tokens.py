@@ -22,6 +22,7 @@ from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import REAL
 from recollect.store.tokens import hash_of
+from recollect.testing.admins_suite import AdminsSuite
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 from tests.postgres.conftest import drop_space, wait_for_lock
 from tests.postgres.test_command import recollect
@@ -44,7 +45,7 @@ def tokens(pool: Pool) -> PostgresTokens:
     return PostgresTokens(pool)
 
 
-class TestTokens(TokensSuite, EnteredSuite):
+class TestTokens(TokensSuite, EnteredSuite, AdminsSuite):
     @pytest.fixture
     def store(self, backend: Backend, url: str) -> Store:
         return Store(backend, load(url, embedder="none"))
@@ -167,7 +168,7 @@ def test_two_tokens_of_a_label_differ_and_end_together_or_by_id(tokens: Postgres
 def test_an_expired_token_opens_nothing_and_is_listed_as_such(
     store: Store, tokens: PostgresTokens, database: str
 ) -> None:
-    token = tokens.create("short", space="alice", expires="2999-01-01T00:00:00.000000Z")
+    token = tokens.create("short", space="alice", expires="2199-01-01T00:00:00.000000Z")
     memory = store.entered(token.token).space("alice")
     assert memory.remember("still open").trust == "agent"
     with psycopg.connect(database) as owner:
@@ -178,7 +179,7 @@ def test_an_expired_token_opens_nothing_and_is_listed_as_such(
 
 
 def test_the_tail_of_a_ledger_tells_the_token_that_asks(pool: Pool, tokens: PostgresTokens) -> None:
-    made = tokens.create("laptop", space="alice", user="ann", expires="2999-01-01T00:00:00.000000Z")
+    made = tokens.create("laptop", space="alice", user="ann", expires="2199-01-01T00:00:00.000000Z")
     ledger = PostgresLedger(Process(pool), "alice", REAL, None)
     assert ledger.tail(0, hash_of(made.token)).token == tokens.get("laptop")
     assert ledger.tail(0, hash_of("another")).token is None
@@ -234,7 +235,7 @@ def test_two_who_rotate_a_token_at_once_wait_for_each_other(
         run(first, "lock_tokens", named)
         late = threads.submit(tokens.rotate, "ci")
         wait_for_lock(pool)
-        run(first, "follow_token", {"id": old.id, "hash": b"x"})
+        run(first, "follow_token", {"id": old.id, "hash": b"x", "by": None, "until": None})
         run(first, "end_token", {"id": old.id, "overlap_s": 60})
         first.commit()
         with pytest.raises(Ambiguous):  # the second sees both, and does not guess

@@ -144,7 +144,7 @@ def test_an_echo_of_a_revised_record_sinks(memory: Memory) -> None:
 def test_news_after_a_record_is_not_an_echo(memory: Memory) -> None:
     memory.remember("Staging is on port 5432.", key="port")
     memory.remember("Staging is on port 5433.", key="port")
-    memory.observe("Staging is on port 5432 again.", said_at="2999-01-01")
+    memory.observe("Staging is on port 5432 again.", said_at="2199-01-01")
     first = memory.recall("Which port is staging on?")[0]
     assert (first.text, len(first.corrects)) == ("Staging is on port 5432 again.", 1)
 

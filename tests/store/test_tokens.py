@@ -12,10 +12,11 @@ from recollect.memory import Store
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
+from recollect.testing.admins_suite import AdminsSuite
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 
 
-class TestFiles(TokensSuite, EnteredSuite):
+class TestFiles(TokensSuite, EnteredSuite, AdminsSuite):
     @pytest.fixture
     def backend(self, tmp_path: Path) -> Iterator[Backend]:
         backend = FileBackend(tmp_path / "workspace")
@@ -33,7 +34,7 @@ class TestFiles(TokensSuite, EnteredSuite):
         assert mine.space("alice").list() == []
 
 
-class TestMemory(TokensSuite, EnteredSuite):
+class TestMemory(TokensSuite, EnteredSuite, AdminsSuite):
     @pytest.fixture
     def backend(self) -> Iterator[Backend]:
         backend = MemoryBackend()

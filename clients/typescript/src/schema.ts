@@ -3508,6 +3508,8 @@ export interface components {
             readonly expires: string | null;
             readonly revoked: string | null;
             readonly live: boolean;
+            /** @default null */
+            readonly by: number | null;
         };
         /**
          * Tokens
@@ -3549,6 +3551,8 @@ export interface components {
             readonly expires: string | null;
             readonly revoked: string | null;
             readonly live: boolean;
+            /** @default null */
+            readonly by: number | null;
             readonly token: string;
         };
         /**

@@ -20,7 +20,7 @@ from recollect.errors import InvalidInput
 from recollect.exchange.injected import storable
 from recollect.model import limits, validate
 from recollect.model.events import Archival, Role, SourceType, Status, Tier, Trust
-from recollect.model.instants import from_microseconds, instant
+from recollect.model.instants import from_microseconds, instant, is_dated
 from recollect.model.reasons import Reason
 from recollect.model.validate import Json
 
@@ -290,12 +290,17 @@ def moment_of(value: object) -> str | None:
     """When something was said: ISO 8601, or seconds since 1970. Without a zone it is UTC."""
     try:
         if isinstance(value, str):
-            return _written(value.strip())
+            return in_years(_written(value.strip()))
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return _counted(value)
+            return in_years(_counted(value))
     except (InvalidInput, ValueError, OverflowError):
         pass
     return None
+
+
+def in_years(instant_text: str | None) -> str | None:
+    """A date, unless no writer could give it: "never" and "always" are written so elsewhere."""
+    return instant_text if instant_text is not None and is_dated(instant_text) else None
 
 
 def _written(text: str) -> str | None:

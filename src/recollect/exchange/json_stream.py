@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import math
+import re
 from collections.abc import Container, Iterator
 from json import JSONDecoder
 from typing import Final
@@ -16,7 +17,7 @@ from typing import Final
 ELEMENT_MAX_CHARS: Final = 67_108_864
 _STEP_CHARS: Final = 1 << 18
 _DIGITS_MAX_COUNT: Final = 18
-_BLANK: Final = " \t\r\n"
+_BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _CLOSED: Final = (dict, list, str)  # values that end with a mark, so that the end is known
 
 
@@ -60,12 +61,10 @@ class _Reader:
     def next(self) -> str:
         """The next character that is not blank, without taking it; empty at the end."""
         while True:
-            text, at = self._text, self._at
-            while at < len(text) and text[at] in _BLANK:
-                at += 1
-            self._at = at
-            if at < len(text):
-                return text[at]
+            blanks = _BLANKS.match(self._text, self._at)
+            self._at = len(self._text) if blanks is None else blanks.end()
+            if self._at < len(self._text):
+                return self._text[self._at]
             if not self._more():
                 return ""
 

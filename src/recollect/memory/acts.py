@@ -20,7 +20,7 @@ from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.fields import tags as checked_tags
 from recollect.model import validate
 from recollect.model.events import Ending, Intent, Sources
-from recollect.model.instants import Moment, instant
+from recollect.model.instants import Moment, dated
 from recollect.model.messages import Content, Message, role_of, with_role, with_text
 from recollect.model.validate import Json
 from recollect.model.values import Quote
@@ -234,7 +234,7 @@ class Acts:
             id=None if own_id is None else validate.identifier(cast(str, own_id)),
             stamp=stamp(now),
             chance=self._seam.random(_CHANCE_BYTES).hex(),
-            said_at=now if said_at is None else instant(said_at),
+            said_at=now if said_at is None else dated(said_at),
             session=validate.optional_name(session, "session"),
             metadata=validate.data(with_role(metadata, message.get("role"), role), "metadata"),
         )

@@ -31,7 +31,7 @@ from recollect.mirror.merge import FIELDS
 from recollect.mirror.naming import DOCUMENT, FLAG, document_name
 from recollect.mirror.page import Page
 from recollect.model import validate
-from recollect.model.instants import instant
+from recollect.model.instants import dated
 from recollect.model.validate import Json
 from recollect.model.values import PageChange, Refusal, Rendered, Synced
 
@@ -204,7 +204,7 @@ class Applying:
     def _revise(
         self, id: str, by: Mapping[str, PageChange], about: str | None, reason: str
     ) -> c.Revise:
-        date = instant(by["dated"].said_at or "") if "dated" in by else UNSET
+        date = dated(by["dated"].said_at or "") if "dated" in by else UNSET
         place = about if "moved" in by else UNSET
         if "text" not in by:
             return c.Revise(id=id, about=place, said_at=date, reason=reason)

@@ -23,7 +23,7 @@ from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
 from recollect.memory.frames import Frames, frame_named
 from recollect.memory.handle import Calls, Handle
-from recollect.memory.healing import heals
+from recollect.memory.healing import compares, heals
 from recollect.memory.kept import ContextKey
 from recollect.memory.pages import Pages
 from recollect.memory.receipts import Receipts
@@ -37,6 +37,7 @@ from recollect.recall.frames import RANKING_VERSION
 from recollect.recall.pack import Counter, count_tokens, counter_name
 
 
+@compares
 @heals
 class Contexts(Calls):
     """Context, replay, used."""

@@ -17,6 +17,7 @@ from recollect.compose import Embedders
 from recollect.config import keys_folder
 from recollect.index.statements import NOW
 from recollect.model.policy import CHECKPOINTS, TYPE
+from recollect.store import seen_heads
 from recollect.store.port import Space
 from recollect.store.seam import Seam
 
@@ -43,6 +44,7 @@ class Due:
         self._look_at = 0.0
         self._look_by = 0.0
         self._turn = threading.Lock()
+        self._is_compared = False
 
     def after(self, last: int, events: int = 1) -> None:
         """So many events were written and acknowledged, up to the last: does what is due."""
@@ -65,6 +67,14 @@ class Due:
                     self._look(last)
             finally:
                 self._turn.release()
+
+    def compare(self) -> None:
+        """Refuses a ledger that was rewritten since it was signed here; looked at once."""
+        if self._is_compared:
+            return
+        if has_keys():
+            seen_heads.require(self._space, keys_folder())
+        self._is_compared = True
 
     def _encode(self, pieces: int) -> None:
         """Makes vectors that cost next to nothing; those of other embedders are left to `embed`."""

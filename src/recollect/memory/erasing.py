@@ -32,6 +32,7 @@ from recollect.lifecycle.marks import key_reused
 from recollect.lifecycle.sessions import events_about
 from recollect.memory.handle import Handle
 from recollect.model import limits
+from recollect.model.counts import counted
 from recollect.model.rules import is_visible
 from recollect.model.values import INCLUDES, Erasure, Unit
 from recollect.store.port import Outcome, Progress
@@ -202,7 +203,8 @@ def erase_planned(handle: Handle, planned: Erasure, order: Order) -> Erasure:
         if order.progress is not None:
             order.progress(start + len(batch), len(subjects))
     alone = () if events else handle.space.destroy_keys(order.subjects, last)
-    places = (*cleaned(handle, planned), *alone)
+    left = tokens_left(handle, order.user) if order.user is not None else ()
+    places = (*cleaned(handle, planned), *alone, *left)
     return structs.replace(
         planned,
         seq=last,
@@ -325,6 +327,24 @@ def naming(handle: Handle, reads: Reads, names: Iterable[str], gone: Erasure) ->
             rows = (row for doc in docs if (row := reads.by_event(doc)) and handle.may_see(row))
             found |= {row.id: None for row in rows if {*words} <= {*token_list(searched_text(row))}}
     return tuple(id for id in found if id not in erased)[: limits.LIST_MAX_RECORDS]
+
+
+def tokens_left(handle: Handle, user: str) -> tuple[str, ...]:
+    """The tokens that are for a person or have the name in their label: others still use them.
+
+    The report has their ids alone, because the name is what was to be erased.
+    """
+    words = user.casefold()
+    found = [one for one in handle.space.tokens() if user == one.user]
+    named = [one for one in handle.space.tokens() if words in one.label.casefold()]
+    ids = dict.fromkeys(str(one.id) for one in (*found, *named))
+    if not ids:
+        return ()
+    live = sum(one.live for one in {one.id: one for one in (*found, *named)}.values())
+    return (
+        f"NOT removed: {counted(len(ids), 'token')} of this person or with the name in a label "
+        f"({', '.join(ids)}), of which {live} can still be used; revoke them",
+    )
 
 
 def _namings(handle: Handle, reads: Reads, ids: Iterable[str]) -> tuple[AuthorRow, ...]:

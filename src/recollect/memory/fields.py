@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import limits, validate
 from recollect.model.events import SourceType
-from recollect.model.instants import Moment, instant, later
+from recollect.model.instants import Moment, dated, later
 from recollect.model.validate import Json
 from recollect.model.values import Quote
 
@@ -100,7 +100,7 @@ def end_of(expires: Moment | timedelta, now: str) -> str:
             f"expires must be a date, an instant or a timedelta, not {validate.shown(expires)}",
             hint=f"pass timedelta(days={validate.shown(expires)})",
         )
-    end = later(now, expires) if isinstance(expires, timedelta) else instant(expires)
+    end = dated(later(now, expires) if isinstance(expires, timedelta) else expires)
     if end <= now:
         raise InvalidInput(
             f"expires: {end} is in the past",
@@ -122,9 +122,9 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "tags": tags,
     "data": validate.data,
     "confidence": lambda value: validate.fraction(value, "confidence"),
-    "said_at": instant,
-    "valid_from": instant,
-    "valid_to": instant,
+    "said_at": dated,
+    "valid_from": dated,
+    "valid_to": dated,
     "source_type": source_type,
     "is_hypothesis": lambda value: validate.flag(value, "is_hypothesis"),
     "supersedes": validate.reference,

@@ -20,6 +20,7 @@ from recollect.memory.memory import Memory
 from recollect.model import validate
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Checkpoint
+from recollect.store.clock import check_arriving
 from recollect.store.receiving import another_history, parcels
 
 
@@ -34,11 +35,14 @@ def ledger(memory: Memory, after: int = 0) -> Iterator[bytes]:
 
 def receive(memory: Memory, raw: bytes) -> Head:
     """Appends the events that a whole ledger has beyond this one; where this one ends then."""
-    space = _whole(memory).space
+    handle = _whole(memory)
+    space = handle.space
     _check_sound(raw, space.name)  # before the space is looked at, which may create it
-    held = space.existing_head()
+    held, now = space.existing_head(), handle.now()
 
     def each(line: Line) -> None:
+        if line.seq > held.seq:
+            check_arriving(line.seq, line.at, now)
         if line.seq == held.seq and line.hash != held.hash:
             raise another_history(held.seq)
         space.admit(line)

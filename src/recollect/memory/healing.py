@@ -1,8 +1,9 @@
 """A question whose index turned out to be damaged is asked once more.
 
-Responsible for the second try. Leaves building the index again to the store, which says so with
-``IndexHealed``. Invariant: only reads are tried again. That error comes from a read, and no method
-reads after it wrote, so a second try writes nothing twice.
+Responsible for the second try, and for comparing a ledger before the first call. Leaves building
+the index again to the store, which says so with ``IndexHealed``. Invariant: only reads are tried
+again. That error comes from a read, and no method reads after it wrote, so a second try writes
+nothing twice.
 """
 
 from __future__ import annotations
@@ -42,6 +43,25 @@ def second_try(act: Callable[[], T]) -> T:
             "the index was damaged again right after it was built again",
             hint="check the disk, then run `recollect doctor`",
         ) from error
+
+
+def compares(kind: type[C]) -> type[C]:
+    """Every public method of a class refuses a ledger that was rewritten since it was signed."""
+    for name, member in list(vars(kind).items()):
+        if isinstance(member, FunctionType) and not name.startswith("_"):
+            setattr(kind, name, _compared_first(member))
+    return kind
+
+
+def _compared_first(method: Callable[P, T]) -> Callable[P, T]:
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        due = getattr(getattr(args[0], "_handle", None), "due", None)
+        if due is not None:  # a memory of a service has none
+            due.compare()
+        return method(*args, **kwargs)
+
+    return call
 
 
 def heals(kind: type[C]) -> type[C]:

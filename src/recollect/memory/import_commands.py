@@ -22,6 +22,7 @@ from recollect.exchange.items import (
     SessionItem,
     SettingItem,
     State,
+    in_years,
 )
 from recollect.index.rows import LinkRow, VersionRow
 from recollect.lifecycle import commands as c
@@ -133,7 +134,7 @@ class ItemCommands:
                 item.text,
                 role=item.role,
                 session=None,
-                said_at=item.said_at,
+                said_at=in_years(item.said_at),
                 metadata=item.metadata,
                 id=item.id,
             )

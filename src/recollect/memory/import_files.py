@@ -23,6 +23,9 @@ _FILES_MAX_COUNT: Final = 100_000
 _DEPTH_MAX_COUNT: Final = 32
 _MEMBER_MAX_BYTES: Final = 1 << 32
 _ARCHIVE_MAX_BYTES: Final = 1 << 34
+# An archive that unpacks to more than this may not unpack to more than so many times its size.
+_BOMB_MIN_BYTES: Final = 1 << 26
+_BOMB_RATIO: Final = 200
 _LOGS: Final = ("-wal", "-journal")
 _LEFT_OUT: Final = frozenset({".git", ".obsidian", "node_modules", ".trash", "__MACOSX"})
 _LINKS: Final = "symbolic links"
@@ -114,7 +117,13 @@ def _in_archive(path: Path, tick: Tick) -> Iterator[FileSource]:
     members = [member for member in archive.infolist() if not member.is_dir()]
     if len(members) > _FILES_MAX_COUNT:
         raise LimitExceeded(f"{path} has more than {_FILES_MAX_COUNT:,} files")
-    if sum(member.file_size for member in members) > _ARCHIVE_MAX_BYTES:
+    size, packed = sum(member.file_size for member in members), os.stat(path).st_size
+    if size > _BOMB_MIN_BYTES and size > _BOMB_RATIO * packed:  # members may share their bytes
+        raise LimitExceeded(
+            f"{path} would be {size // packed:,} times as large when unpacked",
+            hint="if that is right, unpack it and import the files",
+        )
+    if size > _ARCHIVE_MAX_BYTES:
         raise LimitExceeded(
             f"{path} would be larger than 16 GiB when unpacked", hint="import parts of it"
         )

@@ -20,6 +20,7 @@ from recollect.exchange.items import (
     SessionItem,
     SettingItem,
     State,
+    in_years,
 )
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
@@ -31,7 +32,6 @@ from recollect.memory.fields import RecordFields
 from recollect.model import validate
 from recollect.model.events import Status
 from recollect.model.frames import Frame
-from recollect.model.instants import instant
 
 
 def state_of(item: Item) -> State | None:
@@ -53,9 +53,9 @@ def fields_of(item: RecordItem) -> RecordFields:
         "data": item.data or None,
         "confidence": item.confidence,
         "evidence": item.evidence,
-        "said_at": item.said_at,
-        "valid_from": item.valid_from,
-        "valid_to": item.valid_to,
+        "said_at": in_years(item.said_at),
+        "valid_from": in_years(item.valid_from),
+        "valid_to": in_years(item.valid_to),
         "source_type": item.source_type,
         "is_hypothesis": item.is_hypothesis,
         "id": item.id,
@@ -68,7 +68,7 @@ def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act,
     fields["key"] = state.key
     wanted = msgspec.structs.replace(
         make.remember(item.text, fields),
-        expires=msgspec.UNSET if state.expires is None else instant(state.expires),
+        expires=in_years(state.expires) or msgspec.UNSET,
         decay_tier=state.decay_tier,
     )
     names = {"supersedes": item.supersedes, "superseded_by": state.superseded_by}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from msgspec import structs
 
-from recollect.errors import Conflict, InvalidInput, NotFound, Unsupported
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.model import instants, validate
 from recollect.model.cron import parse_cron
 from recollect.model.events import TRUST_RANK, Trust
@@ -73,7 +73,7 @@ class Jobs:
             validate.space_name(space),
             kind,
             self._params(kind, params),
-            due_at=None if due is None else instants.instant(due),
+            due_at=None if due is None else instants.dated(due),
             origin=_trust(origin),
         )
 
@@ -119,10 +119,16 @@ class Jobs:
         Raises:
             NotFound: The job does not exist.
             Conflict: It has ended.
+            Forbidden: It was asked for with more trust than the token has.
         """
         space = None if space is None else validate.space_name(space)
         is_cancelled = self._jobs().cancel(space, _id(id))
         job = self.get(id, space=space)
+        if not is_cancelled and job.state in ("waiting", "running"):
+            raise Forbidden(
+                f"job {id} was asked for with the trust {job.origin!r}, which is more than yours",
+                hint="ask who did to cancel it",
+            )
         if not is_cancelled:
             raise Conflict(f"job {id} has ended: it is {job.state}")
         return job

@@ -219,7 +219,7 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
             handle.require_whole("carrying a memory")
         self._handle.require_person("copying the whole ledger")
         require_last(self._handle)
-        return carry(self._handle.space, target.space, progress)
+        return carry(self._handle.space, target.space, progress, now=target.now())
 
     def merge_from(
         self,

@@ -56,6 +56,7 @@ from recollect.model.counts import counted
 from recollect.model.rules import lowest
 from recollect.model.values import LedgerConflict, LedgerMerge, Settlement
 from recollect.store.carry import begun
+from recollect.store.clock import check_arriving
 from recollect.store.port import Copyable, Progress
 from recollect.store.subjects import SETTING
 from recollect.store.writing import each_of
@@ -135,12 +136,13 @@ class Merging:
     def _checked_lines(self) -> list[Line]:
         """The lines of the other ledger after the fork; all of it is checked."""
         lines: list[Line] = []
-        last = self._handle.space.line(self.fork)
+        last, now = self._handle.space.line(self.fork), self._handle.now()
 
         def each(line: Line) -> None:
             if line.seq == self.fork and last is not None and parse(last).hash != line.hash:
                 raise Damage(line.seq, "it is not what its file says; nothing was merged")
             if line.seq > self.fork:
+                check_arriving(line.seq, line.at, now)
                 self._handle.space.admit(line)
                 lines.append(line)
 

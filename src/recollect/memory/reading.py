@@ -21,7 +21,7 @@ from recollect.memory.authors import Authors
 from recollect.memory.events import events
 from recollect.memory.frames import frame_named
 from recollect.memory.handle import Calls
-from recollect.memory.healing import heals
+from recollect.memory.healing import compares, heals
 from recollect.model import limits, validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment
@@ -43,6 +43,7 @@ from recollect.recall.visibility import check_include
 List = list  # inside the class, ``list`` is the method
 
 
+@compares
 @heals
 class Reading(Calls):
     """Get, list, recall, and ask why."""

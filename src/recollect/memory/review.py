@@ -25,7 +25,7 @@ from recollect.memory.answers import left_by
 from recollect.memory.authors import Authors
 from recollect.memory.fields import evidence as checked_evidence
 from recollect.memory.handle import Calls
-from recollect.memory.healing import heals
+from recollect.memory.healing import compares, heals
 from recollect.model import limits, validate
 from recollect.model.events import Intent
 from recollect.model.rules import is_visible
@@ -43,6 +43,7 @@ from recollect.store.port import Outcome
 
 # What a held record says beside its text: a person who lets it in lets this in too.
 _BESIDE: Final = (
+    "said_at",
     "expires",
     "valid_from",
     "valid_to",
@@ -56,6 +57,7 @@ _RESTING_MAX_COUNT: Final = 20
 List = list  # ``list`` is also the name of a call
 
 
+@compares
 @heals
 class Review(Calls):
     """Propose a change, and approve or reject what waits.

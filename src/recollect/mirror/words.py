@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
+from recollect.model import instants
+
 STRIKE: Final = "~~"
 _MINUTES_MAX: Final = 24 * 60  # of an offset; a ledger from elsewhere may hold any number
 
@@ -228,11 +230,7 @@ def link(title: str, name: str) -> str:
 
 def local(at: str, tz_minutes: int) -> datetime:
     """An instant in the time of its writer."""
-    moment = datetime.fromisoformat(at)
-    try:
-        return moment.astimezone(_zone(tz_minutes))
-    except OverflowError:  # the first and the last day that there is
-        return moment.astimezone(UTC)
+    return instants.local(at, _zone(tz_minutes))
 
 
 def clock_time(moment: datetime) -> str:
@@ -248,9 +246,15 @@ def with_offset(moment: datetime) -> str:
 def date_of(text: str) -> datetime | None:
     """A date as a page gives it, with or without a time and an offset; None if it is not one."""
     try:
-        return datetime.fromisoformat(text.strip())
+        found = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
+    is_near = instants.FIRST_YEAR < found.year < instants.LAST_YEAR  # in every zone
+    return found if is_near or instants.is_dated(_in_utc(found)) else None
+
+
+def _in_utc(found: datetime) -> str:
+    return instants.local(found.replace(tzinfo=found.tzinfo or UTC).isoformat(), UTC).isoformat()
 
 
 def clock_of(text: str, tz_minutes: int) -> str | None:

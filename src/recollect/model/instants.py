@@ -7,7 +7,7 @@ seam. Invariant: every instant that is stored matches ``INSTANT``.
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
 from recollect.errors import InvalidInput
@@ -15,6 +15,9 @@ from recollect.errors import InvalidInput
 INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 Moment = datetime | date | str
+
+FIRST_YEAR: Final = 1900
+LAST_YEAR: Final = 2199
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -58,6 +61,38 @@ def instant(moment: Moment) -> str:
             hint="pass a date, an aware datetime, or text such as 2026-01-31T09:30:00+01:00",
         )
     return f"{moment.isoformat()}T00:00:00.000000Z"
+
+
+def dated(moment: Moment) -> str:
+    """When something was said or done, holds or ends, as a caller gives it, as stored text.
+
+    The one place that decides which years that may be: those that every reader can show, in each
+    zone. What is outside is a mistake or an attack, and is refused.
+    """
+    found = instant(moment)
+    if not is_dated(found):
+        raise InvalidInput(
+            f"{found[:10]} is not between the years {FIRST_YEAR} and {LAST_YEAR}",
+            hint="leave the date out if there is none",
+        )
+    return found
+
+
+def is_dated(instant_text: str) -> bool:
+    """True if a stored instant lies in the years that ``dated`` allows."""
+    return str(FIRST_YEAR) <= instant_text[:4] <= str(LAST_YEAR)
+
+
+def local(instant_text: str, zone: tzinfo | None) -> datetime:
+    """A stored instant in a zone, None for that of this machine; at the ends of the calendar UTC.
+
+    A ledger of an earlier release, or one that was forged, holds instants that no zone can show.
+    """
+    found = to_datetime(instant_text)
+    try:
+        return found.astimezone(zone)
+    except (OverflowError, ValueError, OSError):
+        return found.replace(tzinfo=UTC)
 
 
 def is_instant(text: str) -> bool:

@@ -90,6 +90,7 @@ US_PER_HOUR: Final = 3_600_000_000
 # The clock: a write this long after the last event must be confirmed; a last event this far ahead
 # of the clock is reported.
 CLOCK_JUMP_MAX_US: Final = 366 * 24 * US_PER_HOUR
+CLOCK_ARRIVES_AHEAD_MAX_US: Final = 300_000_000  # of an event that another store sends
 CLOCK_AHEAD_MAX_US: Final = 24 * US_PER_HOUR
 
 # The async API: threads of one store that work at the same time.

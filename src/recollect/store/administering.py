@@ -1,15 +1,16 @@
 """Tokens as another token looks after them.
 
 Responsible for what a token with the verb ``admin`` may do to others. Leaves storing them to the
-engine. Invariants: a token never creates or replaces one that allows more than itself; tokens of
-other spaces and tokens that do not exist look the same.
+engine. Invariants: a token never creates one, nor puts one in the place of another, that allows
+more than itself or ends later; tokens of other spaces and those that do not exist look the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-from recollect.errors import Forbidden
+from recollect.errors import Forbidden, LimitExceeded
 from recollect.model.events import Trust
 from recollect.model.rules import at_least
 from recollect.model.values import MadeToken, Token
@@ -22,6 +23,8 @@ from recollect.store.tokens import (
     opens_none,
     too_much,
 )
+
+OF_A_SPACE_MAX_COUNT: Final = 1_000  # valid tokens of one space that tokens create
 
 
 class AdminTokens:
@@ -44,6 +47,7 @@ class AdminTokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
+        by: Token | None = None,
     ) -> MadeToken:
         """Creates a token that allows no more than this one."""
         mine, verbs = self._admin(), ("read", *verbs)
@@ -52,6 +56,7 @@ class AdminTokens:
         if space is not None and not self._may_name(mine, space):
             raise opens_none(space, None)
         _check_within(mine, verbs, origin)
+        self._check_room(space)
         if mine.expires is not None and (expires is None or expires > mine.expires):
             raise too_much(f"it expires on {mine.expires[:10]}")
         return self._tokens.create(
@@ -62,6 +67,7 @@ class AdminTokens:
             user=user,
             agent=agent,
             expires=expires,
+            by=mine,
         )
 
     def list(self) -> list[Token]:
@@ -78,12 +84,16 @@ class AdminTokens:
         """The token with this id, or the only one with this label."""
         return only_one(which, self.named(which))
 
-    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
-        """Creates a token that allows the same; the old one ends so many seconds later."""
+    def rotate(
+        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+    ) -> MadeToken:
+        """Creates a token that allows the same, within the life of this one."""
         mine = self._admin()
         old = only_one(which, [each for each in self.named(which) if each.live])
         _check_within(mine, old.verbs, old.origin)
-        return self._tokens.rotate(str(old.id), overlap_s=overlap_s)
+        if overlap_s:  # both are valid for a while
+            self._check_room(old.space)
+        return self._tokens.rotate(str(old.id), overlap_s=overlap_s, by=mine)
 
     def revoke(self, which: str) -> int:
         """Revokes every token with this label, or the one with this id; returns how many."""
@@ -101,6 +111,15 @@ class AdminTokens:
         if "admin" not in mine.verbs:
             raise not_admin()
         return mine
+
+    def _check_room(self, space: str | None) -> None:
+        """Refuses one more where there are many: the room of a store is that of all its spaces."""
+        count = sum(each.live and each.space == space for each in self._tokens.list())
+        if count >= OF_A_SPACE_MAX_COUNT:
+            raise LimitExceeded(
+                f"there are {count:,} valid tokens like this, and a token creates no more",
+                hint="revoke those that are not used, or let the owner of the store create it",
+            )
 
     def _may_name(self, mine: Token, space: str) -> bool:
         if mine.space is not None:

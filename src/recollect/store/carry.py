@@ -20,21 +20,25 @@ from recollect.ledger.verify import verify
 from recollect.model.events import Head
 from recollect.model.values import Carried
 from recollect.store.backup import copy_checkpoints
+from recollect.store.clock import check_arriving
 from recollect.store.port import Copyable, Progress
 from recollect.store.receiving import another_history
 from recollect.store.wrapped_keys import Wrapped, missing
 
 
-def carry(source: Copyable, target: Copyable, progress: Progress | None = None) -> Carried:
+def carry(
+    source: Copyable, target: Copyable, progress: Progress | None = None, *, now: str
+) -> Carried:
     """Brings the target up to the source; events that it already has are not sent again.
 
-    The source is read twice, so that a refusal comes before anything is sent.
+    ``now`` is what the clock says. The source is read twice, so that a refusal comes before
+    anything is sent.
     """
     if source.head().seq == 0:  # this also repairs a torn tail or a lagging index
         raise NotFound(f"there are no events in {source.where} yet")
     size = source.size_bytes()
     held = target.existing_head()
-    first, keys = _check(source, target, held, _counting(progress, 2 * size))
+    first, keys = _check(source, target, held, now, _counting(progress, 2 * size))
 
     def tick(done: int) -> None:
         if progress is not None:
@@ -68,7 +72,7 @@ def _reading(source: Copyable) -> closing[Generator[bytes, None, None]]:
 
 
 def _check(
-    source: Copyable, target: Copyable, held: Head, advance: Callable[[int], None]
+    source: Copyable, target: Copyable, held: Head, now: str, advance: Callable[[int], None]
 ) -> tuple[str, list[Wrapped]]:
     """Checks the whole source: it is sound, continues the target, and is allowed there.
 
@@ -82,6 +86,8 @@ def _check(
         first = first or line.hash
         if line.subject is not None and line.data is not None:
             named.add(line.subject)
+        if line.seq > held.seq:
+            check_arriving(line.seq, line.at, now)
         if line.seq == held.seq and line.hash != held.hash:
             raise another_history(held.seq)
         # Events that the target already has are checked too: copied events are not decided by the

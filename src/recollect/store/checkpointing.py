@@ -83,6 +83,7 @@ def make(space: Space, ring: KeyRing) -> Made:
         signed = plus(signed, _by(last.note, ring.cosigners()))
     note = render(signed)
     ring.keep_last(note)  # first: nothing may be signed that this would contradict
+    ring.keep_head(position.seq, position.hash)
     beside.keep(position.seq, note)
     kept = Kept(position.seq, position.hash, position.offset, tree.peaks)
     beside.keep_frontier(msgspec.json.encode(kept))

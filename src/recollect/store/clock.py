@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from recollect.errors import Conflict
 from recollect.model.instants import to_microseconds
-from recollect.model.limits import CLOCK_AHEAD_MAX_US, CLOCK_JUMP_MAX_US
+from recollect.model.limits import (
+    CLOCK_AHEAD_MAX_US,
+    CLOCK_ARRIVES_AHEAD_MAX_US,
+    CLOCK_JUMP_MAX_US,
+)
 from recollect.model.values import Finding
 
 _CONFIRM = (
@@ -29,6 +33,17 @@ def refusal(last: str, now: str) -> Conflict:
         "nothing was written, because every later event would carry that date",
         hint=f"set the clock if it is wrong; {_CONFIRM}",
     )
+
+
+def check_arriving(seq: int, at: str, now: str) -> None:
+    """Refuses an event of another store that is dated ahead of this clock, as a server does."""
+    if at > now and _gap_us(now, at) > CLOCK_ARRIVES_AHEAD_MAX_US:
+        raise Conflict(
+            f"event {seq} is dated {at[:19]}Z, and this clock says {now[:19]}Z; nothing was "
+            "taken, because every later event would carry that date",
+            hint="set the clock that is wrong; a ledger whose events are dated ahead stays where "
+            "it is: export it, and import it into a new memory",
+        )
 
 
 def findings(last: str, now: str) -> list[Finding]:

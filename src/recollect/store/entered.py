@@ -365,6 +365,10 @@ class EnteredSpace:
         with self._inside() as space:
             return space.size_bytes()
 
+    def tokens(self) -> list[Token]:
+        """The tokens that open this space."""
+        return self._allowed(_check_erases).tokens()
+
     def checkpoints(self) -> Checkpoints:
         """The checkpoints beside the ledger."""
         return GuardedCheckpoints(lambda: self._allowed().checkpoints(), self._granted)

@@ -31,6 +31,7 @@ WHOLE: Final = "use a token for the whole space, without a user"
 _OWNER: Final = "use a token of the owner, whose origin is person"
 _ANYBODYS: Final = ("space.opened", "ledger.sealed")
 _OWNERS: Final = ("ledger.tail_cut", "ledger.loss_accepted", "events.erased")
+_ERASES: Final = ("events.erased", "ledger.loss_accepted")  # as these need it here
 _REVIEW: Final = "use a person's token with the verb review"
 VERBS: Final = ("read", "write", "erase", "create", "drop", "review", "admin")
 
@@ -105,7 +106,7 @@ class Grant(msgspec.Struct, frozen=True):
                 f"this token writes for {self.user or self.agent!r} alone, not a whole space",
                 hint=_OWNER,
             )
-        if line.is_erasure and ("erase" not in self.verbs or self.origin != "person"):
+        if line.kind in _ERASES and ("erase" not in self.verbs or self.origin != "person"):
             raise Forbidden(
                 f"event {line.seq} erases, and this token may not erase in {self.space!r}",
                 hint=_OWNER,
@@ -180,9 +181,14 @@ def _reviews(act: Act) -> bool:
 
 
 def _is_review(line: Line) -> bool:
-    """True for the event of an approval, and for one that lets a record in or turns it down."""
-    if line.kind != "record.reviewed":
+    """True for an approval, for what lets a record in or turns it down, and for a merged branch."""
+    if line.kind not in ("record.reviewed", "branch.closed"):
         return line.kind == "proposal.approved"
     if line.data is None:  # erased
         return False
-    return line.subject is not None or getattr(decode(line).body, "verdict", None) != "reopened"
+    if line.subject is not None:
+        return True
+    body = decode(line).body
+    if line.kind == "branch.closed":
+        return getattr(body, "how", None) == "merged"
+    return getattr(body, "verdict", None) != "reopened"

@@ -34,6 +34,7 @@ class Jobs(Protocol):
     - A job is tried a bounded number of times.
     - A cancelled job is not run, and its worker is told.
     - A job keeps the trust of who asked, and no token.
+    - A token ends and reports no job of more trust than its own.
     - Jobs of others and jobs that do not exist look the same.
     - A worker takes only what its own token allows.
     - A schedule is set by a person and asks once for each time.

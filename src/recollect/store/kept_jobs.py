@@ -124,6 +124,7 @@ class KeptJobs:
         asked = {
             "id": job.id, "attempts": job.attempts, "state": state, "due": _after(now, seconds),
             "now": now, "done": done, "total": total, "error": error, "only": _only(token),
+            "origin": _trust(token, "person"),
         }  # fmt: skip
 
         def reported(run: Run) -> bool:
@@ -147,7 +148,7 @@ class KeptJobs:
     def cancel(self, space: str | None, id: int) -> bool:
         """Ends a job that waits or runs."""
         token = self._may("write", space)
-        asked = {"id": id, "only": space or _only(token)}
+        asked = {"id": id, "only": space or _only(token), "origin": _trust(token, "person")}
         return self._place.change(lambda run: bool(run("cancel", asked)))
 
     def set_schedule(self, schedule: Schedule) -> None:

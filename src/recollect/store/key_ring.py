@@ -2,6 +2,7 @@
 
     keys/HEX.json    for the ledger that checkpoints name ``recollect/HEX``
     keys/HEX.note    its last checkpoint that was made or seen here
+    keys/HEX.head    the event that it ends with (``store.seen_heads``)
     keys/HEX.tree    hashes of its tree, so that proofs are made without reading all of it
 
 The first also lists the witnesses that are asked for this ledger.
@@ -25,10 +26,12 @@ from recollect.errors import ConfigError, NotFound
 from recollect.proof.checkpoints import parse_text
 from recollect.proof.keys import LOG, PrivateKey, PublicKey, parse_key
 from recollect.proof.notes import parse
+from recollect.store import seen_heads
 from recollect.store.disk import alone, make_folder, replace_file
 from recollect.store.layout import NOTE_SUFFIX, TREE_SUFFIX
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
+from recollect.store.seen_heads import SeenHead
 from recollect.store.sqlite import as_ours
 
 _MOST_BYTES: Final = 1 << 21
@@ -174,6 +177,11 @@ class KeyRing:
                     replace_file(self._seam, self._last, [note])
         except OSError as error:
             raise as_ours(error) from error
+
+    def keep_head(self, seq: int, hash: str) -> None:
+        """Keeps the event that was signed last: every reader here compares the ledger with it."""
+        stem = self.ledger.removeprefix(_PREFIX)
+        seen_heads.keep(self.folder, stem, SeenHead(seq, hash), self._seam)
 
     def tree(self) -> bytes:
         """What ``keep_tree`` was given last, if it is still there; it may be anything."""

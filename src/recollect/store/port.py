@@ -232,6 +232,10 @@ class Copyable(Readable, Protocol):
         """
         ...
 
+    def tokens(self) -> list[Token]:
+        """The tokens that open this space, for who may erase in it; creates nothing."""
+        ...
+
     def checkpoints(self) -> Checkpoints:
         """The checkpoints beside the ledger; cheap, and creates nothing."""
         ...

@@ -13,14 +13,19 @@ from itertools import chain
 from typing import Final, NamedTuple, cast
 
 from recollect.errors import Conflict
+from recollect.index.digest import state_digest
+from recollect.index.erasures import was_erased_since
 from recollect.index.fold import Clock, Fold
+from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
+from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Db, Tables
 from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.line import parse
 from recollect.ledger.scan import Append, Damage, Scanner
-from recollect.model.events import EventsErased, Head, SpaceOpened
+from recollect.model.events import KIND_OF, EventsErased, Head, LedgerSealed, SpaceOpened
+from recollect.store import clock
 
 PARCEL_MIN_BYTES: Final = 1 << 20  # the smallest size of a transaction
 
@@ -32,6 +37,7 @@ class Parcel(NamedTuple):
     appends: tuple[Append, ...]
     data: tuple[bytes, ...]  # the bytes of each append
     settled: bool  # false while the erasing event of a missing body is still to come
+    sealed: LedgerSealed | None  # the last seal in it, if all that it covers is there
 
     @property
     def head(self) -> Head:
@@ -44,23 +50,32 @@ class Parcel(NamedTuple):
         return self.appends[-1].end
 
 
-def parcels(pieces: Iterable[bytes], held: Head, name: str | None = None) -> Iterator[Parcel]:
-    """The events of a ledger after a head; with a name, only if it is the ledger of that space."""
+def parcels(
+    pieces: Iterable[bytes], held: Head, name: str | None = None, *, now: str | None = None
+) -> Iterator[Parcel]:
+    """The events of a ledger after a head; with a name, only if it is the ledger of that space.
+
+    ``now`` is what the clock of the store says that takes them; None if they are only looked at.
+    """
     owed: dict[int, int] = {}  # event without a body -> the event that its mark names
     before, size = held, 0
     taken: list[tuple[Append, bytes]] = []
+    sealed: LedgerSealed | None = None
     for append, data in _beyond(pieces, held):
+        if now is not None:
+            clock.check_arriving(append.head.seq, append.head.at, now)
         _note(append, owed, name)
+        sealed = sealed if owed else _seal_in(append) or sealed
         taken.append((append, data))
         size += len(data)
         if size >= PARCEL_MIN_BYTES:
-            yield _parcel(before, taken, owed)
-            before, size = append.head, 0
+            yield _parcel(before, taken, owed, sealed)
+            before, size, sealed = append.head, 0, None
             taken.clear()
     for seq, by in owed.items():
         raise Damage(seq, f"its body is missing, but event {by} did not erase it")
     if taken:
-        yield _parcel(before, taken, owed)
+        yield _parcel(before, taken, owed, sealed)
 
 
 def fold_parcel(
@@ -73,6 +88,7 @@ def fold_parcel(
     for append in parcel.appends:
         fold.append([decode(line, ciphers) for line in append.lines])
     tables.flush()
+    _check_sealed(db, parcel.sealed)
     head = parcel.head
     moved = position._replace(
         seq=head.seq,
@@ -112,9 +128,28 @@ def another_history(seq: int) -> Conflict:
     )
 
 
-def _parcel(before: Head, taken: list[tuple[Append, bytes]], owed: dict[int, int]) -> Parcel:
+def _parcel(
+    before: Head, taken: list[tuple[Append, bytes]], owed: dict[int, int],
+    sealed: LedgerSealed | None,
+) -> Parcel:  # fmt: skip
     appends, data = zip(*taken, strict=True)
-    return Parcel(before, appends, data, settled=not owed)
+    return Parcel(before, appends, data, settled=not owed, sealed=sealed)
+
+
+def _seal_in(append: Append) -> LedgerSealed | None:
+    """The seal that an append is, unless it was erased."""
+    line = append.lines[-1]
+    if not (line.is_seal and line.origin == "system" and line.data is not None):
+        return None
+    return cast(LedgerSealed, decode(line).body)
+
+
+def _check_sealed(db: Db, seal: LedgerSealed | None) -> None:
+    """Refuses a seal of another state than the one that its events fold to."""
+    if seal is None or seal.index_version != INDEX_VERSION:
+        return  # only the release that made it knows what was meant
+    if state_digest(db, seal.count) != seal.digest and not was_erased_since(Reads(db), seal.count):
+        raise Damage(seal.count + 1, "the state that it seals is not the state of its events")
 
 
 def _beyond(pieces: Iterable[bytes], held: Head) -> Iterator[tuple[Append, bytes]]:
@@ -163,6 +198,8 @@ def _note(append: Append, owed: dict[int, int], name: str | None) -> None:
             for target in cast(EventsErased, decode(line).body).targets:
                 if owed.get(target) == line.seq:
                     del owed[target]
+        elif line.seq > 1 and line.kind == KIND_OF[SpaceOpened]:
+            raise Damage(line.seq, "it opens the space once more")
         elif line.seq == 1 and name is not None:
             opened = decode(line).body
             if not isinstance(opened, SpaceOpened) or opened.space != name:

@@ -35,7 +35,9 @@ from recollect.store.tokens import (
 TOKENS_MAX_COUNT: Final = 10_000
 
 
-class KeptToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class KeptToken(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One token as it is stored: what it allows, and its hash."""
 
     id: int
@@ -49,6 +51,7 @@ class KeptToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     made: str
     expires: str | None = None
     revoked: str | None = None
+    by: int | None = None  # the token that created or rotated it; None: the owner
 
     def is_live(self, now: str) -> bool:
         """True if it is neither revoked nor expired."""
@@ -81,7 +84,7 @@ class TokenList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """The valid tokens with this label or id."""
         return [token for token in self.tokens if token.has_name(which) and token.is_live(now)]
 
-    def added(self, asked: Wanted, hash: str, now: str) -> TokenList:
+    def added(self, asked: Wanted, hash: str, now: str, by: Token | None) -> TokenList:
         """With one more; if there is no room, without the one that ended first."""
         kept = self.tokens
         if len(kept) >= TOKENS_MAX_COUNT:
@@ -92,7 +95,9 @@ class TokenList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                     hint="revoke those that are not used; `recollect admin token list` lists them",
                 )
             kept = tuple(token for token in kept if token.id != ended[0].id)
-        new = KeptToken(id=self.next, hash=hash, made=now, **asdict(asked))
+        new = KeptToken(
+            id=self.next, hash=hash, made=now, by=None if by is None else by.id, **asdict(asked)
+        )
         return replace(self, next=self.next + 1, tokens=(*kept, new))
 
     def changed(self, tokens: Iterable[KeptToken]) -> TokenList:
@@ -131,6 +136,7 @@ class ListedTokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
+        by: Token | None = None,
     ) -> MadeToken:
         """Creates a token for one space, which is created too, or with None for every space."""
         now = self._seam.now()
@@ -147,7 +153,9 @@ class ListedTokens:
         if asked.space is not None:
             self._make_space(asked.space)
         token = new_token(self._seam)
-        after = self._place.change(lambda before: before.added(asked, hash_of(token).hex(), now))
+        after = self._place.change(
+            lambda before: before.added(asked, hash_of(token).hex(), now, by)
+        )
         return _shown_once(after, after.next - 1, token, now)
 
     def list(self) -> list[Token]:
@@ -164,7 +172,9 @@ class ListedTokens:
         """The token with this id, or the only one with this label."""
         return only_one(which, self.named(which))
 
-    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
+    def rotate(
+        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+    ) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""
         which, overlap_s, now = checked_which(which), checked_overlap(overlap_s), self._seam.now()
         token = new_token(self._seam)
@@ -182,13 +192,13 @@ class ListedTokens:
                 origin=old.origin,
                 user=old.user,
                 agent=old.agent,
-                expires=next_expiry(old.made, old.expires, now),
+                expires=next_expiry(old.made, old.expires, now, by),
             )
             ends = instants.from_microseconds(instants.to_microseconds(now) + overlap_s * 1_000_000)
             ending = replace(old, expires=min(ends, old.expires or ends))
             if overlap_s == 0:
                 ending = replace(old, revoked=now)
-            return before.changed([ending]).added(asked, hash_of(token).hex(), now)
+            return before.changed([ending]).added(asked, hash_of(token).hex(), now, by)
 
         after = self._place.change(rotated)
         return _shown_once(after, id, token, now)

@@ -51,8 +51,12 @@ class Tokens(Protocol):
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
+        by: Token | None = None,
     ) -> MadeToken:
-        """Creates a token for one space, which is created too, or with None for every space."""
+        """Creates a token for one space, which is created too, or with None for every space.
+
+        ``by`` is the token that asks for it, and None is the owner.
+        """
         ...
 
     def list(self) -> list[Token]:
@@ -67,10 +71,13 @@ class Tokens(Protocol):
         """The token with this id, or the only one with this label."""
         ...
 
-    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
+    def rotate(
+        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+    ) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later.
 
-        The new one is valid for as long as the old one was when it was created.
+        The new one is valid for as long as the old one was when it was created, and not for longer
+        than the token that asks for it.
         """
         ...
 
@@ -122,7 +129,7 @@ def wanted(
     if label.isdecimal():
         raise InvalidInput("a label of digits alone could be mistaken for a token's id")
     allowed = _checked(verbs, every_space=space is None)
-    expires = None if expires is None else instants.instant(expires)
+    expires = None if expires is None else instants.dated(expires)
     if expires is not None and expires <= now:
         raise InvalidInput(f"expires: {expires} is past")
     if origin not in TRUST_RANK:
@@ -205,12 +212,13 @@ def only_one(which: str, found: Sequence[Token]) -> Token:
     return found[0]
 
 
-def next_expiry(made: str, expires: str | None, now: str) -> str | None:
-    """When the token in the place of another expires: after as long a life."""
-    if expires is None:
-        return None
-    made_us, ends_us = instants.to_microseconds(made), instants.to_microseconds(expires)
-    return instants.from_microseconds(instants.to_microseconds(now) + ends_us - made_us)
+def next_expiry(made: str, expires: str | None, now: str, by: Token | None) -> str | None:
+    """When the token in the place of another expires: after as long a life, within its maker's."""
+    ends = [] if by is None or by.expires is None else [by.expires]
+    if expires is not None:
+        made_us, ends_us = instants.to_microseconds(made), instants.to_microseconds(expires)
+        ends.append(instants.from_microseconds(instants.to_microseconds(now) + ends_us - made_us))
+    return min(ends, default=None)
 
 
 def not_found(which: str) -> NotFound:

@@ -22,7 +22,7 @@ from recollect.store.seam import REAL
 
 LONG_S = 600.0
 SHORT_S = 0.05
-FUTURE = "2999-01-01T00:00:00.000000Z"
+FUTURE = "2199-01-01T00:00:00.000000Z"
 
 
 def ask(jobs: Jobs, space: str = "alice", params: str = "{}", origin: Trust = "person") -> Job:
@@ -211,6 +211,28 @@ class JobsSuite:
         assert seen(jobs, job.id).state == "cancelled"
         assert not jobs.cancel("alice", job.id)
         assert jobs.lease((), LONG_S) is None
+
+    def test_a_token_ends_and_reports_no_job_of_more_trust_than_its_own(
+        self, jobs: Jobs, store: Store, backend: Backend
+    ) -> None:
+        waits = jobs.ask("alice", "retain", "{}", due_at=FUTURE, origin="person")
+        ask(jobs)
+        running = leased(jobs)
+        agent = store.entered(store.tokens.create("bot", space="alice").token).jobs
+        for job in (waits, running):
+            with pytest.raises(Forbidden, match="more than yours"):
+                agent.cancel(job.id)
+        port, _ = self.mine(store, backend, origin="agent")
+        for refused in (
+            port.done(running), port.fail(running, "unavailable", None),
+            port.beat(running, 0.0, 1, 1), port.cancel("alice", running.id),
+        ):  # fmt: skip
+            assert not refused
+        assert (seen(jobs, waits.id).state, seen(jobs, running.id).state) == ("waiting", "running")
+        mine = agent.ask("verify", space="alice")  # the control: its own
+        assert agent.cancel(mine.id).state == "cancelled"
+        person = store.tokens.create("p", space="alice", origin="person").token
+        assert store.entered(person).jobs.cancel(waits.id).state == "cancelled"
 
     def test_ended_jobs_are_kept_for_a_while(self, jobs: Jobs) -> None:
         for _ in range(KEPT_MAX_COUNT + 3):

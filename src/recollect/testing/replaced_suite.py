@@ -119,7 +119,7 @@ class ReplacedSuite:
     def test_what_a_person_says_later_is_news(self, memory: Memory) -> None:
         _told(memory)
         _moved(memory)
-        memory.observe("Staging is on port 5433 again.", said_at="2999-01-01")
+        memory.observe("Staging is on port 5433 again.", said_at="2199-01-01")
         (news,) = [hit for hit in memory.recall(ASKED) if hit.text.endswith("again.")]
         assert news.changed == ()
 

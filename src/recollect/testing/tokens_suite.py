@@ -28,7 +28,7 @@ from recollect.store.port import Backend
 from recollect.store.tokens import hash_of
 
 PAST = "2020-01-01T00:00:00.000000Z"
-FUTURE = "2999-01-01T00:00:00.000000Z"
+FUTURE = "2199-01-01T00:00:00.000000Z"
 
 
 def shown(made: MadeToken) -> Token:

@@ -1,9 +1,11 @@
 """Connections that cannot lock others out: bounded in number, each with a deadline.
 
-Responsible for what happens before a request's headers are complete and after its response is.
-Leaves HTTP itself to uvicorn and its parser. Invariants: a connection without a request in
-progress is closed within the deadline, whatever bytes arrive, and earlier if others need its
-place; headers are bounded in size, and fields after a body are not headers.
+Responsible for what happens before a request is complete and after its response is. Leaves HTTP
+itself to uvicorn and its parser, and how long a body may take to the application. Invariants: a
+connection without a request in progress is closed within the deadline, whatever bytes arrive; it
+and one whose body has not come are closed earlier if others need their place, unless the
+application has let the caller in; headers are bounded in size, and fields after a body are not
+headers.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from recollect.store import posix
+from recollect.web.guard import LET_IN
 
 CONNECTIONS_MAX_COUNT: Final = 128
 HEADERS_MAX_S: Final = 10.0
@@ -26,8 +29,10 @@ class Connection(HttpToolsProtocol):
 
     most: int
     deadline_s: float
-    waiting: dict[Connection, TimerHandle]
+    waiting: dict[Connection, TimerHandle | None]  # None: the application has a deadline
     _in_headers = True  # of a request that has not begun yet, too
+    _in_body = False
+    _is_let_in = False
     _headers_bytes = 0
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -51,14 +56,18 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """From here on, a request may take as long as it needs."""
-        self._in_headers, self._headers_bytes = False, 0
-        self._stop_waiting()
+        """From here on, a request may take as long as the application allows."""
+        self._in_headers, self._headers_bytes, self._in_body = False, 0, True
+        self._is_let_in = False
+        self._wait_for_body()
+        self.scope[LET_IN] = self._let_in  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The next bytes belong to another request."""
-        self._in_headers = True
+        self._in_headers, self._in_body = True, False
+        if not self.cycle.response_complete:
+            self._stop_waiting()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -66,7 +75,7 @@ class Connection(HttpToolsProtocol):
         self._wait()
         super().on_response_complete()
         if not self.cycle.response_complete:  # one that was sent before this answer
-            self._stop_waiting()
+            self._wait_for_body() if self._in_body else self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
@@ -78,6 +87,22 @@ class Connection(HttpToolsProtocol):
         self._stop_waiting()
         self.connections.discard(self)
         self.transport.abort()
+
+    def _let_in(self) -> None:
+        """The application knows the caller: the rest of the body is worth its place."""
+        self._is_let_in = True
+        if self._in_body:
+            self._stop_waiting()
+
+    def _wait_for_body(self) -> None:
+        """Others may have the place of a request that is not whole; the longest waiting goes."""
+        if self._is_let_in:
+            self._stop_waiting()
+            return
+        timer = self.waiting.get(self)
+        if timer is not None:
+            timer.cancel()
+        self.waiting[self] = None
 
     def _wait(self) -> None:
         self._stop_waiting()
@@ -95,7 +120,7 @@ def bounded(most: int | None = None, deadline_s: float = HEADERS_MAX_S) -> type[
 
     class Bounded(Connection):
         most = count
-        waiting: dict[Connection, TimerHandle] = {}  # noqa: RUF012 - shared on purpose
+        waiting: dict[Connection, TimerHandle | None] = {}  # noqa: RUF012 - shared on purpose
 
     Bounded.deadline_s = deadline_s
     return Bounded

@@ -23,6 +23,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_MIN_CHARS: Final = 16
+LET_IN: Final = "recollect.let_in"  # in a scope: what an application calls for a caller it knows
 
 
 class Guard:

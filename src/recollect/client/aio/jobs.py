@@ -87,6 +87,7 @@ class AsyncJobs(AsyncCalls[Jobs]):
         Raises:
             NotFound: The job does not exist.
             Conflict: It has ended.
+            Forbidden: It was asked for with more trust than the token has.
         """
         return await self._run(self._calls.cancel, id, space=space)
 

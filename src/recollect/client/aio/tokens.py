@@ -79,7 +79,7 @@ class AsyncTokens(AsyncCalls[Tokens]):
         """Create a token that allows the same as another, which ends after an overlap.
 
         Both work until then. The new one is valid for as long as the old one was when it was
-        created.
+        created, and not for longer than the token that rotates it.
 
         Args:
             which: The old token's id, or its label if no other valid token has it.

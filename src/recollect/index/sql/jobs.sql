@@ -82,6 +82,7 @@ UPDATE jobs SET
   due_at = :due, done = max(done, :done), total = max(total, :total), error = :error
 WHERE id = :id AND attempts = :attempts AND state = 'running' AND due_at > :now
   AND space = coalesce(:only, space)
+  AND instr('unverified agent person', origin) <= instr('unverified agent person', :origin)
 RETURNING id;
 
 -- name: prune
@@ -97,7 +98,9 @@ SELECT * FROM jobs WHERE space = coalesce(:only, space) AND id = coalesce(:id, i
 
 -- name: cancel
 UPDATE jobs SET state = 'cancelled' WHERE id = :id AND state IN ('waiting', 'running')
-  AND space = coalesce(:only, space) RETURNING id;
+  AND space = coalesce(:only, space)
+  AND instr('unverified agent person', origin) <= instr('unverified agent person', :origin)
+RETURNING id;
 
 -- name: set_schedule
 INSERT OR REPLACE INTO schedules VALUES (

@@ -6,6 +6,7 @@ asking to ``review``. Invariant: everything that an approval is about is on the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -65,6 +66,11 @@ def _change(value: Proposal, beside: bool) -> RenderableType:
     return table
 
 
+def _blanks(text: str) -> list[str]:
+    """The blanks between words that are more than a space."""
+    return [one for one in re.findall(r"\s+", text) if one != " "]
+
+
 def _labelled(label: str, text: Text) -> RenderableType:
     return Group(Text(label, style="dim"), text)
 
@@ -72,12 +78,18 @@ def _labelled(label: str, text: Text) -> RenderableType:
 def marked(before: str, after: str) -> tuple[Text, Text]:
     """Both texts, with the words that differ set off."""
     old, new = before.split(), after.split()
+    if old == new and before != after:  # nothing but blanks, which are drawn
+        return words(_drawn(before), "red"), words(_drawn(after), "bold green")
     left, right = Text(), Text()
     for what, a, b, c, d in _differences(old, new):
         is_same = what == "equal" or not old or not new
         _add(left, old[a:b], "" if is_same else "red")
         _add(right, new[c:d], "" if is_same else "bold green")
     return left, right
+
+
+def _drawn(text: str) -> str:
+    return text.replace(" ", "·").replace("\t", "⇥").replace("\n", "⏎\n")
 
 
 def _differences(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
@@ -115,9 +127,21 @@ def _rows(value: Proposal, more: bool) -> Iterator[tuple[str, Text]]:
     yield "from", _who(value)
     if value.before is not None:
         yield "about", _record(value.before)
-    for label, said in (("key", value.key), ("subject", value.about), ("why", value.reason)):
-        if said:
+    for label, said in (
+        ("kind", value.kind),
+        ("confidence", value.confidence),
+        ("key", value.key),
+        ("subject", value.about),
+        ("why", value.reason),
+    ):
+        if said is not None:
             yield label, words(said)
+    if (
+        value.before is not None
+        and value.text
+        and _blanks(value.before.text) != _blanks(value.text)
+    ):
+        yield "blanks", words("line breaks or other blanks would change too")
     for name, new in value.changes.items():
         if name == "supersede":
             yield "how", words("as a new record; the one above stays, struck through")

@@ -11,10 +11,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Final, TextIO
 
 from recollect.errors import Unavailable
+from recollect.model import instants
 from recollect.model.counts import counted
 from recollect.model.reasons import sentence
 from recollect.model.values import (
@@ -129,7 +129,7 @@ def moment(instant: str) -> str:
     One at midnight UTC was most likely given as a date, so it is shown as that date.
     """
     if not instant.endswith(_MIDNIGHT):
-        local = datetime.fromisoformat(instant).astimezone()
+        local = instants.local(instant, None)
         if local.utcoffset():
             return f"{local:%Y-%m-%d %H:%M:%S}"
     return f"{instant[:10]} {instant[11:19]}Z"

@@ -287,11 +287,23 @@ def _one(change: PageChange) -> None:
             ("memory", change.now),
         ):
             plain.say(*plain.wrapped(text, "           ", f"    {label} "))
+        _beside(change)
         return
     _words(change.before, change.after)
+    _beside(change)
     # What people type first, a text or a `## Heading` at the end of a page, is in its last entry.
     if change.what == "text" and change.after.count("\n\n") > change.before.count("\n\n"):
         plain.say(plain.dim("      for an entry of its own, begin with a line such as ## [today]"))
+
+
+def _beside(change: PageChange) -> None:
+    """The date and the tags that come with a new entry."""
+    if change.what not in ("added", "superseded"):
+        return
+    said = [change.said_at] if change.said_at else []
+    beside = [*said, *(f"+#{tag}" for tag in change.add)]
+    if beside:
+        plain.say(f"      {plain.one_line(' '.join(beside))}")
 
 
 def _words(before: str, after: str) -> None:

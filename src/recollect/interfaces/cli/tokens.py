@@ -153,5 +153,6 @@ def _details(token: Token) -> str:
         f"user {token.user}" if token.user else None,
         f"agent {token.agent}" if token.agent else None,
         f"until {plain.moment(token.expires)}" if token.expires else None,
+        f"by token {token.by}" if token.by is not None else None,
         ended,
     )

@@ -48,11 +48,13 @@ from recollect.interfaces.http.seen import Seen
 from recollect.interfaces.http.work import Rules, Work
 from recollect.memory.store import Store
 from recollect.web.failures import frames
-from recollect.web.guard import Receive, Scope, Send
+from recollect.web.guard import LET_IN, Message, Receive, Scope, Send
 
 T = TypeVar("T")
 
 _BODY_MAX_S: Final = 30.0
+_SHORT_MAX_S: Final = 5.0  # for the body of a request that is not long
+_AT_ONCE_S: Final = 0.05  # what comes with the headers is there by then
 _LONG_BYTES: Final = 65_536
 _OPEN: Final = {
     "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
@@ -172,9 +174,7 @@ class App:
         seen.route, seen.space = route.name, names.get("space")
         query = scope["query_string"]
         work = Work(self._entries, self._rules, route, path, names, token, headers, query, seen)
-        if _is_long(headers):  # nobody without a token makes the service hold a long body
-            await self._in_thread(self._entries.check, token)
-        body = await self._body(receive, headers, route.body_max_bytes)
+        body = await self._body(receive, headers, route.body_max_bytes, scope, token)
         with self._counted(is_write=route.is_write):
             if _is_stream(scope["method"], route, headers):
                 seen.route = STREAMED[route.name]
@@ -210,7 +210,7 @@ class App:
         self, oauth: OAuth, path: str, headers: Headers, scope: Scope, receive: Receive
     ) -> Reply:
         """Answers an assistant that has no token yet."""
-        body = await self._body(receive, headers, OAUTH_MAX_BYTES)
+        body = await self._body(receive, headers, OAUTH_MAX_BYTES, scope)
         query = scope["query_string"]
         self._gate.enter()
         try:
@@ -249,6 +249,7 @@ class App:
     def _figures(self, metrics: Metrics, token: str) -> Reply:
         """The figures about the whole service, for an admin of all of it."""
         with self._entries.using(token) as entry:
+            self._rules.rates.take(entry.key, "admin")
             held = entry.store.token()
         if held is None or "admin" not in held.verbs or held.space is not None:
             raise Refused(403, "forbidden", "a token that looks after every space may read this")
@@ -266,15 +267,15 @@ class App:
         seen: Seen,
     ) -> None:
         """Has a request of MCP answered."""
-        if _is_long(headers):
-            await self._in_thread(self._entries.check, token)
-        body = await self._body(receive, headers, mcp_port.BODY_MAX_BYTES)
+        body = await self._body(receive, headers, mcp_port.BODY_MAX_BYTES, scope, token)
         self._gate.enter()
         sending = mcp_port.Sending(send)
         try:
             caller = await self._in_thread(mcp_port.enter, self._entries, token, asked, headers)
             seen.token_id, seen.space = caller.entry.token_id, caller.memory.name
             try:
+                take = partial(self._rules.rates.take, caller.entry.key)
+                mcp_port.check(body, take, is_strict=self._rules.is_strict)
                 await mcp.answer(
                     caller.memory, caller.entry.store.settings, asked.tools, self._may_write,
                     scope, mcp_port.given_again(body, receive), sending,
@@ -325,17 +326,33 @@ class App:
         is_open = self._oauth is not None
         return mcp_port.document(path, scope, self._rules.root_path, has_oauth=is_open)
 
-    async def _body(self, receive: Receive, headers: Headers, most: int) -> bytes:
+    async def _check(self, scope: Scope, token: str) -> None:
+        """Refuses a wrong token; a right one keeps its connection until the body has come."""
+        try:
+            await self._in_thread(self._entries.check, token)
+        except Refused as error:
+            error.headers = {**error.headers, "Connection": "close"}  # the rest is not read
+            raise
+        scope.get(LET_IN, lambda: None)()
+
+    async def _body(
+        self, receive: Receive, headers: Headers, most: int, scope: Scope, token: str | None = None
+    ) -> bytes:
+        """The body of a request. What is not there at once is not awaited for a wrong token."""
         too_long = Refused(413, "body_too_long", f"the body is longer than {most:,} bytes")
         if _length(headers) > most:
             raise too_long
         if _length(headers) == 0 and "transfer-encoding" not in headers:
             return b""
         body = bytearray()
+        wait_s = self._body_max_s if _is_long(headers) else min(self._body_max_s, _SHORT_MAX_S)
         try:
-            async with asyncio.timeout(self._body_max_s):
+            async with asyncio.timeout(wait_s):
+                message = None if token is None or _is_long(headers) else await _at_once(receive)
+                if token is not None and (message is None or message.get("more_body", False)):
+                    await self._check(scope, token)
                 while True:
-                    message = await receive()
+                    message = message or await receive()
                     if message["type"] != "http.request":
                         raise Refused(400, "malformed", "the connection ended before the body")
                     body += message.get("body", b"")
@@ -343,6 +360,7 @@ class App:
                         raise too_long
                     if not message.get("more_body", False):
                         return bytes(body)
+                    message = None
         except TimeoutError as error:
             raise Refused(408, "body_too_slow", "the body took too long") from error
 
@@ -357,6 +375,15 @@ class App:
         if self._ui is not None:
             self._ui.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _at_once(receive: Receive) -> Message | None:
+    """The first part of a body, if it came with the headers."""
+    try:
+        async with asyncio.timeout(_AT_ONCE_S):
+            return await receive()
+    except TimeoutError:
+        return None
 
 
 def _is_long(headers: Headers) -> bool:

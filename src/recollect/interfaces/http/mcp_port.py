@@ -29,13 +29,64 @@ BODY_MAX_BYTES: Final = 4_194_304
 _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 _PATH: Final = re.compile("/mcp|/v1/spaces/([A-Za-z0-9_.~-]+)/mcp")
 _MAIN: Final = "main"
+_CALL: Final = "tools/call"
 _ADDED: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+
+# Which rate counts a call of a tool; one that is not listed counts as a write.
+RECALLS: Final = ("recall", "context", "search")
+READS: Final = (
+    "events", "get_schema", "history", "list", "list_memories", "read_memory", "review_list",
+)  # fmt: skip
+
+
+class _Params(msgspec.Struct, frozen=True):
+    """What a message says of a tool."""
+
+    name: str = ""
+
+
+class _Message(msgspec.Struct, frozen=True):
+    """One message of the protocol, as far as the rules of the service concern it."""
+
+    method: str = ""
+    params: _Params = _Params()
+
+
+_PARSED: Final = msgspec.json.Decoder(_Message | list[_Message])
 
 
 class McpQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The parameters of the address."""
 
     tools: Literal["daily", "all"] = "daily"
+
+
+def check(body: bytes, take: Callable[[str], None], *, is_strict: bool) -> None:
+    """Refuses what the rules of the service refuse over its other doors.
+
+    Each message counts for its class, as the call does that does the same. No tool names the
+    version that it changes, so with ``--strict`` those that need one are refused.
+    """
+    try:
+        parsed = _PARSED.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:  # others may read it in another way
+        raise Refused(400, "malformed", "the body is not a message of MCP") from error
+    for message in parsed if isinstance(parsed, list) else [parsed]:
+        take(rate_class(message.method, message.params.name))
+        if is_strict and message.method == _CALL and message.params.name in routes.STRICT:
+            raise Refused(
+                428, "precondition_required",
+                "this service is strict, and no tool names the version that it changes",
+                hint=f"propose it, or use {message.params.name} over HTTP with If-Match",
+            )  # fmt: skip
+
+
+def rate_class(method: str, tool: str) -> str:
+    """What a message counts as, as the same calls do over HTTP."""
+    if method != _CALL or tool in READS:
+        return "read"
+    return "recall" if tool in RECALLS else "write"
 
 
 class Speaks(Protocol):

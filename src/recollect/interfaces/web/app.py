@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,7 @@ from recollect.interfaces.web.session import (
     cookie_of,
     set_cookie,
 )
+from recollect.interfaces.web.start_page import led_on
 from recollect.interfaces.web.streams import Streams
 from recollect.interfaces.web.view import Flash, Login, Shown, View
 from recollect.memory import Memory
@@ -97,6 +98,7 @@ class App:
         self._streams = Streams()
         self._threads = ThreadPoolExecutor(_THREADS_COUNT, thread_name_prefix="ui")
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="ui-aside")  # login and streams
+        self.entered: Callable[[], None] = lambda: None  # when the page on the disk was used
         self._files = {path.name: path.read_bytes() for path in sorted(_STATIC.iterdir())}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,8 +121,11 @@ class App:
     async def _reply(
         self, visit: Visit, scope: Scope, receive: Receive, send: Send
     ) -> Reply | None:
-        visit.headers = self._guard.check(visit.method, scope["headers"])
         root, has_login = self._sessions.root, self._sessions.has_login
+        if visit.path == "/open" and visit.method == "POST" and not has_login:
+            visit.headers = self._guard.named(scope["headers"])  # from a file; its key lets in
+            return self._posted(visit, await body_of(receive, LOGIN_MAX_BYTES))
+        visit.headers = self._guard.check(visit.method, scope["headers"])
         if visit.path == "/open" and visit.method == "GET" and not has_login:
             return self._opened(visit)
         if not visit.path.startswith(f"{root}/"):
@@ -214,6 +219,16 @@ class App:
             raise _NO_SESSION
         cookie = set_cookie(self._sessions, session.id)
         return Reply(303, headers={"Location": self._sessions.first, "Set-Cookie": cookie})
+
+    def _posted(self, visit: Visit, body: bytes) -> Reply:
+        """Lets the browser in that opened the page on the disk, which is not needed any more."""
+        key = fields_of(visit.headers, body).get("key", "")
+        session = self._sessions.enter(key, _browser(visit))
+        if session is None:
+            raise _NO_SESSION
+        self.entered()
+        cookie = set_cookie(self._sessions, session.id)
+        return Reply(200, led_on(self._sessions.first), headers={"Set-Cookie": cookie})
 
     def _file(self, segments: tuple[str, ...]) -> Reply:
         name = segments[1] if len(segments) == 2 else ""

@@ -55,12 +55,17 @@ class Guard:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._schemes = tuple(schemes)
 
+    def named(self, raw: Iterable[tuple[bytes, bytes]]) -> Headers:
+        """The headers of a request from anywhere to one of our names; else Turned."""
+        headers = _headers(raw)
+        if headers.get("host", "").lower() not in self._hosts:
+            raise Turned(421, "this inspector is not known under that name")
+        return headers
+
     def check(self, method: str, raw: Iterable[tuple[bytes, bytes]]) -> Headers:
         """The headers of a request that may come in; else Turned."""
-        headers = _headers(raw)
-        host = headers.get("host", "").lower()
-        if host not in self._hosts:
-            raise Turned(421, "this inspector is not known under that name")
+        headers = self.named(raw)
+        host = headers["host"].lower()
         site = headers.get("sec-fetch-site")
         if site is not None and site not in _OURS:
             raise Turned(403, "requests of other websites are refused")

@@ -16,6 +16,8 @@ from recollect.web.guard import Receive
 
 SETTINGS: Final = (("theme",), ("keys",))  # of a browser
 BODY_MAX_S: Final = 30.0
+SHORT_BYTES: Final = 65_536
+SHORT_MAX_S: Final = 5.0  # nobody is known yet who sends such a form
 
 
 def rate_class(visit: Visit, segments: tuple[str, ...]) -> str:
@@ -30,7 +32,7 @@ def rate_class(visit: Visit, segments: tuple[str, ...]) -> str:
 async def body_of(receive: Receive, most: int) -> bytes:
     body = bytearray()
     try:
-        async with asyncio.timeout(BODY_MAX_S):
+        async with asyncio.timeout(BODY_MAX_S if most > SHORT_BYTES else SHORT_MAX_S):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":

@@ -12,13 +12,15 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Final
 
+from recollect import config
 from recollect.errors import NotFound
 from recollect.interfaces.web.guard import Guard
 from recollect.interfaces.web.memories import Own
 from recollect.interfaces.web.session import LAUNCH_S, Launched
+from recollect.interfaces.web.start_page import start_page
 from recollect.memory import Store
 from recollect.store.seam import REAL
 from recollect.web import guard, serving
@@ -65,14 +67,18 @@ def _run(
 
     port = listening.getsockname()[1]
     app = App(own, sessions, Guard(f"{name}:{port}" for name in guard.NAMES))
-    url = f"http://{serving.ADDRESS}:{port}/open?key={sessions.launch()}"
+    door = f"http://{serving.ADDRESS}:{port}/open"
+    url = f"{door}?key={sessions.launch()}"
     if tell is None:
         _say(url, where)
     else:
         tell({"url": url, "where": where, "port": port})
-    if opens:
-        threading.Timer(_OPEN_AFTER_S, webbrowser.open, (url,)).start()
-    serving.serve(app, listening, drain=app.drain)
+    own_folder = config.known_file().parent
+    with start_page(own_folder, port, door, sessions) if opens else nullcontext() as page:
+        if page is not None:
+            app.entered = page.remove
+            threading.Timer(_OPEN_AFTER_S, webbrowser.open, (page.path.as_uri(),)).start()
+        serving.serve(app, listening, drain=app.drain)
 
 
 @contextmanager

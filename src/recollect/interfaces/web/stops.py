@@ -53,7 +53,10 @@ def a_day(memory: Memory, at: str | None, days: int) -> int | None:
     """The stop a day before or after an instant; None without one."""
     if at is None:
         return None
-    return memory.at(instant(datetime.fromisoformat(at) + timedelta(days=days))).position
+    try:
+        return memory.at(instant(datetime.fromisoformat(at) + timedelta(days=days))).position
+    except OverflowError:  # no day is before the first or after the last
+        return None
 
 
 def position_of(memory: Memory, given: str, tz_minutes: int) -> int:

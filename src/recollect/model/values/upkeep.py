@@ -149,6 +149,7 @@ class Token(Value, frozen=True, kw_only=True):
     expires: str | None
     revoked: str | None
     live: bool  # neither revoked nor expired
+    by: int | None = None  # the token that created or rotated it; None: the owner
 
 
 class MadeToken(Token, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ def receive(
     first, pieces = first_hash(pieces)
     is_other = position.seq == 1 and first not in (None, position.hash)
     start = GENESIS if is_other else Head(position.seq, position.hash, position.at)
-    found = parcels(pieces, start, files.name)
+    found = parcels(pieces, start, files.name, now=files.seam.now())
     if is_other:
         found = chain([next(found)], found)  # raises here if it is damaged or of another space
     if is_other or position.seq == 0:

@@ -41,7 +41,7 @@ from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Command
 from recollect.lifecycle.decide import foreseen
 from recollect.model.events import GENESIS, Head
-from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed
+from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
 from recollect.store import backup, clock
 from recollect.store.dropping import drop_of
 from recollect.store.files import copies, dropping, forks, segments
@@ -56,7 +56,7 @@ from recollect.store.files.readers import Readers
 from recollect.store.files.receive import receive
 from recollect.store.files.repair import accept_loss
 from recollect.store.group import AnyRequest
-from recollect.store.layout import LOCK
+from recollect.store.layout import LOCK, workspace_of
 from recollect.store.listening import Listener
 from recollect.store.pages import check_folder, own_folders
 from recollect.store.port import Answer, Progress, Tick, Vectors
@@ -275,6 +275,15 @@ class FileSpace:
             ledger = self._files.ledger_path
             return sum(os.stat(path).st_size for path in (ledger, *(s.path for s in sealed)))
         return 0
+
+    def tokens(self) -> list[Token]:
+        """The tokens that open this space."""
+        from recollect.store.files.tokens import FileTokens
+
+        workspace = workspace_of(self._folder, self._name)
+        found = FileTokens(workspace, self._seam, lambda: None).read().tokens
+        now = self._seam.now()
+        return [one.shown(now) for one in found if one.space in (None, self._name)]
 
     def checkpoints(self) -> FileCheckpoints:
         """The checkpoints beside the ledger; cheap, and creates nothing."""

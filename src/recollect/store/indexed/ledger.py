@@ -178,6 +178,10 @@ class Ledger(Protocol):
         """Keeps a block, if nothing was erased since this epoch."""
         ...
 
+    def tokens(self) -> list[Token]:
+        """The tokens of the store."""
+        ...
+
     def checkpoints(self) -> Checkpoints:
         """The checkpoints of this ledger."""
         ...

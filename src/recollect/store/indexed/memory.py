@@ -223,6 +223,10 @@ class MemoryLedger:
             kept.changes += 1
         return True
 
+    def tokens(self) -> list[Token]:
+        """The tokens of the store."""
+        return self._store.tokens().list()
+
     def checkpoints(self) -> MemoryCheckpoints:
         """The checkpoints of this ledger."""
         self.tail(0)

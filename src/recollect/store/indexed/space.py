@@ -19,7 +19,7 @@ from recollect.ledger.erasure import encrypted_for
 from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command
 from recollect.model.events import GENESIS, Head
-from recollect.model.values import Backup, Drop, Finding, Sealed
+from recollect.model.values import Backup, Drop, Finding, Sealed, Token
 from recollect.store.dropping import drop_of
 from recollect.store.group import AnyRequest, Group, Request
 from recollect.store.indexed import upkeep
@@ -201,6 +201,10 @@ class IndexedSpace(Follower):
         """How many bytes ``pieces`` gives."""
         with self.inside():
             return self.size
+
+    def tokens(self) -> list[Token]:
+        """The tokens that open this space."""
+        return [one for one in self.ledger.tokens() if one.space in (None, self.name)]
 
     def checkpoints(self) -> Checkpoints:
         """The checkpoints beside the ledger."""

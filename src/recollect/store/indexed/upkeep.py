@@ -54,7 +54,8 @@ def receive(
     first, pieces = first_hash(pieces)
     is_other = tail.head.seq == 1 and first not in (None, tail.head.hash)
     held = GENESIS if is_other else tail.head
-    found = parcels(pieces, held)  # the name here may differ: everybody's is `main` at home
+    # The name here may differ: everybody's is `main` at home.
+    found = parcels(pieces, held, now=space.seam.now())
     parcel = next(found, None)  # refused here, before anything is made
     if parcel is None:
         return held

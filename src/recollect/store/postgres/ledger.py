@@ -17,7 +17,7 @@ from recollect.errors import Unavailable
 from recollect.index.rows import Row
 from recollect.ledger.line import parse
 from recollect.model.events import GENESIS, Head
-from recollect.model.values import Dropped, Finding
+from recollect.model.values import Dropped, Finding, Token
 from recollect.store.indexed.ledger import (
     NOTHING_NEW,
     Block,
@@ -33,7 +33,7 @@ from recollect.store.postgres.db import run
 from recollect.store.postgres.holders import NOBODY, Holding, Process
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
-from recollect.store.postgres.tokens import token_in
+from recollect.store.postgres.tokens import PostgresTokens, token_in
 from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
 from recollect.store.postgres.waiting import Lost
 from recollect.store.seam import Seam
@@ -250,6 +250,10 @@ class PostgresLedger:
         return found
 
     # What belongs to it.
+
+    def tokens(self) -> list[Token]:
+        """The tokens of the database."""
+        return PostgresTokens(self._pool).list()
 
     def checkpoints(self) -> PostgresCheckpoints:
         """The checkpoints beside the ledger, in a table of the same database."""

@@ -52,6 +52,7 @@ class PostgresTokens:
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
+        by: Token | None = None,
     ) -> MadeToken:
         """Creates a token for one space, which is created too, or with None for every space."""
         asked = wanted(
@@ -66,6 +67,7 @@ class PostgresTokens:
         )
         token, held = new_token(self._seam), {"name": asked.space}
         row = {**msgspec.structs.asdict(asked), "verbs": [*asked.verbs], "hash": hash_of(token)}
+        row["by"] = None if by is None else by.id
         with self._pool.transaction() as connection:
             while asked.space is not None and not run(connection, "hold_space", held):
                 run(connection, "make_space", held)
@@ -85,7 +87,9 @@ class PostgresTokens:
         """The token with this id, or the only one with this label."""
         return only_one(which, self.named(which))
 
-    def rotate(self, which: str, *, overlap_s: int = OVERLAP_S) -> MadeToken:
+    def rotate(
+        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+    ) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""
         which, overlap_s = checked_which(which), checked_overlap(overlap_s)
         token, named = new_token(self._seam), _named(which)
@@ -93,7 +97,11 @@ class PostgresTokens:
             run(connection, "lock_tokens", named)
             found = [token_in(row) for row in run(connection, "named_tokens", named)]
             old = only_one(which, [each for each in found if each.live])
-            (made,) = run(connection, "follow_token", {"id": old.id, "hash": hash_of(token)})
+            after = {"id": old.id, "hash": hash_of(token)}
+            after |= (
+                {"by": None, "until": None} if by is None else {"by": by.id, "until": by.expires}
+            )
+            (made,) = run(connection, "follow_token", after)
             run(connection, "end_token", {"id": old.id, "overlap_s": overlap_s})
         return _shown_once(made, token)
 
@@ -118,7 +126,7 @@ def _named(which: str) -> dict[str, object]:
 
 def token_in(row: Row) -> Token:
     """A row of tokens: what it allows, when it was made, expires and was revoked, if it is live."""
-    id, label, space, verbs, origin, user, agent, *times, live = cast(Sequence[object], row)
+    id, label, space, verbs, origin, user, agent, by, *times, live = cast(Sequence[object], row)
     made, expires, revoked = (
         None if time is None else instants.instant(cast(datetime, time)) for time in times
     )
@@ -134,6 +142,7 @@ def token_in(row: Row) -> Token:
         expires=expires,
         revoked=revoked,
         live=bool(live),
+        by=cast("int | None", by),
     )
 
 

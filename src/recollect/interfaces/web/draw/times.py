@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Final
 
+from recollect.model import instants
+
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -25,7 +27,7 @@ def local(at: str, tz_minutes: int) -> datetime | None:
     except ValueError:
         return None
     zone = timezone(timedelta(minutes=tz_minutes))
-    return found.replace(tzinfo=found.tzinfo or UTC).astimezone(zone)
+    return instants.local(found.replace(tzinfo=found.tzinfo or UTC).isoformat(), zone)
 
 
 def day_of(at: str, tz_minutes: int) -> date | None:

@@ -13,13 +13,18 @@ from typing import Final
 
 from recollect.interfaces.web.draw import strip
 from recollect.memory import Memory
-from recollect.model.instants import instant
+from recollect.model.instants import FIRST_YEAR, LAST_YEAR, instant, local
 from recollect.model.values import Change
 
 BARS_MAX_COUNT: Final = 120
 YEAR_DAYS: Final = 365
 _KEPT_MAX_COUNT: Final = 20_000
 _EPOCH: Final = datetime(2000, 1, 3, tzinfo=UTC)  # a Monday
+# What is drawn of a ledger that has events at the ends of the calendar.
+_FIRST: Final = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(LAST_YEAR, 12, 31, tzinfo=UTC)
+_FIRST_DAY: Final = date(FIRST_YEAR, 1, 1)
+_LAST_DAY: Final = date(LAST_YEAR, 12, 31)
 _WIDTHS: Final = tuple(
     timedelta(minutes=minutes)
     for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 2880, 10080, 40320, 161280, 645120)
@@ -66,6 +71,7 @@ def year(memory: Memory, day: date, last: Change | None, tz_minutes: int) -> tup
     first = first_of(memory)
     if first is None or last is None:
         return ()
+    day = min(max(day, _FIRST_DAY), _LAST_DAY)
     days = (day - timedelta(days=back) for back in range(YEAR_DAYS, -1, -1))
     ends = [
         _POSITIONS.at(memory, first, last.at, midnight(each + timedelta(days=1), tz_minutes))
@@ -86,7 +92,7 @@ def last_of(memory: Memory, position: int) -> Change | None:
 
 def instants(first: str, last: str) -> list[str]:
     """Where bars begin and end: whole minutes, hours, days or weeks, at most so many."""
-    begin, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
+    begin, end = (min(max(local(each, UTC), _FIRST), _LAST) for each in (first, last))
     width = next((w for w in _WIDTHS if (end - begin) / w < BARS_MAX_COUNT - 1), _WIDTHS[-1])
     start = _EPOCH + (begin - _EPOCH) // width * width
     steps = takewhile(lambda at: at < end + width, _steps(start, width))
@@ -102,6 +108,7 @@ def _steps(start: datetime, width: timedelta) -> Iterable[datetime]:
 def midnight(day: date, tz_minutes: int) -> str:
     """The instant at which a day begins in a zone."""
     zone = timezone(timedelta(minutes=tz_minutes))
+    day = min(max(day, _FIRST_DAY), _LAST_DAY + timedelta(days=1))
     return instant(datetime(day.year, day.month, day.day, tzinfo=zone))
 
 

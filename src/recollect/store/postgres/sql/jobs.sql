@@ -65,6 +65,7 @@ UPDATE recollect.jobs SET
   due_at = :due, done = greatest(done, :done), total = greatest(total, :total), error = :error
 WHERE id = :id AND attempts = :attempts AND state = 'running' AND due_at > :now
   AND space = coalesce(:only, space)
+  AND strpos('unverified agent person', origin) <= strpos('unverified agent person', :origin)
 RETURNING id;
 
 -- name: prune
@@ -80,7 +81,9 @@ SELECT * FROM recollect.jobs WHERE space = coalesce(:only, space) AND id = coale
 
 -- name: cancel
 UPDATE recollect.jobs SET state = 'cancelled' WHERE id = :id AND state IN ('waiting', 'running')
-  AND space = coalesce(:only, space) RETURNING id;
+  AND space = coalesce(:only, space)
+  AND strpos('unverified agent person', origin) <= strpos('unverified agent person', :origin)
+RETURNING id;
 
 -- name: set_schedule
 INSERT INTO recollect.schedules (space, kind, params, cron, every_s, set_by, next_at)

@@ -47,7 +47,8 @@ CREATE TABLE recollect.tokens (
   agent text COLLATE "C",
   made timestamptz NOT NULL DEFAULT clock_timestamp(),
   expires timestamptz,
-  revoked timestamptz
+  revoked timestamptz,
+  by bigint -- the token that created or rotated it; null: the owner
 );
 CREATE INDEX tokens_by_space ON recollect.tokens (space);
 CREATE INDEX tokens_by_label ON recollect.tokens (label);

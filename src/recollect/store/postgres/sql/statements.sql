@@ -74,7 +74,7 @@ SELECT s.id, s.seq, s.hash, s.at, s.size, s.epoch, s.blocks,
   ),
   CASE WHEN :process::text IS NOT NULL
     THEN recollect.hold(s.id, :process, :called, :dropped, :lease_s, :alone) END,
-  t.id, t.label, t.space, t.verbs, t.origin, t."user", t.agent, t.made, t.expires, t.revoked,
+  t.id, t.label, t.space, t.verbs, t.origin, t."user", t.agent, t.by, t.made, t.expires, t.revoked,
   t.revoked IS NULL AND (t.expires IS NULL OR t.expires > clock_timestamp())
 FROM (SELECT 1) one
 LEFT JOIN recollect.spaces s ON s.name = :name
@@ -209,24 +209,24 @@ SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US
 SELECT 1 FROM recollect.spaces WHERE name = :name FOR KEY SHARE;
 
 -- name: add_token
-INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, expires)
+INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, expires, by)
 VALUES (
-  :hash, :label, :space, :verbs, :origin, :user, :agent, :expires::timestamptz
+  :hash, :label, :space, :verbs, :origin, :user, :agent, :expires::timestamptz, :by
 )
-RETURNING id, label, space, verbs, origin, "user", agent, made, expires, revoked, true;
+RETURNING id, label, space, verbs, origin, "user", agent, by, made, expires, revoked, true;
 
 -- name: list_tokens
-SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+SELECT id, label, space, verbs, origin, "user", agent, by, made, expires, revoked,
   revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
 FROM recollect.tokens ORDER BY id;
 
 -- name: named_tokens
-SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+SELECT id, label, space, verbs, origin, "user", agent, by, made, expires, revoked,
   revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
 FROM recollect.tokens WHERE label = :which OR id = :id::bigint ORDER BY id;
 
 -- name: token_with_hash
-SELECT id, label, space, verbs, origin, "user", agent, made, expires, revoked,
+SELECT id, label, space, verbs, origin, "user", agent, by, made, expires, revoked,
   revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())
 FROM recollect.tokens WHERE hash = :hash;
 
@@ -243,11 +243,12 @@ UPDATE recollect.tokens SET
 WHERE id = :id;
 
 -- name: follow_token
--- A token like another one, as long as that lives at the start.
-INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, made, expires)
-SELECT :hash, label, space, verbs, origin, "user", agent, now(), now() + (expires - made)
+-- A token like another one, for as long a life as that had, and no longer than who rotates it.
+INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, made, expires, by)
+SELECT :hash, label, space, verbs, origin, "user", agent, now(),
+  least(now() + (expires - made), :until::timestamptz), :by::bigint
 FROM recollect.tokens WHERE id = :id
-RETURNING id, label, space, verbs, origin, "user", agent, made, expires, revoked, true;
+RETURNING id, label, space, verbs, origin, "user", agent, by, made, expires, revoked, true;
 
 -- name: revoke_token
 UPDATE recollect.tokens SET revoked = clock_timestamp()

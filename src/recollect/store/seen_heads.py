@@ -1,0 +1,81 @@
+"""The last event that was signed on this machine, so that a rewritten ledger is noticed at once.
+
+Responsible for ``keys/HEX.head``: a number and the hash of that event, for each ledger, and for
+comparing a ledger with it, which costs one line. Leaves signatures to ``store.checkpointing``,
+which is loaded only where something is signed. Invariant: a ledger that has another event there, or
+none, is refused.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from recollect.errors import IntegrityError, RecollectError
+from recollect.ledger.line import BadLine, parse
+from recollect.store.disk import alone, make_folder, replace_file
+from recollect.store.port import Space
+from recollect.store.regular_files import read_regular
+from recollect.store.seam import Seam
+
+SUFFIX: Final = ".head"
+_MOST_BYTES: Final = 4_096
+_NAME_DIGITS: Final = 32  # as ``store.key_ring`` names a ledger
+
+
+class SeenHead(NamedTuple):
+    """An event that was there when it was signed."""
+
+    seq: int
+    hash: str
+
+
+def keep(folder: Path, first: str, head: SeenHead, seam: Seam) -> None:
+    """Keeps an event as the last that was signed, unless a later one is kept."""
+    with suppress(OSError):  # it is kept by the next checkpoint; ``verify`` reads the checkpoint
+        make_folder(seam, folder)
+        with alone(seam, folder):
+            before = _kept(folder, first)
+            if before is None or before.seq <= head.seq:
+                replace_file(seam, _path(folder, first), [msgspec.json.encode(head)])
+
+
+def require(space: Space, folder: Path) -> None:
+    """Refuses a ledger whose event is not the one that was signed here."""
+    if not any(folder.glob(f"*{SUFFIX}")):
+        return
+    with suppress(BadLine):  # the call itself says what is wrong
+        first = _hash(space, 1)
+        if first is None:
+            return
+        head = _kept(folder, first)
+        if head is None or _hash(space, head.seq) == head.hash:
+            return
+        raise IntegrityError(
+            "this is not the ledger that was seen here before: "
+            f"event {head.seq} is not the one that was signed on this machine",
+            hint="run `recollect admin verify`; if you restored an older backup on purpose, remove "
+            f"{_path(folder, first)} and the .note beside it",
+        )
+
+
+def _hash(space: Space, seq: int) -> str | None:
+    raw = None
+    with suppress(RecollectError):  # a caller who may not see it is not who compares
+        raw = space.line(seq)
+    return None if raw is None else parse(raw).hash
+
+
+def _kept(folder: Path, first: str) -> SeenHead | None:
+    try:
+        raw = read_regular(_path(folder, first), _MOST_BYTES)
+        return msgspec.json.decode(raw, type=SeenHead)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _path(folder: Path, first: str) -> Path:
+    return folder / f"{first[:_NAME_DIGITS]}{SUFFIX}"

@@ -1,0 +1,116 @@
+"""A ledger that was rewritten after it was signed on this machine is refused by every reader."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import IntegrityError
+from recollect.ledger.chain import SALT_BYTES, Draft, chain
+from recollect.ledger.line import parse
+from recollect.memory.signing import ring_of
+from recollect.model.events import GENESIS
+from recollect.store.seam import REAL
+
+CALLS: dict[str, Callable[[Memory], object]] = {
+    "list": lambda memory: memory.list(),
+    "recall": lambda memory: memory.recall("account"),
+    "context": lambda memory: memory.context("account"),
+    "remember": lambda memory: memory.remember("One more."),
+    "events": lambda memory: memory.events(),
+    "review": lambda memory: memory.review.list(),
+}
+
+
+def rechained(raw: bytes, old: bytes, new: bytes, *, keep: int | None = None) -> bytes:
+    """The same events with other words, under new hashes from there on; the first is kept."""
+    lines = raw.splitlines(keepends=True)[:keep]
+    done, head = lines[0], parse(lines[0].rstrip()).head
+    for line in map(parse, (each.rstrip() for each in lines[1:])):
+        assert line.data is not None
+        draft = Draft(line.id, line.kind, line.origin, line.data.replace(old, new))
+        data, head = chain(head, line.at, [draft], REAL.random(SALT_BYTES))
+        done += data
+    return done
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory that was signed, and rewritten by somebody else since."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    folder = tmp_path / "store"
+    with Memory.open(folder, embedder="none") as memory:
+        memory.remember("Pay to account 111.")
+        memory.remember("Tea is at four.")
+        ring_of(memory._handle).add()
+        memory.checkpoint()
+    return folder
+
+
+def rewrite(folder: Path, new: bytes = b"account 666", keep: int | None = None) -> None:
+    path = next(folder.rglob("events.wal"))
+    path.write_bytes(rechained(path.read_bytes(), b"account 111", new, keep=keep))
+    for index in folder.rglob("index.db*"):
+        index.unlink()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_refuses_it(place: Path, call: str) -> None:
+    rewrite(place)
+    with Memory.open(place, embedder="none") as memory:
+        for _ in range(2):
+            with pytest.raises(IntegrityError, match="not the ledger that was seen here"):
+                CALLS[call](memory)
+        assert not memory.verify().ok
+
+
+def test_one_whose_index_was_built_by_who_rewrote_it(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second form: nothing is built anew here, so that nothing there is compared."""
+    rewrite(place)
+    with monkeypatch.context() as other:
+        other.setenv("HOME", str(tmp_path / "theirs"))
+        with Memory.open(place, embedder="none") as memory:
+            assert "666" in memory.list()[-1].text
+    with (
+        Memory.open(place, embedder="none") as memory,
+        pytest.raises(IntegrityError, match="seen here"),
+    ):
+        memory.list()
+
+
+def test_one_that_ends_before_what_was_signed(place: Path) -> None:
+    rewrite(place, b"account 111", keep=2)
+    with (
+        Memory.open(place, embedder="none") as memory,
+        pytest.raises(IntegrityError, match="seen here"),
+    ):
+        memory.recall("account")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_control_what_was_not_rewritten_is_read(place: Path, call: str) -> None:
+    with Memory.open(place, embedder="none") as memory:
+        memory.remember("After the checkpoint.")
+        CALLS[call](memory)
+
+
+def test_control_without_what_was_seen_it_is_served(place: Path, tmp_path: Path) -> None:
+    rewrite(place)
+    for head in (tmp_path / "home").rglob("*.head"):
+        head.unlink()
+    with Memory.open(place, embedder="none") as memory:
+        assert any("666" in each.text for each in memory.list())
+
+
+def test_control_the_forger_makes_a_sound_ledger(place: Path, tmp_path: Path) -> None:
+    rewrite(place)
+    shutil.rmtree(tmp_path / "home")
+    with Memory.open(place, embedder="none") as memory:
+        assert memory.verify().ok
+    assert GENESIS.seq == 0
