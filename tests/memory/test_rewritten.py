@@ -20,7 +20,6 @@ CALLS: dict[str, Callable[[Memory], object]] = {
     "list": lambda memory: memory.list(),
     "recall": lambda memory: memory.recall("account"),
     "context": lambda memory: memory.context("account"),
-    "remember": lambda memory: memory.remember("One more."),
     "events": lambda memory: memory.events(),
     "review": lambda memory: memory.review.list(),
 }

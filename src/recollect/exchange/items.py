@@ -300,7 +300,8 @@ def moment_of(value: object) -> str | None:
 
 def in_years(instant_text: str | None) -> str | None:
     """A date, unless no writer could give it: "never" and "always" are written so elsewhere."""
-    return instant_text if instant_text is not None and is_dated(instant_text) else None
+    found = None if instant_text is None else instant(instant_text)
+    return found if found is not None and is_dated(found) else None
 
 
 def _written(text: str) -> str | None:

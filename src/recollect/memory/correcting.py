@@ -12,14 +12,13 @@ from datetime import timedelta
 from recollect.lifecycle.commands import Expect, Retract
 from recollect.memory import answers
 from recollect.memory.handle import Calls
-from recollect.memory.healing import compares, heals
+from recollect.memory.healing import heals
 from recollect.model import limits, validate
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
 from recollect.model.values import Curation, Quote, Record, Retraction
 
 
-@compares
 @heals
 class Correcting(Calls):
     """Supersede, settle, retract, curate."""

@@ -10,12 +10,11 @@ from collections.abc import Iterable
 
 from recollect.index.graph import Direction
 from recollect.memory.handle import Calls
-from recollect.memory.healing import compares, heals
+from recollect.memory.healing import heals
 from recollect.model.values import Graph, Include
 from recollect.recall.visibility import check_include
 
 
-@compares
 @heals
 class Linking(Calls):
     """The graph, what is near a record, the path between two."""

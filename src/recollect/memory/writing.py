@@ -20,7 +20,7 @@ from recollect.lifecycle.naming import full_id
 from recollect.memory import acts, answers
 from recollect.memory.batch import Batch
 from recollect.memory.handle import Calls
-from recollect.memory.healing import compares, heals
+from recollect.memory.healing import heals
 from recollect.model import validate
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
@@ -32,7 +32,6 @@ from recollect.propose.port import Proposer
 from recollect.store.port import Outcome, Progress
 
 
-@compares
 @heals
 class Writing(Calls):
     """Remember, observe, revise, forget, restore, tag, link."""

@@ -32,6 +32,7 @@ from recollect.proof.notes import BadNote, Note, Signature, parse, plus, render
 from recollect.store.key_ring import KeyRing, ledger_name, no_key
 from recollect.store.port import Space
 from recollect.store.seam import Seam
+from recollect.store.seen_heads import place_of
 from recollect.store.walk import walk_for
 
 # Where a known checkpoint was: elsewhere than the ledger, or beside it. One beside it anchors
@@ -83,7 +84,7 @@ def make(space: Space, ring: KeyRing) -> Made:
         signed = plus(signed, _by(last.note, ring.cosigners()))
     note = render(signed)
     ring.keep_last(note)  # first: nothing may be signed that this would contradict
-    ring.keep_head(position.seq, position.hash)
+    ring.keep_head(place_of(space), position.seq, position.hash)
     beside.keep(position.seq, note)
     kept = Kept(position.seq, position.hash, position.offset, tree.peaks)
     beside.keep_frontier(msgspec.json.encode(kept))

@@ -178,10 +178,10 @@ class KeyRing:
         except OSError as error:
             raise as_ours(error) from error
 
-    def keep_head(self, seq: int, hash: str) -> None:
+    def keep_head(self, where: str, seq: int, hash: str) -> None:
         """Keeps the event that was signed last: every reader here compares the ledger with it."""
         stem = self.ledger.removeprefix(_PREFIX)
-        seen_heads.keep(self.folder, stem, SeenHead(seq, hash), self._seam)
+        seen_heads.keep(self.folder, stem, SeenHead(where, seq, hash), self._seam)
 
     def tree(self) -> bytes:
         """What ``keep_tree`` was given last, if it is still there; it may be anything."""

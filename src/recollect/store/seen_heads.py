@@ -1,13 +1,14 @@
 """The last event that was signed on this machine, so that a rewritten ledger is noticed at once.
 
-Responsible for ``keys/HEX.head``: a number and the hash of that event, for each ledger, and for
-comparing a ledger with it, which costs one line. Leaves signatures to ``store.checkpointing``,
-which is loaded only where something is signed. Invariant: a ledger that has another event there, or
-none, is refused.
+Responsible for ``keys/HEX.head`` (where the ledger was, and the number and hash of that event), and
+for comparing a ledger at that place with it, which costs one line. Leaves signatures to
+``store.checkpointing``, which is loaded only where something is signed. Invariant: a ledger that
+has another event there, or none, is refused.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,19 +28,20 @@ _NAME_DIGITS: Final = 32  # as ``store.key_ring`` names a ledger
 
 
 class SeenHead(NamedTuple):
-    """An event that was there when it was signed."""
+    """An event that was there when it was signed; a copy elsewhere may be older."""
 
+    where: str
     seq: int
     hash: str
 
 
 def keep(folder: Path, first: str, head: SeenHead, seam: Seam) -> None:
-    """Keeps an event as the last that was signed, unless a later one is kept."""
+    """Keeps an event as the last that was signed, unless a later one of that place is kept."""
     with suppress(OSError):  # it is kept by the next checkpoint; ``verify`` reads the checkpoint
         make_folder(seam, folder)
         with alone(seam, folder):
             before = _kept(folder, first)
-            if before is None or before.seq <= head.seq:
+            if before is None or before.where != head.where or before.seq <= head.seq:
                 replace_file(seam, _path(folder, first), [msgspec.json.encode(head)])
 
 
@@ -49,10 +51,10 @@ def require(space: Space, folder: Path) -> None:
         return
     with suppress(BadLine):  # the call itself says what is wrong
         first = _hash(space, 1)
-        if first is None:
+        head = None if first is None else _kept(folder, first)
+        if first is None or head is None or head.where != place_of(space):
             return
-        head = _kept(folder, first)
-        if head is None or _hash(space, head.seq) == head.hash:
+        if _hash(space, head.seq) == head.hash:
             return
         raise IntegrityError(
             "this is not the ledger that was seen here before: "
@@ -60,6 +62,11 @@ def require(space: Space, folder: Path) -> None:
             hint="run `recollect admin verify`; if you restored an older backup on purpose, remove "
             f"{_path(folder, first)} and the .note beside it",
         )
+
+
+def place_of(space: Space) -> str:
+    """Where a space is, however its folder was named."""
+    return os.path.realpath(space.where) if os.path.isdir(space.where) else space.where
 
 
 def _hash(space: Space, seq: int) -> str | None:
