@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from recollect import config
-from recollect.config import MEMORY, Recorded, Settings, known_file, shown
+from recollect.config import MEMORY, Recorded, Settings, keys_folder, known_file, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model import validate
 from recollect.model.values import Migrated, Vacuumed
@@ -168,6 +168,7 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     from recollect.store.backup import read_manifest
     from recollect.store.files import restore
     from recollect.store.files.backend import FileBackend
+    from recollect.store.seen_heads import forget
 
     backend = open_backend(settings, seam)
     if not isinstance(backend, FileBackend):
@@ -176,6 +177,7 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     try:
         keys, erased = _subject_keys(seam), erased_list(seam)
         restore.restore_backup(backup, backend.folder_of(name), seam, keys, erased.of)
+        forget(backend.space(name, create=False), keys_folder())
     except OSError as error:
         raise Unavailable(
             f"the backup could not be restored: {error}",

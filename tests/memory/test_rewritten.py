@@ -99,6 +99,20 @@ def test_control_what_was_not_rewritten_is_read(place: Path, call: str) -> None:
         CALLS[call](memory)
 
 
+def test_an_older_backup_that_is_restored_is_read(tmp_path: Path, place: Path) -> None:
+    """A person has asked for it; what it is not is still said."""
+    with Memory.open(place, embedder="none") as memory:
+        backup = memory.backup(tmp_path / "backup")
+        memory.remember("After the backup.")
+        memory.checkpoint()
+    shutil.rmtree(place)
+    with Memory.restore_backup(backup.path, place) as memory:
+        assert [each.text for each in memory.list()][-1] != "After the backup."
+        assert "signed" in str(memory.verify().problem)
+    with Memory.open(place, embedder="none") as memory:
+        assert memory.list()
+
+
 def test_control_without_what_was_seen_it_is_served(place: Path, tmp_path: Path) -> None:
     rewrite(place)
     for head in (tmp_path / "home").rglob("*.head"):

@@ -64,6 +64,13 @@ def require(space: Space, folder: Path) -> None:
         )
 
 
+def forget(space: Space, folder: Path) -> None:
+    """Accepts an earlier state, which a person has restored; ``verify`` still says what it is."""
+    first = _hash(space, 1)
+    if first is not None and folder.is_dir():
+        _path(folder, first).unlink(missing_ok=True)
+
+
 def place_of(space: Space) -> str:
     """Where a space is, however its folder was named."""
     return os.path.realpath(space.where) if os.path.isdir(space.where) else space.where
