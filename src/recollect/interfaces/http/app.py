@@ -49,12 +49,14 @@ from recollect.memory.store import Store
 from recollect.web.failures import frames
 from recollect.web.guard import Receive, Scope, Send
 from recollect.web.threads import Threads
+from recollect.web.turns import Turns
 
 T = TypeVar("T")
 
 _BODY_MAX_S: Final = 30.0
 _LONG_BYTES: Final = 65_536
 _THREADS_COUNT: Final = 8
+_OF_ONE_TOKEN: Final = 4  # of these threads: no token keeps the others from theirs
 _OPEN: Final = {
     "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
     "/openapi.json": "openapi",
@@ -90,6 +92,7 @@ class App:
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
         self._threads = Threads(_THREADS_COUNT, "http")
+        self._turns = Turns(_OF_ONE_TOKEN)
         self.feed = Feed(self._threads, gate, streams=streams)
         self._metrics = metrics
         if metrics is not None:  # computed when they are read
@@ -180,7 +183,8 @@ class App:
                 seen.route = STREAMED[route.name]
                 asked = await self._in_thread(work.asked, body)
             else:
-                reply = await self._in_thread(work.reply, body)
+                async with self._turns.turn(token):
+                    reply = await self._in_thread(work.reply, body)
                 if route.is_write and "space" in names and reply.status < 300:
                     self.feed.wrote(names["space"])
                 return reply
