@@ -128,13 +128,14 @@ class _Packing:
         """Adds the hits that fit, in order; a short one may follow one that was too long."""
         spent = self.count() if self.hits else self._counter(self._text([]))
         for hit in ranked:
-            least, against = self._least(hit, budget), self._contradicting(hit)
-            words = tokens(hit.text) if least <= budget else None  # none that fits can say as much
+            is_too_long = len(hit.text) > budget and self._least(hit, budget) > budget
+            words = None if is_too_long else tokens(hit.text)  # of one that cannot fit, not needed
+            against = self._contradicting(hit)
             instead = self._instead(hit, words, against)
             if instead is not None:
                 self.omit(hit, *instead)
                 continue
-            if words is None or spent + least > budget:  # most are left out so, and have no line
+            if words is None or spent + self._least(hit, budget) > budget:  # most have no line
                 self.omit(hit, "budget")
                 continue
             line = line_of(hit, self._template, against)
