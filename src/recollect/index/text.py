@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Final, Literal, Protocol
 
 import Stemmer
@@ -102,7 +101,7 @@ def words(text: str) -> list[str]:
     most = _WORDS_ANYWAY + len(text.encode(*_UTF8)) // _WORD_MIN_BYTES
     if not re.search(_UNSPACED, composed):
         return found[:most]
-    return list(islice(_split(found), most))
+    return _split(found, most)
 
 
 def decomposed(text: str) -> str:
@@ -158,22 +157,25 @@ def _without_marks(text: str, marks: set[str]) -> str:
     return text
 
 
-def _split(found: Iterable[str]) -> Iterator[str]:
-    """Words as they are, and the pairs of unspaced scripts."""
+def _split(found: Iterable[str], most: int) -> list[str]:
+    """Words as they are, and the pairs of unspaced scripts; so many at most."""
     unspaced = re.compile(_UNSPACED)
+    pieces: list[str] = []
     for word in found:
+        if len(pieces) >= most:
+            break
         if word.isascii() or not unspaced.search(word):
-            yield word
+            pieces.append(word)
             continue
         last = 0
         for run in unspaced.finditer(word):
-            if run.start() > last:
-                yield word[last : run.start()]
+            pieces += [word[last : run.start()]] if run.start() > last else []
             chars = run.group()
-            yield from (chars[i : i + 2] for i in range(max(1, len(chars) - 1)))
+            count = min(max(1, len(chars) - 1), max(0, most - len(pieces)))
+            pieces += [chars[i : i + 2] for i in range(count)]
             last = run.end()
-        if last < len(word):
-            yield word[last:]
+        pieces += [word[last:]] if last < len(word) else []
+    return pieces[:most]
 
 
 def token_list(text: str) -> list[str]:
