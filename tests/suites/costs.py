@@ -127,7 +127,8 @@ CALLS: Final = (
     Priced("revise", revise),
     Priced("recall of a record", recall_trusted),
     Priced("recall of a record that was tagged", recall_tagged),
-    Priced("recall of an unverified text", recall_unverified),
+    # Its shelf keeps no tokens, so the text is split again: of ASCII that takes no time.
+    Priced("recall of an unverified text", recall_unverified, 8),
     Priced("recall of an episode", recall_said),
     Priced("recall of a replaced value", recall_replaced),
     Priced("recall of a text that was replaced", recall_value),
