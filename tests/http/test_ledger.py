@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from recollect import Memory, Store
+from recollect.index.reads import Reads
+from recollect.memory.handle import Handle
 from tests.http.serving import Client
 from tests.http.test_service import S
 
@@ -39,6 +43,25 @@ def test_what_differs_between_two_positions(agent: Client) -> None:
     assert agent.get(f"{S}/diff").status == 422
     assert agent.get(f"{S}/diff?from=-1").status == 422
     assert agent.get(f"{S}/diff?from=999999").status in (200, 422)
+
+
+def test_a_difference_opens_one_reader_for_each_position(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one for each record, eight such requests stopped the service for three minutes."""
+    first = agent.post(f"{S}/records", {"text": "Tea."}).json
+    for number in range(20):
+        agent.post(f"{S}/records", {"text": f"Tea {number}."})
+    opened: list[int] = []
+    reading = Handle.reading
+
+    def counted(handle: Handle) -> AbstractContextManager[Reads]:
+        opened.append(handle.position)
+        return reading(handle)
+
+    monkeypatch.setattr(Handle, "reading", counted)
+    assert len(agent.get(f"{S}/diff?from={first['seq']}").json["items"]) == 20
+    assert len(opened) < 10
 
 
 def test_several_etags_that_a_reader_has(agent: Client) -> None:

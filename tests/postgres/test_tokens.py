@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from hashlib import sha256
 
 import psycopg
@@ -214,7 +215,7 @@ def test_looking_after_tokens_asks_for_the_one(
     assert admin.tokens.get(others[0].id).space == "alice"
     with pytest.raises(NotFound):
         admin.tokens.get(others[1].id)
-    assert admin.tokens.rotate("laptop", overlap_s=0).space == "alice"
+    assert admin.tokens.rotate("laptop", overlap=timedelta(0)).space == "alice"
     assert admin.tokens.revoke("laptop") == 1
     assert store.tokens.get(others[1].id).live
 

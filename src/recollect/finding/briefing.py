@@ -151,7 +151,8 @@ def _said_in(prompt: str) -> frozenset[str]:
 def _says_all(question: Question, hit: Hit) -> bool:
     """True if a hit has every word of a prompt of several: where many do, none stands out."""
     terms = question.asked.terms
-    return len(terms) > 1 and set(terms) <= set(token_list(hit.text))
+    said = token_list(hit.text[: limits.QUESTION_MAX_CHARS])  # a longer text answers nothing alone
+    return len(terms) > 1 and set(terms) <= set(said)
 
 
 def in_general(reads: Reads, viewer: Viewer) -> list[Hit]:

@@ -17,6 +17,7 @@ from recollect.finding.replaced import marked as with_changes
 from recollect.index.reads import Reads
 from recollect.index.rows import Card, EpisodeRow, VersionRow, unpack_names
 from recollect.index.statements import STILL
+from recollect.index.text import cut
 from recollect.index.values import record_of, source_of
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
@@ -183,16 +184,19 @@ def _unverified(reads: Reads, look: CandidateSearch, wish: Wish) -> tuple[tuple[
 
 
 def _first_of(held: Sequence[Card], seqs: Sequence[int]) -> list[Card]:
-    """The best-matching unverified texts, up to a total length, because ranking reads all of it."""
+    """The best-matching unverified texts, up to a total length, because ranking reads all of it.
+
+    The length is that of their normal form. Of the best one, at least its beginning is ranked.
+    """
     place = {doc: number for number, doc in enumerate(seqs)}
     unverified = [row for row in held if row.trust == "unverified"]
     found: list[Card] = []
-    chars = 0
+    room = limits.UNVERIFIED_MAX_CHARS
     for row in sorted(unverified, key=lambda row: place[row.text_seq]):
-        chars += len(row.text)
-        if found and chars > limits.UNVERIFIED_MAX_CHARS:
+        text, room = cut(row.text, room)
+        if found and len(text) < len(row.text):
             break
-        found.append(row)
+        found.append(row if text == row.text else row._replace(text=text))
     return found
 
 

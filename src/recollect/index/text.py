@@ -1,15 +1,16 @@
 """From text to tokens, the same for every index.
 
 Responsible for normalising, splitting and stemming. Leaves weighting tokens to full text
-and to ``recall``. Invariant: with the same ``made_with``, the same text always gives the same
-tokens; they contain only characters that FTS5's ``ascii`` tokenizer does not split.
+and to ``recall``. Invariants: with the same ``made_with``, the same text always gives the same
+tokens; they contain only characters that FTS5's ``ascii`` tokenizer does not split; the work
+follows the bytes of a text, whatever its characters decompose into.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, Protocol
 
 import Stemmer
@@ -24,14 +25,21 @@ _UNSPACED: Final = (
 )
 _TOKEN_MAX_CHARS: Final = 64
 _FIRST_MARK: Final = "\u0300"  # characters below this one are never combining marks
+_UTF8: Final = ("utf-8", "surrogatepass")
 _PIECE_CHARS: Final = 256  # characters that are decomposed together
+# A text that is longer in its normal form than any language is has no tokens of the rest: U+FDFA
+# has six characters for each byte, so that 1 MB of it would be 6 MB with a million words.
+_DECOMPOSED_RATIO: Final = 1.25  # characters for each byte
+_WORD_MIN_BYTES: Final = 2  # a letter and a blank
+_WORDS_ANYWAY: Final = 1_024  # in a short text a sign may stand for a phrase
+_MARKS_MAX_COUNT: Final = 64  # of a text; more are removed in one pass, which is slower for a few
 # The same for plain ASCII, in one pass: lower case, digits kept, everything else a blank.
 _ASCII: Final = bytes(
     ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
 )
 
 # Raise it with any change to how this module makes tokens.
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 class Tables(Protocol):
@@ -87,38 +95,87 @@ def words(text: str) -> list[str]:
     """The text's words: compatibility forms folded, accents and case removed."""
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
-    folded = _decomposed(text).casefold()
-    for sign in set(folded):
-        if sign >= _FIRST_MARK and tables.combining(sign):
-            folded = folded.replace(sign, "")
-    found: list[str] = []
-    for word in _WORD.findall(tables.normalize("NFC", folded)):
-        found.extend(_split(word))
-    return found
+    folded = _without_marks(decomposed(text).casefold(), _marks(text))
+    composed = tables.normalize("NFC", folded)
+    found = _WORD.findall(composed)
+    most = _WORDS_ANYWAY + len(text.encode(*_UTF8)) // _WORD_MIN_BYTES
+    if not re.search(_UNSPACED, composed):
+        return found[:most]
+    return _split(found, most)
 
 
-def _decomposed(text: str) -> str:
-    """The text in NFKD, except for the order of consecutive marks, which are dropped next.
+def decomposed(text: str) -> str:
+    """The text in NFKD, except for the order of consecutive marks, which do not count in words.
 
     Normalising sorts such marks in quadratic time: 1 MB of marks took minutes. So the text is
-    decomposed in short pieces.
+    decomposed in short pieces. Of a text that becomes much longer than its bytes, the first pieces.
     """
-    starts = range(0, len(text), _PIECE_CHARS)
-    return "".join(tables.normalize("NFKD", text[at : at + _PIECE_CHARS]) for at in starts)
-
-
-def _split(word: str) -> list[str]:
-    """A word as it is, or the pairs of an unspaced script."""
-    if word.isascii() or not re.search(_UNSPACED, word):
-        return [word]
+    if text.isascii():
+        return text
+    room = int(_DECOMPOSED_RATIO * len(text.encode(*_UTF8)))
     pieces: list[str] = []
-    last = 0
-    for run in re.finditer(_UNSPACED, word):
-        pieces += [word[last : run.start()]] if run.start() > last else []
-        chars = run.group()
-        pieces += [chars[i : i + 2] for i in range(max(1, len(chars) - 1))]
-        last = run.end()
-    return pieces + ([word[last:]] if last < len(word) else [])
+    for piece in _normal(text):
+        pieces.append(piece)
+        room -= len(piece)
+        if room <= 0:
+            break
+    return "".join(pieces)
+
+
+def _normal(text: str) -> Iterator[str]:
+    """The normal form, piece by piece."""
+    for at in range(0, len(text), _PIECE_CHARS):
+        yield tables.normalize("NFKD", text[at : at + _PIECE_CHARS])
+
+
+def cut(text: str, room: int) -> tuple[str, int]:
+    """As much of a text as becomes ``room`` decomposed characters, and what is left of the room."""
+    if text.isascii():
+        return (text, room - len(text)) if len(text) <= room else (text[:room], 0)
+    for number, piece in enumerate(_normal(text)):
+        if room <= 0:
+            return text[: number * _PIECE_CHARS], 0
+        room -= len(piece)
+    return text, max(room, 0)
+
+
+def _marks(text: str) -> set[str]:
+    """The combining marks that its decomposed characters have.
+
+    Taken from its own characters: they are fewer than those that they decompose into.
+    """
+    signs = "".join(set(text))
+    parts = set("".join(_normal(signs)).casefold())
+    return {part for part in parts if part >= _FIRST_MARK and tables.combining(part)}
+
+
+def _without_marks(text: str, marks: set[str]) -> str:
+    if len(marks) > _MARKS_MAX_COUNT:
+        return text.translate(dict.fromkeys(map(ord, marks)))
+    for mark in marks:
+        text = text.replace(mark, "")
+    return text
+
+
+def _split(found: Iterable[str], most: int) -> list[str]:
+    """Words as they are, and the pairs of unspaced scripts; so many at most."""
+    unspaced = re.compile(_UNSPACED)
+    pieces: list[str] = []
+    for word in found:
+        if len(pieces) >= most:
+            break
+        if word.isascii() or not unspaced.search(word):
+            pieces.append(word)
+            continue
+        last = 0
+        for run in unspaced.finditer(word):
+            pieces += [word[last : run.start()]] if run.start() > last else []
+            chars = run.group()
+            count = min(max(1, len(chars) - 1), max(0, most - len(pieces)))
+            pieces += [chars[i : i + 2] for i in range(count)]
+            last = run.end()
+        pieces += [word[last:]] if last < len(word) else []
+    return pieces[:most]
 
 
 def token_list(text: str) -> list[str]:

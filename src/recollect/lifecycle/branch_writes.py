@@ -32,7 +32,7 @@ from recollect.lifecycle.naming import full_id
 from recollect.lifecycle.records import added, new_record_id, state_of
 from recollect.lifecycle.view import View, known_record
 from recollect.model import events as e
-from recollect.model.limits import BRANCH_MAX_CHANGES
+from recollect.model.limits import BRANCH_MAX_CHANGES, BRANCH_MAX_CHARS
 from recollect.model.rules import lowest
 from recollect.model.validate import Json
 
@@ -275,11 +275,21 @@ def _filed(
             f"the branch {branch.row.name!r} has {BRANCH_MAX_CHANGES} changes already",
             hint="ask a person to merge it, and open another one",
         )
+    chars = sum(_chars(row) for row in branch.changes if row != earlier) + _chars(body)
+    if chars > BRANCH_MAX_CHARS:
+        raise LimitExceeded(
+            f"the changes of {branch.row.name!r} have over {BRANCH_MAX_CHARS:,} characters",
+            hint="ask a person to merge it, and open another one",
+        )
     bodies: list[e.AnyBody] = [body]
     if earlier is not None:
         reason = f"replaced by {body.id}"
         bodies.insert(0, taken_back(branch.actor, earlier, reason))
     return [for_user(branch.actor, user, each) for each in bodies], body.id
+
+
+def _chars(change: ProposalRow | e.ProposalMade) -> int:
+    return len(change.text or "")
 
 
 def _live(branch: _Branch, name: str) -> VersionRow:

@@ -30,6 +30,7 @@ APPEND_MAX_BYTES: Final = 3 * COMMAND_MAX_BYTES
 ERASE_AT_ONCE_MAX_COUNT: Final = 200  # subjects of one command; more become several commands
 PROPOSALS_MAX_COUNT: Final = 20  # that wait about one record, for each tier of trust
 BRANCH_MAX_CHANGES: Final = 500  # that wait on one branch: one command merges all of them
+BRANCH_MAX_CHARS: Final = 4_194_304  # that these changes have: each read of a branch applies them
 FORGET_AT_ONCE_MAX_COUNT: Final = 20  # more than this in one command needs a person
 RETRACT_AT_ONCE_MAX_COUNT: Final = 1_000  # records that are taken back with what they derive from
 LOWER_AT_ONCE_MAX_COUNT: Final = 1_000  # records that fall in trust with the one they derive from

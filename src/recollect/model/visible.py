@@ -76,12 +76,14 @@ def escaped(document: str) -> str:
 
 def note(texts: Iterable[str]) -> str | None:
     """A sentence about the characters that ``shown`` replaces in the texts, or None."""
-    counts: Counter[str] = Counter()
+    signs: list[str] = []
     for text in texts:
         if not _is_plain(text):
-            for run in _pattern(_RUN).finditer(text):
-                if not _belongs(run):
-                    counts.update(_kind(char) for char in run[0])
+            runs = _pattern(_RUN).finditer(text)
+            signs.extend(run[0] for run in runs if not _belongs(run))
+    counts: Counter[str] = Counter()
+    for sign, count in Counter("".join(signs)).items():
+        counts[_kind(sign)] += count
     if not counts:
         return None
     parts = [f"{counts[kind]} {kind}" for kind in sorted(counts)]

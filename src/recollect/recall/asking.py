@@ -8,8 +8,9 @@ always gives the same result.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Final, NamedTuple
 
 from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
@@ -107,6 +108,8 @@ _THEN_HAS: Final = (*_MONTHS, "last ", " ago", "yesterday", "19", "20")
 # Every question about an earlier value has one of these (``recall.before``).
 _EARLIER_HAS: Final = "old|previous|former|prior|earlier|before|use to|used to".split("|")
 
+_WORDS_MAX_COUNT: Final = 1_000  # different words of a question, of which 64 become terms
+
 
 class Day(NamedTuple):
     """A date in a query; parts that it does not name are None."""
@@ -144,9 +147,9 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
     is_earlier = _asks_for_earlier(query)
     if is_earlier:
         telling = [word for word in telling if word not in _FORMER] or telling
-    content = " ".join(word for word in telling if word not in SCAFFOLD)
+    content = _first(word for word in telling if word not in SCAFFOLD)
     terms = query_tokens(content or plain, limits.QUERY_MAX_TERMS)
-    phrasing = " ".join(word for word in telling if word in SCAFFOLD)
+    phrasing = _first(word for word in telling if word in SCAFFOLD)
     scaffold = query_tokens(phrasing, limits.QUERY_MAX_TERMS) if phrasing else []
     is_past = _finds(_TOLD, query, _TOLD_HAS) or _finds(_PAST, query, _PAST_HAS)
     is_overview = _finds(_OVERVIEW, query, _OVERVIEW_HAS)
@@ -162,6 +165,11 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
         is_about_asking=_finds(_ASKED, query, _ASKED_HAS) or (is_overview and _is_own(query)),
         needs=needs_of(plain),
     )
+
+
+def _first(found: Iterable[str]) -> str:
+    """The first different words: many more than there can be terms."""
+    return " ".join(islice(dict.fromkeys(found), _WORDS_MAX_COUNT))
 
 
 def _is_own(query: str) -> bool:

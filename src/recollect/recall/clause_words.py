@@ -23,6 +23,7 @@ _CLAUSE: Final = (
     # A clause begins with its subject: "since you are vegetarian | I left out the ham".
     r"| (?=(?:I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|[Tt]hey|ich|du|wir|je|tu|nous|vous)['\u2019 ])"
 )
+_SIGN: Final = r"[^\W_]"  # of a word
 # A number with what belongs to it ("09:15", "12A") is one word; others are stemmed.
 _NUMBER: Final = r"(?<![^\W_])[^\W\d_]*\d[^\W_]*(?:[.:]\d[^\W_]*|,\d\d\d(?![^\W_]))*"
 _GROUPED: Final = r"\d{1,3}(?:[.,]\d\d\d)+"
@@ -77,6 +78,8 @@ def words_of(text: str, *, of_person: bool) -> Words:
 def _clauses(text: str, of_person: bool) -> Iterator[Clause]:
     for line in text.splitlines():
         for sentence in re.split(_SENTENCE, " ".join(line.split())):
+            if re.search(_SIGN, sentence) is None:
+                continue  # a text may have as many of these as characters
             found = [content(clause) for clause in re.split(_CLAUSE, sentence)]
             every = frozenset[str]().union(*found)
             is_own = speaks(sentence, of_person=of_person)

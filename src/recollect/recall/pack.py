@@ -20,7 +20,7 @@ from recollect.model import limits
 from recollect.model.frames import Template, filled, without_marks
 from recollect.model.reasons import Omission, sentence
 from recollect.model.values import Hit, Omitted, Record
-from recollect.model.visible import note, shown
+from recollect.model.visible import HIDDEN, note, shown
 
 Counter = Callable[[str], int]
 Against = Mapping[str, Sequence[str]]  # id -> the ids of records that contradict it
@@ -33,8 +33,11 @@ ERASED: Final = "erased"  # instead of an id that was erased
 _HIT_MIN_TOKENS: Final = 16  # hardly any hit costs less
 _CHANGED_MAX_CHARS: Final = 120  # of a text that replaced another
 _PIECE_MAX_CHARS: Final = 5
+_LOOKED_AT: Final = 32  # characters for each token of a budget
 _PIECE: Final = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]")
 _OTHER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
+_NOT_SHOWN: Final = bytes(code for code in range(128) if not 32 < code < 127)
+_UNSEEN: Final = rf"[{HIDDEN}\s]+"
 _WIDE: Final = re.compile(r"[^\s\x00-\x7f]")
 
 
@@ -125,12 +128,14 @@ class _Packing:
         """Adds the hits that fit, in order; a short one may follow one that was too long."""
         spent = self.count() if self.hits else self._counter(self._text([]))
         for hit in ranked:
-            words, against = tokens(hit.text), self._contradicting(hit)
+            is_too_long = len(hit.text) > budget and self._least(hit, budget) > budget
+            words = None if is_too_long else tokens(hit.text)  # of one that cannot fit, not needed
+            against = self._contradicting(hit)
             instead = self._instead(hit, words, against)
             if instead is not None:
                 self.omit(hit, *instead)
                 continue
-            if spent + self._least(hit) > budget:  # most hits are left out so, and have no line
+            if words is None or spent + self._least(hit, budget) > budget:  # most have no line
                 self.omit(hit, "budget")
                 continue
             line = line_of(hit, self._template, against)
@@ -141,15 +146,23 @@ class _Packing:
                 spent += cost
                 self._add(hit, line, words)
 
-    def _least(self, hit: Hit) -> int:
-        """A number of tokens that its line costs at least.
+    def _least(self, hit: Hit, budget: int) -> int:
+        """A number of tokens that its line costs at least; more than the budget is not counted.
 
         Every line has the text. Of letters and digits, which no line changes, at most five make a
-        token. Nothing is known of another counter.
+        token; another sign is one, and one beyond ASCII two. Blanks and what is shown as a mark do
+        not count: a line may have fewer of them. Nothing is known of another counter.
         """
         if self._counter is not count_tokens:
             return 0
-        return len(hit.text.encode("ascii", "ignore").translate(None, _OTHER)) // _PIECE_MAX_CHARS
+        text = hit.text[: _LOOKED_AT * (budget + 1)]
+        plain = text.encode("ascii", "ignore").translate(None, _NOT_SHOWN)
+        letters = len(plain.translate(None, _OTHER))
+        least = letters // _PIECE_MAX_CHARS + len(plain) - letters
+        if text.isascii():
+            return least
+        seen = re.sub(_UNSEEN, "", text)
+        return least + 2 * (len(seen) - len(seen.encode("ascii", "ignore")))
 
     def add(self, hit: Hit) -> None:
         """Adds a line."""
@@ -188,9 +201,11 @@ class _Packing:
         notes = notes_on(self.hits)
         return Packed(self._text(self._lines), tuple(self.hits), omitted, self.count(), notes)
 
-    def _instead(self, hit: Hit, words: str, against: Sequence[str]) -> tuple[Omission, str] | None:
+    def _instead(
+        self, hit: Hit, words: str | None, against: Sequence[str]
+    ) -> tuple[Omission, str] | None:
         """Why a hit need not be packed, and the id of what is packed already."""
-        said_by = self._said.get(words)
+        said_by = None if words is None else self._said.get(words)
         if said_by is not None:
             return "repeat", said_by
         if hit.id in self._evidence:

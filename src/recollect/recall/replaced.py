@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from recollect.index.bm25 import tokens_of as tokens
-from recollect.index.text import token_list
+from recollect.index.text import cut, token_list
 from recollect.recall.clause_words import (
     SPEAKER,
     Clause,
@@ -29,7 +29,7 @@ from recollect.recall.clause_words import (
 # Of all texts of one answer; the shortest are read first, so a long one costs no other its mark.
 READ_MAX_CHARS: Final = 400_000
 COMPARED_MAX_COUNT: Final = 50_000  # clauses that are compared with values
-_NOW_MAX_CHARS: Final = 8_000
+_VALUE_MAX_CHARS: Final = 8_000
 _MORE_MAX_COUNT: Final = 1  # words beyond the value, in a clause that is about it
 _MORE_THAN_NAME_MAX_COUNT: Final = 2  # the same if the value is a name: "Dr Okafor", not "red"
 _AGAIN: Final = r"\b(?:again|back|still|wieder|weiterhin|encore|nouveau)\b"
@@ -75,8 +75,7 @@ class Reader:
     def look_at(self, texts: Iterable[Said]) -> None:
         """Reads these texts too, as far as there is room for more."""
         for text in sorted({said.text for said in texts} - self._read.keys(), key=len):
-            self._read[text] = text[: self._left]
-            self._left -= len(self._read[text])
+            self._read[text], self._left = cut(text, self._left)
             self.is_cut = self.is_cut or len(self._read[text]) < len(text)
 
     def all_tokens(self) -> list[str]:
@@ -90,7 +89,7 @@ class Reader:
     def may_state(self, said: Said, value: str, names: str) -> bool:
         """True if a text has enough words of a value to state it outside of its conversation."""
         found = self._words_of(said)
-        known = content(value) | content(names)
+        known = content(value[:_VALUE_MAX_CHARS]) | content(names)
         here = len(found.every & known)
         return here > 1 or (here == 1 and found.speaks and _is_of_speaker(value))
 
@@ -196,13 +195,15 @@ class _Terms(NamedTuple):
 
 
 def _terms_of(value: Value) -> _Terms:
-    old, new = content(value.text), content(value.now[:_NOW_MAX_CHARS])
+    text = value.text[:_VALUE_MAX_CHARS]
+    old, new = content(text), content(value.now[:_VALUE_MAX_CHARS])
     stale, fresh = old - new, new - old
     if not stale and not _came_back(value.now):
         stale = old
     topic = (old & new) | (content(value.names) - stale - fresh)
-    telling = frozenset(term for term in stale if _is_telling(value.text, term))
-    return _Terms(stale, fresh, old & new, topic, telling, _is_of_speaker(value.text))
+    names = _names_in(text)
+    telling = frozenset(term for term in stale if has_digit(term) or term in names)
+    return _Terms(stale, fresh, old & new, topic, telling, _is_of_speaker(text))
 
 
 def _is_of_speaker(text: str) -> bool:
@@ -216,12 +217,8 @@ def _came_back(now: str) -> bool:
     )
 
 
-def _is_telling(text: str, term: str) -> bool:
-    """True for a number, and for a name inside a sentence: a word that is not there by chance."""
-    return has_digit(term) or term in _names_in(text)
-
-
 def _names_in(text: str) -> frozenset[str]:
+    """The names inside its sentences: words that are not there by chance."""
     found = re.findall(r"(?<=[^\W_] )[^\W\d_]+", text)
     return frozenset(token for word in found if word[0].isupper() for token in token_list(word))
 

@@ -59,6 +59,7 @@ Grain = Literal["sentence", "chunk"]
 Beside = tuple[int | None, int | None]  # the turns before and after
 
 _ASKING_MAX_CHARS: Final = 300
+_AROUND_MAX_CHARS: Final = 20_000  # of a text that may lack what was asked for
 _TEXT: Final = WEIGHTS["text"]
 _EMBEDDER_MAX_LOSS: Final = 0.04
 _DOUBT: Final = 0.49  # below ``LIKELY_MIN``, whatever the relevance was
@@ -141,10 +142,11 @@ class Scoring:
         return order
 
     def _around_text(self, row: Card) -> str:
-        """A text with its names, and with the turns beside it."""
+        """The beginning of a text, with its names and the beginnings of the turns beside it."""
         pair = self._neighbours(row) if row.role is not None and row.session is not None else ()
-        beside = " ".join(each.text for each in pair if each)
-        return f"{row.text} {row.key or ''} {row.about or ''} {row.tags} {beside}"
+        beside = " ".join(each.text[:_AROUND_MAX_CHARS] for each in pair if each)
+        text = row.text[:_AROUND_MAX_CHARS]
+        return f"{text} {row.key or ''} {row.about or ''} {row.tags} {beside}"
 
     def _settled(self, order: list[Ranked], former: Former) -> list[Ranked]:
         """The order with what a conversation adds to it, if there is one among the candidates."""

@@ -401,6 +401,18 @@ class BranchSuite(BranchMergeSuite):
             branch.remember("three")
         branch.revise(first.id, "one more")
 
+    def test_a_branch_has_room_for_so_many_characters(
+        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(branch_writes, "BRANCH_MAX_CHARS", 20)
+        memory.branches.open("plans")
+        branch = memory.on("plans")
+        first = branch.remember("ten signs.")
+        branch.remember("nine sign")
+        with pytest.raises(LimitExceeded, match="have over 20 characters"):
+            branch.remember("22")
+        branch.revise(first.id, "eleven sign")  # what it replaces does not count
+
     def test_a_branch_belongs_to_its_user(self, memory: Memory) -> None:
         ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
         hers = ann.remember("Ann likes tea")

@@ -23,9 +23,11 @@ _JWT_CUT: Final = (
 )
 _USER: Final = r"://[^\s/:@\"'<>\\]{0,100}"
 _INSIDE: Final = r"(?:[^\s\"'<>\\]|(?<=\w)'(?=\w))"
+_HOST: Final = r"[\w.-]{1,80}(?::\d|/|\s|$)"
 _IN_ADDRESS: Final = rf"{_USER}:(?P<value>(?!\d{{1,5}}[/?#,])[^\s/\"'<>\\]{{3,200}})@(?=[\w.\[-])"
 _IN_ODD_ADDRESS: Final = (
-    rf"{_USER}:(?P<value>(?!\d{{1,5}}[/?#,]){_INSIDE}{{3,80}})@(?=[\w.-]{{1,80}}(?::\d|/|\s|$))"
+    # First whether there is an end at all: the repetition after it is slow, and "://" may repeat.
+    rf"{_USER}:(?=[^\s\"<>\\]{{3,80}}@{_HOST})(?P<value>(?!\d{{1,5}}[/?#,]){_INSIDE}{{3,80}})@(?={_HOST})"
 )
 _ALONE_IN_ADDRESS: Final = r"://(?P<value>[A-Za-z0-9_-]{20,200})@(?=[\w.-])"
 _ORACLE: Final = r"jdbc:oracle:[a-z]{1,8}:[\w.-]{1,40}/(?P<value>[^\s/@\"']{3,80})@"

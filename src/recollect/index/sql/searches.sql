@@ -77,12 +77,13 @@ LEFT JOIN recallable_content t ON t.id = e.seq AND :at + 1 = 9007199254740991
 WHERE e.seq <= :at;
 
 -- name: cards_of_changed_texts
-SELECT /* columns: card of v */
+SELECT /* columns: card of v and t */
 FROM json_each(:seqs) s
 JOIN versions d ON d.seq = s.value
 JOIN full_versions v ON v.text_seq = d.seq AND v.seq = (
   SELECT MAX(l.seq) FROM versions l WHERE l.id = d.id AND l.seq <= :at
 )
+LEFT JOIN recallable_content t ON t.id = d.seq AND :at + 1 = 9007199254740991
 WHERE v.until > :at;
 
 -- name: last_cards_of_texts

@@ -49,6 +49,7 @@ from recollect.interfaces.http.work import Rules, Work
 from recollect.memory.store import Store
 from recollect.web.failures import frames
 from recollect.web.guard import LET_IN, Message, Receive, Scope, Send
+from recollect.web.turns import Turns
 
 T = TypeVar("T")
 
@@ -56,6 +57,7 @@ _BODY_MAX_S: Final = 30.0
 _SHORT_MAX_S: Final = 5.0  # for the body of a request that is not long
 _AT_ONCE_S: Final = 0.05  # what comes with the headers is there by then
 _LONG_BYTES: Final = 65_536
+_OF_ONE_TOKEN: Final = 4  # threads: no token keeps the others from theirs
 _OPEN: Final = {
     "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
     "/openapi.json": "openapi",
@@ -91,6 +93,7 @@ class App:
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
         self._room = Room(takes_turns=store.settings.folder is None)
+        self._turns = Turns(_OF_ONE_TOKEN)
         self.feed = Feed(self._room.readers, gate, streams=streams)
         self._metrics = metrics
         if metrics is not None:  # computed when they are read
@@ -181,7 +184,8 @@ class App:
                 asked = await self._in_thread(work.asked, body)
             else:
                 run = self._room.write if route.is_write else self._room.read
-                reply = await run(names.get("space"), work.reply, body)
+                async with self._turns.turn(token):
+                    reply = await run(names.get("space"), work.reply, body)
                 if route.is_write and "space" in names and reply.status < 300:
                     self.feed.wrote(names["space"])
                 return reply

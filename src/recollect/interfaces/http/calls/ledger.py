@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -11,13 +11,12 @@ from recollect.errors import Changed, LimitExceeded, NotFound
 from recollect.interfaces.http import shapes
 from recollect.interfaces.http.call import Answer, Call
 from recollect.interfaces.http.spool import exported, spooled
-from recollect.memory import handing_over
+from recollect.memory import handing_over, seen_then
 from recollect.model import wire
 from recollect.model.values import (
     Checkpoint,
     Drop,
     Dropped,
-    Episode,
     EventView,
     Proof,
     Record,
@@ -80,19 +79,11 @@ def diff(call: Call) -> Differences:
             f"more than {_DIFFERENT_MAX_COUNT:,} records or {_EVENTS_MAX_COUNT:,} events differ",
             hint="compare positions that are closer together",
         )
-    old, new = call.space.at(asked.from_), call.space.at(end)
-    pairs = [Different(id=id, before=_seen(old, id), after=_seen(new, id)) for id in ids]
+    old, new = (seen_then.records(call.space.at(at), ids) for at in (asked.from_, end))
+    pairs = [Different(id=id, before=old.get(id), after=new.get(id)) for id in ids]
     return Differences(
         start=asked.from_, end=end, items=[each for each in pairs if each.before != each.after]
     )
-
-
-def _seen(memory: Any, id: str) -> Record | None:
-    try:
-        found: Record | Episode = memory.get(id)
-    except NotFound:
-        return None
-    return found if isinstance(found, Record) else None
 
 
 def checkpoint(call: Call) -> Checkpoint:
