@@ -177,7 +177,7 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     try:
         keys, erased = _subject_keys(seam), erased_list(seam)
         restore.restore_backup(backup, backend.folder_of(name), seam, keys, erased.of)
-        forget(backend.space(name, create=False), keys_folder())
+        forget(backend.space(name, create=False), keys_folder(), seam)
     except OSError as error:
         raise Unavailable(
             f"the backup could not be restored: {error}",

@@ -64,11 +64,12 @@ def require(space: Space, folder: Path) -> None:
         )
 
 
-def forget(space: Space, folder: Path) -> None:
+def forget(space: Space, folder: Path, seam: Seam) -> None:
     """Accepts an earlier state, which a person has restored; ``verify`` still says what it is."""
     first = _hash(space, 1)
-    if first is not None and folder.is_dir():
-        _path(folder, first).unlink(missing_ok=True)
+    if first is not None:
+        with suppress(FileNotFoundError):
+            seam.unlink(_path(folder, first))
 
 
 def place_of(space: Space) -> str:
