@@ -21,7 +21,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.branch_names import branch_known, changes_on
 from recollect.lifecycle.branching import digest_of_diff
 from recollect.model import events as e
-from recollect.model.limits import BRANCH_MAX_CHANGES
+from recollect.model.limits import BRANCH_MAX_CHANGES, BRANCH_MAX_CHARS
 from tests.lifecycle.folding import Event, index_of
 
 PERSON, AGENT = c.Actor(trust="person"), c.Actor(trust="agent")
@@ -47,6 +47,8 @@ EVENTS: list[Event] = [
         ("person", change(f"p-full-{number}", "b-full", text=f"full {number}"))
         for number in range(BRANCH_MAX_CHANGES)
     ),
+    ("person", e.BranchOpened(id="b-long", name="long")),
+    ("person", change("p-long", "b-long", text="x" * BRANCH_MAX_CHARS)),
     ("person", change("p-add", "b-1", text="added", changes={"id": "added"})),
     ("person", change("p-del", "b-1", "delete", target="b", base=2)),
     (
@@ -155,6 +157,7 @@ def rows(state: list[Event]) -> dict[str, Row]:
         "revise what is forgotten": (PERSON, on(c.Revise(id="agents", text="x")), Conflict),
         "forget an episode": (PERSON, on(c.Forget(id="e-1")), InvalidInput),
         "more changes than fit": (PERSON, on(remember(), "full"), LimitExceeded),
+        "longer changes than fit": (PERSON, on(remember(), "long"), LimitExceeded),
         "forget again": (PERSON, on(c.Forget(id="b")), None),
         "remember what is there": (PERSON, on(remember("the text of a"), "mine"), None),
         "remember what the branch says": (PERSON, on(remember("added")), None),

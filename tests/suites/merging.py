@@ -25,6 +25,7 @@ from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.memory import merge_steps
 from recollect.memory.handle import Handle
+from recollect.model.instants import to_microseconds
 from recollect.model.values import LedgerMerge, Settlement
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
@@ -104,8 +105,10 @@ class Pair:
     seen: Counter[str] = field(default_factory=Counter)
 
     def memory(self, side: int) -> Memory:
+        """One of them, on a machine whose clock is as far as both ledgers."""
         self.dice += 1
-        return Memory(Handle(self.sides[side], Clockwork(1_000 * self.seed + self.dice)))
+        us = max(to_microseconds(each.head().at) for each in self.sides)
+        return Memory(Handle(self.sides[side], Clockwork(1_000 * self.seed + self.dice, us)))
 
 
 class Side(History):
@@ -136,10 +139,9 @@ def grown(seed: int, steps: int) -> tuple[Pair, list[History]]:
     first = MemorySpace("main", seam)
     base = History(Memory(Handle(first, seam)), seam, random.Random(seed))
     base.play(rng.randint(0, steps))
-    other_seam = Clockwork(seed + 1)
-    second = MemorySpace("main", other_seam)
     if first.head().seq == 1:
         base.memory.remember("The first thing.")
+    second = MemorySpace("main", Clockwork(seed + 1, to_microseconds(first.head().at)))
     second.receive(first.pieces())
     pair.sides = [first, second]
     histories = [_going_on(base, first, seed + 10), _going_on(base, second, seed + 11)]

@@ -266,7 +266,7 @@ class Merging:
         """Why commands would not come that only the state here refuses: tried on a copy."""
         if self.most == "person":
             return []
-        with closing(scratch_space(self._handle.space.name)) as copy:
+        with closing(scratch_space(self._handle.space.name, self._handle.seam)) as copy:
             copy.receive(self._handle.space.pieces())
             done = Writing(Handle(copy, self._handle.seam), copy.head().seq, None)
             done.write([*self.erasing, *self.coming])
@@ -328,7 +328,7 @@ class Merging:
                 yield []
                 return
             mine, others = Changes(self._mine), Changes(self._theirs)
-            with closing(scratch_space(self._handle.space.name)) as copy:
+            with closing(scratch_space(self._handle.space.name, self._handle.seam)) as copy:
                 copy.receive(source)
                 with copy.reading() as theirs:
                     made: list[Sides] = []

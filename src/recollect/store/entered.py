@@ -366,8 +366,10 @@ class EnteredSpace:
             return space.size_bytes()
 
     def tokens(self) -> list[Token]:
-        """The tokens that open this space."""
-        return self._allowed(_check_erases).tokens()
+        """The tokens that open this space; those for its user, if this token is for one."""
+        with self._granted() as grant:
+            found = self._opened().tokens() if "erase" in grant.verbs else []
+            return [one for one in found if grant.user in (None, one.user)]
 
     def checkpoints(self) -> Checkpoints:
         """The checkpoints beside the ledger."""

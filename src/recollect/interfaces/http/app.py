@@ -57,7 +57,9 @@ _BODY_MAX_S: Final = 30.0
 _SHORT_MAX_S: Final = 5.0  # for the body of a request that is not long
 _AT_ONCE_S: Final = 0.05  # what comes with the headers is there by then
 _LONG_BYTES: Final = 65_536
-_OF_ONE_TOKEN: Final = 4  # threads: no token keeps the others from theirs
+# No token keeps the others from their threads. A write may hold up a read of its space.
+_READS_OF_ONE_TOKEN: Final = 6
+_WRITES_OF_ONE_TOKEN: Final = 4
 _OPEN: Final = {
     "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
     "/openapi.json": "openapi",
@@ -93,7 +95,8 @@ class App:
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
         self._room = Room(takes_turns=store.settings.folder is None)
-        self._turns = Turns(_OF_ONE_TOKEN)
+        self._read_turns = Turns(_READS_OF_ONE_TOKEN)
+        self._write_turns = Turns(_WRITES_OF_ONE_TOKEN)
         self.feed = Feed(self._room.readers, gate, streams=streams)
         self._metrics = metrics
         if metrics is not None:  # computed when they are read
@@ -184,8 +187,8 @@ class App:
                 asked = await self._in_thread(work.asked, body)
             else:
                 run = self._room.write if route.is_write else self._room.read
-                async with self._turns.turn(token):
-                    reply = await run(names.get("space"), work.reply, body)
+                turns = self._write_turns if route.is_write else self._read_turns
+                reply = await run(names.get("space"), work.reply, body, turn=turns.turn(token))
                 if route.is_write and "space" in names and reply.status < 300:
                     self.feed.wrote(names["space"])
                 return reply

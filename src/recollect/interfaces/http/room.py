@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Final, TypeVar
 
 from recollect.interfaces.http.problems import Refused
 from recollect.web.threads import Threads
 
 T = TypeVar("T")
+Turn = AbstractAsyncContextManager[None]
 
 READERS_COUNT: Final = 8
 WRITERS_COUNT: Final = 6  # fewer than readers: each may hold up one of them
@@ -36,20 +37,27 @@ class Room:
         self._waiting = Counter[str]()
         self._left: dict[str, asyncio.Event] = {}  # set when a request of the space has ended
 
-    async def read(self, space: str | None, work: Callable[..., T], *given: object) -> T:
-        """Has ``work(*given)`` done, which only reads."""
+    async def read(
+        self, space: str | None, work: Callable[..., T], *given: object, turn: Turn | None = None
+    ) -> T:
+        """Has ``work(*given)`` done, which only reads, in its caller's turn."""
         if space is None or not self._takes_turns:
-            return await self.readers.run(work, *given)
+            async with turn or nullcontext():
+                return await self.readers.run(work, *given)
         await self._until_free(space)
         with self._counted(self._reads, space):
-            return await self.readers.run(work, *given)
+            async with turn or nullcontext():
+                return await self.readers.run(work, *given)
 
-    async def write(self, space: str | None, work: Callable[..., T], *given: object) -> T:
-        """Has ``work(*given)`` done, which may write."""
-        if space is None or not self._takes_turns:
-            return await self.writers.run(work, *given)
-        with self._counted(self._writes, space):
-            return await self.writers.run(work, *given)
+    async def write(
+        self, space: str | None, work: Callable[..., T], *given: object, turn: Turn | None = None
+    ) -> T:
+        """Has ``work(*given)`` done, which may write, in its caller's turn."""
+        async with turn or nullcontext():
+            if space is None or not self._takes_turns:
+                return await self.writers.run(work, *given)
+            with self._counted(self._writes, space):
+                return await self.writers.run(work, *given)
 
     def shutdown(self) -> None:
         """Waits until all work is done."""
