@@ -267,7 +267,11 @@ def test_local_is_where_the_program_runs(tmp_path: Path) -> None:  # S3-202
         said.append(done.stdout.strip())
         page = (tmp_path / zone / "memory" / "user-profile.md").read_text()
         assert f"## [{said[-1]}] " in page
-        assert f"\ncreated: {said[-1]}{offset}\n" in page
+        created = re.search(r"\ncreated: (\S+)\n", page)
+        assert created is not None
+        assert created[1].endswith(offset)
+        entry = datetime.fromisoformat(said[-1] + offset)  # the page may be a second older
+        assert timedelta() <= entry - datetime.fromisoformat(created[1]) < timedelta(minutes=1)
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", said[-1])
     utc, ahead = map(datetime.fromisoformat, said)
     assert timedelta(hours=8) <= ahead - utc < timedelta(hours=9)
