@@ -13,6 +13,7 @@ from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import limits, validate
 from recollect.model.instants import (
     INSTANT,
+    dated,
     from_microseconds,
     instant,
     later,
@@ -188,6 +189,14 @@ def test_instants_round_trip_and_sort(us: int) -> None:
     assert INSTANT.fullmatch(text)
     assert to_microseconds(text) == us
     assert to_datetime(text).tzinfo is not None
+
+
+@pytest.mark.parametrize("year", [1900, 2199])
+def test_dates_lie_in_years_that_every_zone_can_show(year: int) -> None:
+    assert dated(date(year, 1, 1)) == f"{year}-01-01T00:00:00.000000Z"
+    outside = {1900: date(1899, 12, 31), 2199: date(2200, 1, 1)}[year]
+    with pytest.raises(InvalidInput, match="not between the years 1900 and 2199"):
+        dated(outside)
 
 
 def test_instants_from_what_callers_have() -> None:

@@ -45,7 +45,7 @@ class Process:
     @property
     def not_yet(self) -> str:
         """How a report begins that names this process."""
-        return f"NOT cleaned: the index of process {self.name}, "
+        return f"NOT cleaned: the index of process {self.name}; "
 
     @property
     def ledger(self) -> PostgresLedger:
@@ -103,7 +103,7 @@ def test_a_name_in_a_row_adds_no_line_to_a_report(
     other.memory.list()
     ask(database, "UPDATE recollect.holders SET name = E'x\\ncleaned\\x1b[2J' WHERE name = 'other'")
     (told,) = [place for place in erase(one, "gone") if "process x" in place]
-    assert "process x?cleaned?[2J, which" in told
+    assert "process x?cleaned?[2J;" in told
 
 
 def test_of_many_processes_a_report_names_some_and_counts_the_rest(
@@ -147,7 +147,7 @@ def test_a_row_that_was_not_renewed_is_told_as_not_known(
     ask(database, late)
     (told,) = [one for one in erase(one, "gone", idempotency_key="k") if "process other" in one]
     assert told.startswith("NOT known: whether process other has ended")
-    assert "before its next answer" in told
+    assert "drops the index before it answers" in told
     other.memory.list()
     assert AT_ONCE in erase(one, "gone", idempotency_key="k")
 
@@ -251,7 +251,7 @@ def test_an_order_waits_for_who_is_being_noted_and_names_it(
         wait_for_lock(pool)
         noting.commit()
         places = erasing.result(30)
-    assert [place for place in places if "process the new one, which" in place]
+    assert [place for place in places if "process the new one;" in place]
 
 
 def images_of(space: Follower) -> bytes:
@@ -344,10 +344,10 @@ def test_doctor_and_the_certificate_name_them(
         certified = memory.check_certificate(done.certificate)
         (named,) = [one for one in certified.not_reached if "the index of process" in one]
         code, said = recollect(address, "doctor")
-        assert (code, "drops it at its next look" in said) == (0, True)
+        assert (code, "the next call there drops it" in said) == (0, True)
         assert named in memory.erase(subject="ann", idempotency_key="k").places
         third.list()
-        assert "drops it at its next look" not in recollect(address, "doctor")[1]
+        assert "the next call there drops it" not in recollect(address, "doctor")[1]
         third.close()
 
 

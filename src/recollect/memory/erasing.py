@@ -223,7 +223,9 @@ def cleaned(handle: Handle, planned: Erasure | None = None) -> tuple[str, ...]:
     return (*places, *clean_chosen(handle, () if planned is None else planned.records))
 
 
-def repeated(handle: Handle, idempotency_key: str | None, *, dry_run: bool) -> Erasure | None:
+def repeated(
+    handle: Handle, idempotency_key: str | None, *, dry_run: bool = False
+) -> Erasure | None:
     """The answer to a call that was made before and has nothing left to erase.
 
     It says which other processes have dropped it by now.
@@ -334,16 +336,14 @@ def tokens_left(handle: Handle, user: str) -> tuple[str, ...]:
 
     The report has their ids alone, because the name is what was to be erased.
     """
-    words = user.casefold()
-    found = [one for one in handle.space.tokens() if user == one.user]
-    named = [one for one in handle.space.tokens() if words in one.label.casefold()]
-    ids = dict.fromkeys(str(one.id) for one in (*found, *named))
-    if not ids:
+    words, tokens = user.casefold(), handle.space.tokens()
+    found = [one for one in tokens if user == one.user or words in one.label.casefold()]
+    if not found:
         return ()
-    live = sum(one.live for one in {one.id: one for one in (*found, *named)}.values())
+    ids, live = ", ".join(str(one.id) for one in found), sum(one.live for one in found)
     return (
-        f"NOT removed: {counted(len(ids), 'token')} of this person or with the name in a label "
-        f"({', '.join(ids)}), of which {live} can still be used; revoke them",
+        f"NOT removed: {counted(len(found), 'token')} of this person or with the name in a label "
+        f"({ids}), of which {live} can still be used; revoke them",
     )
 
 

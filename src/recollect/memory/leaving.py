@@ -339,7 +339,7 @@ class Leaving(Calls):
         with handle.space.reading() as reads:
             planned = would_erase(reads, choose(handle, reads), sources=True)
         if validate.flag(dry_run, "dry_run") or not planned.events:
-            again = None if dry_run else repeated(handle, idempotency_key, dry_run=False)
+            again = None if dry_run else repeated(handle, idempotency_key)
             return again or planned
         reason = f"expired more than {counted(days, 'day')} ago"
         order = Order(True, reason, idempotency_key, expect, progress)

@@ -41,8 +41,8 @@ def check_arriving(seq: int, at: str, now: str) -> None:
         raise Conflict(
             f"event {seq} is dated {at[:19]}Z, and this clock says {now[:19]}Z; nothing was "
             "taken, because every later event would carry that date",
-            hint="set the clock that is wrong; a ledger whose events are dated ahead stays where "
-            "it is: export it, and import it into a new memory",
+            hint="correct the clock that is wrong; if the events have wrong dates, export that "
+            "memory and import the export into a new one",
         )
 
 

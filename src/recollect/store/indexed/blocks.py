@@ -2,8 +2,8 @@
 
 Responsible for that form, and for a mark by which a block is known. Leaves keeping blocks to
 ``store.indexed.ledger`` and their use to ``store.indexed.vectors``. Invariants: packing what was
-unpacked gives the same rows; bytes that changed, or were packed for another ledger, embedder or
-position, are no block.
+unpacked gives the same rows; bytes that were changed, or were packed for another ledger, embedder
+or position, are refused.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Responsible for encrypting snapshots and blocks of a space that has subjects, and for opening them.
 Leaves the cipher to ``ledger.cipher`` and keeping caches to ``store.postgres.ledger``. Invariants:
-the server never gets a cache of such a space in the clear; an erasure ends the key, so what lies in
-old pages, logs and copies opens no more; without the master key there is no cache.
+the server never gets a cache of such a space in the clear; an erasure destroys the key, so old
+pages, logs and copies can no longer be decrypted; without the master key nothing is cached.
 """
 
 from __future__ import annotations

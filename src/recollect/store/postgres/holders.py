@@ -118,10 +118,10 @@ def _safe(name: str) -> str:
 
 
 _AWAKE: Final = (
-    "NOT cleaned: the index of process %s, which drops it at its next look, before its next answer"
+    "NOT cleaned: the index of process %s; the next call there drops it before it answers"
 )
 _OVER: Final = (
-    "NOT known: whether process %s has ended, which has not looked for an hour or more; if not, it "
-    "drops its index before its next answer"
+    "NOT known: whether process %s has ended; it has made no call for an hour. If it has not, its "
+    "next call drops the index before it answers"
 )
 NOBODY: Final = "other processes: none has an index of this memory"

@@ -187,7 +187,7 @@ def _configure(connection: Connection, url: str, *, may_make: bool) -> None:
     ):
         if value not in wanted:  # else it was set
             raise ConfigError(
-                f"this login has {name} = {value}, and a pooler keeps no setting for one client",
+                f"this login has {name} = {value}, which cannot be changed behind a pooler",
                 hint=f"give the login {name} = {wanted[0]} on the server, then let the pooler "
                 "connect again",
             )
