@@ -49,7 +49,6 @@ from recollect.interfaces.http.work import Rules, Work
 from recollect.memory.store import Store
 from recollect.web.failures import frames
 from recollect.web.guard import LET_IN, Message, Receive, Scope, Send
-from recollect.web.turns import Turns
 
 T = TypeVar("T")
 
@@ -57,9 +56,6 @@ _BODY_MAX_S: Final = 30.0
 _SHORT_MAX_S: Final = 5.0  # for the body of a request that is not long
 _AT_ONCE_S: Final = 0.05  # what comes with the headers is there by then
 _LONG_BYTES: Final = 65_536
-# No token keeps the others from their threads. A write may hold up a read of its space.
-_READS_OF_ONE_TOKEN: Final = 6
-_WRITES_OF_ONE_TOKEN: Final = 4
 _OPEN: Final = {
     "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
     "/openapi.json": "openapi",
@@ -95,8 +91,6 @@ class App:
         self.cut = 0  # requests whose answer the shutdown did not wait for
         self._body_max_s = body_max_s
         self._room = Room(takes_turns=store.settings.folder is None)
-        self._read_turns = Turns(_READS_OF_ONE_TOKEN)
-        self._write_turns = Turns(_WRITES_OF_ONE_TOKEN)
         self.feed = Feed(self._room.readers, gate, streams=streams)
         self._metrics = metrics
         if metrics is not None:  # computed when they are read
@@ -187,8 +181,7 @@ class App:
                 asked = await self._in_thread(work.asked, body)
             else:
                 run = self._room.write if route.is_write else self._room.read
-                turns = self._write_turns if route.is_write else self._read_turns
-                reply = await run(names.get("space"), work.reply, body, turn=turns.turn(token))
+                reply = await run(names.get("space"), work.reply, body, owner=token)
                 if route.is_write and "space" in names and reply.status < 300:
                     self.feed.wrote(names["space"])
                 return reply
@@ -284,7 +277,8 @@ class App:
                 take = partial(self._rules.rates.take, caller.entry.key)
                 mcp_port.check(body, take, is_strict=self._rules.is_strict)
                 await mcp.answer(
-                    caller.memory, caller.entry.store.settings, asked.tools, self._may_write,
+                    caller.memory, caller.entry.store.settings, asked.tools,
+                    partial(self._room.write, None, owner=token),
                     scope, mcp_port.given_again(body, receive), sending,
                 )  # fmt: skip
             finally:

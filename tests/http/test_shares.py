@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from recollect.web.turns import Turns
+from recollect.interfaces.http.room import Shares
 
 
-async def began(turns: Turns, owner: str, calls: int, release: asyncio.Event) -> list[int]:
+async def began(shares: Shares, owner: str, calls: int, release: asyncio.Event) -> list[int]:
     """The calls of an owner that have begun while none has ended; then all of them end."""
     here: list[int] = []
 
     async def call(number: int) -> None:
-        async with turns.turn(owner):
+        async with shares.one(owner):
             here.append(number)
             await release.wait()
 
@@ -29,37 +29,37 @@ async def began(turns: Turns, owner: str, calls: int, release: asyncio.Event) ->
 
 
 def test_calls_beyond_a_share_wait_in_their_order() -> None:
-    assert asyncio.run(began(Turns(2), "ann", 5, asyncio.Event())) == [0, 1]
+    assert asyncio.run(began(Shares(2), "ann", 5, asyncio.Event())) == [0, 1]
 
 
 def test_control_with_a_larger_share_they_begin() -> None:
-    assert asyncio.run(began(Turns(9), "ann", 5, asyncio.Event())) == [0, 1, 2, 3, 4]
+    assert asyncio.run(began(Shares(9), "ann", 5, asyncio.Event())) == [0, 1, 2, 3, 4]
 
 
 def test_another_caller_has_its_own_share() -> None:
     async def run() -> None:
-        turns, release = Turns(1), asyncio.Event()
-        async with turns.turn("ann"):
-            assert await began(turns, "ben", 1, release) == [0]
-            assert len(turns) == 1
-        assert len(turns) == 0
+        shares, release = Shares(1), asyncio.Event()
+        async with shares.one("ann"):
+            assert await began(shares, "ben", 1, release) == [0]
+            assert len(shares) == 1
+        assert len(shares) == 0
 
     asyncio.run(run())
 
 
-def test_a_call_that_fails_or_is_cancelled_gives_its_turn_back() -> None:
+def test_a_call_that_fails_or_is_cancelled_gives_its_share_back() -> None:
     async def run() -> None:
-        turns = Turns(1)
+        shares = Shares(1)
         with pytest.raises(ValueError, match="no"):
-            async with turns.turn("ann"):
+            async with shares.one("ann"):
                 raise ValueError("no")
-        async with turns.turn("ann"):
-            waiting = asyncio.create_task(turns.turn("ann").__aenter__())
+        async with shares.one("ann"):
+            waiting = asyncio.create_task(shares.one("ann").__aenter__())
             await asyncio.sleep(0)
             waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert len(turns) == 0
-        assert await began(turns, "ann", 1, asyncio.Event()) == [0]
+        assert len(shares) == 0
+        assert await began(shares, "ann", 1, asyncio.Event()) == [0]
 
     asyncio.run(run())
