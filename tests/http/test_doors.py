@@ -166,3 +166,26 @@ def test_control_without_rates_nothing_is_counted(store: Store) -> None:
         client = caller(store, port)
         assert [call_tool(client, "recall").status for _ in range(5)] == [200] * 5
         assert msgspec.json.decode(call_tool(client, "history").raw)["id"] == 1
+
+
+@pytest.fixture
+def late(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """A service whose reads are always late."""
+    for module in ("work", "app"):
+        monkeypatch.setattr(f"recollect.interfaces.http.{module}.READ_MAX_S", -1.0)
+    with served(store, mcp=OverHttp()) as port:
+        yield caller(store, port)
+
+
+def test_reads_end_in_time_at_every_door(late: Client) -> None:
+    asked = late.ask("POST", "/v1/spaces/main/recall", {"query": "tea"})
+    assert (asked.status, asked.json["code"]) == (422, "limit_exceeded")
+    for path in ("records", "records/r-tea", "diff", "overview", "graph"):
+        assert late.ask("GET", f"/v1/spaces/main/{path}").status == 422, path
+    assert "too long" in call_tool(late, "recall").raw.decode()
+
+
+def test_what_reads_a_whole_ledger_or_writes_takes_its_time(late: Client) -> None:
+    for path in ("verify", "digest", "ledger", "export?format=json"):
+        assert late.ask("GET", f"/v1/spaces/main/{path}").status == 200, path
+    assert late.ask("POST", "/v1/spaces/main/records", {"text": "Tea again."}).status == 201

@@ -25,6 +25,7 @@ from recollect.lifecycle.commands import Actor, Command, Name
 from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
 from recollect.store.administering import AdminTokens
+from recollect.store.deadline import limited
 from recollect.store.entered_parts import GuardedCheckpoints, GuardedSubjects, GuardedVectors
 from recollect.store.grants import WHOLE, Grant
 from recollect.store.listening import Listener
@@ -299,9 +300,12 @@ class EnteredSpace:
         """Has a function called after each append in this process; returns what ends it."""
         return self._allowed().on_append(call)
 
-    def trying(self, command: Command) -> AbstractContextManager[Reads]:
+    @contextmanager
+    def trying(self, command: Command) -> Iterator[Reads]:
         """Reads of the state after a command, which is then undone."""
-        return self._allowed(Grant.check_trial).trying(command)
+        space = self._allowed(Grant.check_trial)
+        with space.trying(command) as reads, limited(reads):
+            yield reads
 
     @property
     def subjects(self) -> Subjects:
@@ -319,7 +323,7 @@ class EnteredSpace:
     @contextmanager
     def reading(self, at: int = NOW) -> Iterator[Reads]:
         """Reads that all see one state; a handle shows those of the token's user."""
-        with self._inside() as space, space.reading(at) as reads:
+        with self._inside() as space, space.reading(at) as reads, limited(reads):
             yield reads
 
     def digest(self, at: int = NOW) -> str:

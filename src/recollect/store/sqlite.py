@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from itertools import count
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from urllib.parse import quote
 
-from recollect.errors import IntegrityError, Unavailable
+from recollect.errors import IntegrityError, LimitExceeded, Unavailable
 from recollect.index.reads import Reads
 from recollect.index.rows import Row, Undecodable
 from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
@@ -48,6 +49,7 @@ _DAMAGE_CODES: Final = (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite
 
 _DENIED_CODES: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _NUMBERS: Final = count()
+_STEPS_COUNT: Final = 100_000  # of SQLite's machine, between two looks at the time
 
 FOREIGN: Final = (OSError, sqlite3.Error, Undecodable)  # errors that ``as_ours`` converts
 FileId = tuple[int, int]  # device and inode
@@ -71,6 +73,13 @@ def _decoding(work: Callable[P, T]) -> Callable[P, T]:
     return decoding
 
 
+def _too_long() -> LimitExceeded:
+    return LimitExceeded(
+        "the answer took too long to find",
+        hint="ask for less: a smaller limit, fewer words, a narrower filter",
+    )
+
+
 class Moved(sqlite3.OperationalError):
     """The index is missing, or was replaced since it was checked; it is not damaged."""
 
@@ -90,6 +99,7 @@ class SqliteDb:
             cached_statements=256,
         )
         self._statements = statements()
+        self._ends: float | None = None
         self._connection.create_function("position_mark", 4, _position_mark, deterministic=True)
         try:
             self._set(pragmas)
@@ -105,9 +115,34 @@ class SqliteDb:
         for pragma in pragmas:
             self._connection.execute(f"PRAGMA {pragma}")
 
+    @contextmanager
+    def ending(self, at: float) -> Iterator[None]:
+        """Statements in this block are refused or stopped after an instant of ``monotonic``."""
+        before = self._ends
+        self._end_at(at)
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if _code(error) == sqlite3.SQLITE_INTERRUPT:
+                raise _too_long() from error
+            raise
+        finally:
+            self._end_at(before)
+
+    def _end_at(self, at: float | None) -> None:
+        self._ends = at
+        is_late = None if at is None else lambda: monotonic() > at
+        self._connection.set_progress_handler(is_late, _STEPS_COUNT)
+
+    def _check_time(self) -> None:
+        """Refuses the next statement of a read that took too long."""
+        if self._ends is not None and monotonic() > self._ends:
+            raise _too_long()
+
     @_decoding
     def rows(self, name: str, params: Params = _NOTHING, where: Filter | None = None) -> list[Row]:
         """All rows of a read; with a filter, at least those that it matches."""
+        self._check_time()
         text = self._statements[name]
         if where is not None and isinstance(params, Mapping):
             from recollect.index.filter.sql import narrowed
@@ -119,18 +154,21 @@ class SqliteDb:
     @_decoding
     def one(self, name: str, params: Params = _NOTHING) -> Row | None:
         """The first row of a read, or None."""
+        self._check_time()
         row: Row | None = self._connection.execute(self._statements[name], params).fetchone()
         return row
 
     @_decoding
     def ones(self, name: str, params: Sequence[Params]) -> list[Row | None]:
         """The first row of the same read for each of these parameters."""
+        self._check_time()
         text, execute = self._statements[name], self._connection.execute
         return [execute(text, each).fetchone() for each in params]
 
     @_decoding
     def stream(self, name: str, params: Params) -> Iterable[Row]:
         """The rows of a read, without holding them all."""
+        self._check_time()
         return self._connection.execute(self._statements[name], params)
 
     @_decoding

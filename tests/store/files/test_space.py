@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from recollect.errors import (
 )
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
-from recollect.memory.handle import Handle
+from recollect.memory.handle import Handle, handle_of
 from recollect.store.files import copies
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.backend import FileBackend
@@ -701,3 +702,33 @@ def test_a_progress_callback_that_writes_is_refused_and_does_not_hang(memory: Me
     memory.rebuild(lambda done, total: told.append(len(memory.list())))
     assert told
     assert memory.remember("three").text == "three"
+
+
+# Branches.
+
+
+def test_a_writer_does_not_wait_for_a_reader_of_a_branch(memory: Memory) -> None:
+    memory.branches.open("plans")
+    on = memory.on("plans")
+    on.remember("later", id="later")
+    with ThreadPoolExecutor(1) as threads, handle_of(on).reading() as reads:
+        threads.submit(memory.remember, "meanwhile", id="meanwhile").result(30)
+        assert reads.version("meanwhile") is None
+    assert {record.text for record in on.list()} == {"one", "two", "later", "meanwhile"}
+    assert {record.text for record in memory.list()} == {"one", "two", "meanwhile"}
+
+
+def test_control_with_a_large_index_it_waits(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.store.files.space._COPIED_MAX_BYTES", 0)
+    memory.branches.open("plans")
+    on = memory.on("plans")
+    on.remember("later", id="later")
+    with ThreadPoolExecutor(1) as threads:
+        with handle_of(on).reading():
+            written = threads.submit(memory.remember, "meanwhile")
+            with pytest.raises(TimeoutError):
+                written.result(0.2)
+        assert written.result(30).text == "meanwhile"
+    assert {record.text for record in on.list()} == {"one", "two", "later", "meanwhile"}

@@ -45,8 +45,9 @@ from recollect.interfaces.http.replies import (
 from recollect.interfaces.http.room import Room
 from recollect.interfaces.http.routes import Route
 from recollect.interfaces.http.seen import Seen
-from recollect.interfaces.http.work import Rules, Work
+from recollect.interfaces.http.work import READ_MAX_S, Rules, Work
 from recollect.memory.store import Store
+from recollect.store.deadline import within
 from recollect.web.failures import frames
 from recollect.web.guard import LET_IN, Message, Receive, Scope, Send
 
@@ -180,8 +181,12 @@ class App:
                 seen.route = STREAMED[route.name]
                 asked = await self._in_thread(work.asked, body)
             else:
-                run = self._room.write if route.is_write else self._room.read
-                reply = await run(names.get("space"), work.reply, body, owner=token)
+                space, room = names.get("space"), self._room
+                if route.is_write:
+                    reply = await room.write(space, work.reply, body, owner=token)
+                else:
+                    long = route.rate_class == "admin"
+                    reply = await room.read(space, work.reply, body, owner=token, is_long=long)
                 if route.is_write and "space" in names and reply.status < 300:
                     self.feed.wrote(names["space"])
                 return reply
@@ -246,6 +251,10 @@ class App:
     async def _may_write(self, work: Callable[..., T], *given: object) -> T:
         return await self._room.write(None, work, *given)
 
+    async def _tool(self, token: str, work: Callable[..., T], *given: object) -> T:
+        """Has a call of a tool done; its reads end like those of a request."""
+        return await self._room.write(None, within(READ_MAX_S)(work), *given, owner=token)
+
     def _figures(self, metrics: Metrics, token: str) -> Reply:
         """The figures about the whole service, for an admin of all of it."""
         with self._entries.using(token) as entry:
@@ -278,7 +287,7 @@ class App:
                 mcp_port.check(body, take, is_strict=self._rules.is_strict)
                 await mcp.answer(
                     caller.memory, caller.entry.store.settings, asked.tools,
-                    partial(self._room.write, None, owner=token),
+                    partial(self._tool, token),
                     scope, mcp_port.given_again(body, receive), sending,
                 )  # fmt: skip
             finally:

@@ -73,7 +73,9 @@ from recollect.model.values import (
 
 _S: Final = "/v1/spaces/{space}"
 _WHOLE: Final = ("verify", "checkpoint", "get_ledger", "push_ledger", "export", "digest")
-_SEARCHES: Final = ("recall", "recall_many", "why_not", "context", "replay")
+_SEARCHES: Final = (
+    "recall", "recall_many", "why_not", "context", "replay", "diff", "branch_diff", "overview",
+)  # fmt: skip
 CREATING: Final = ("remember", "set_frame", "set_document", "set_rule")  # take If-None-Match
 STRICT: Final = ("revise", "forget", "restore", "tag")  # with --strict they need If-Match
 _LEDGER_MAX_BYTES: Final = 67_108_864

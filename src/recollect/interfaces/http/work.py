@@ -29,9 +29,11 @@ from recollect.memory.handle import handle_of
 from recollect.memory.repeats import noticing
 from recollect.model import wire
 from recollect.model.values import INCLUDES, MadeToken
+from recollect.store.deadline import within
 from recollect.store.entered import EnteredSpace
 from recollect.store.tokens import Ended
 
+READ_MAX_S: Final = 30.0
 _ANSWER_MAX_BYTES: Final = 67_108_864
 _CREATED: Final = 201
 _LONG: Final = frozenset(  # reads that may take long, or whose answer is read later
@@ -67,7 +69,7 @@ class Work(NamedTuple):
         try:
             is_asked = "space" not in self.names  # else the look at the space asks
             with self.entries.using(self.token, is_asked=is_asked) as entry:
-                with self._together(entry), noticing() as noticed:
+                with self._in_time(), self._together(entry), noticing() as noticed:
                     call = self._call(entry, raw)
                     found = self._made(call)
                 self._settle(call, found)
@@ -83,6 +85,10 @@ class Work(NamedTuple):
         ):
             return reply
         return replies.packed(reply)
+
+    def _in_time(self) -> AbstractContextManager[None]:
+        """A limit for reads, but for those of a whole ledger, which take as long as it is."""
+        return nullcontext() if self.route.rate_class == "admin" else within(READ_MAX_S)
 
     def _together(self, entry: Entry) -> AbstractContextManager[None]:
         """One look at token and ledger for a short read; the ledger is free for others else."""

@@ -55,6 +55,14 @@ def warn_of_damage(folder: Path, error: Exception) -> None:
     logging.getLogger(__name__).warning(_UNUSABLE, folder, error)
 
 
+def position_of(reads: Reads) -> PositionRow:
+    """The last event that an index has folded."""
+    position = reads.position()
+    if position is None:
+        raise IntegrityError("the index lost its position", hint="delete index.db")
+    return position
+
+
 class SpaceIndex:
     """Every method is called under the lock."""
 
@@ -95,9 +103,7 @@ class SpaceIndex:
         active = files.current_active()
         db = self.current()
         db.run("begin_write")
-        position = Reads(db).position()
-        if position is None:
-            raise IntegrityError("the index lost its position", hint="delete index.db")
+        position = position_of(Reads(db))
         if files.left != files.stamp():
             seen = Head(position.seq, position.hash, position.at)
             noted = files.lock.note()

@@ -24,11 +24,11 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import structs
 
-from recollect.errors import IntegrityError, RecollectError
+from recollect.errors import RecollectError
 from recollect.index.digest import state_digest
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
@@ -49,7 +49,7 @@ from recollect.store.files.append import append, commit
 from recollect.store.files.build import known_head
 from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.healing import Healing
-from recollect.store.files.index import SpaceIndex
+from recollect.store.files.index import SpaceIndex, position_of
 from recollect.store.files.lock import ReadOnly
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.readers import Readers
@@ -73,6 +73,7 @@ if TYPE_CHECKING:  # loaded only if it is asked for
     from recollect.store.checkpoint_files import FileCheckpoints
 
 T = TypeVar("T")
+_COPIED_MAX_BYTES: Final = 64 << 20  # of an index, for each read on a branch
 
 
 class FileSpace:
@@ -243,9 +244,7 @@ class FileSpace:
     def head(self) -> Head:
         """Where the ledger ends."""
         with self.reading() as reads:
-            position = reads.position()
-        if position is None:
-            raise IntegrityError("the index lost its position", hint="delete index.db")
+            position = position_of(reads)
         return Head(position.seq, position.hash, position.at)
 
     def seen(self) -> Head | None:
@@ -301,10 +300,22 @@ class FileSpace:
 
     @contextmanager
     def trying(self, command: Command) -> Iterator[Reads]:
-        """Reads of the state after a command, which is then undone; waits for writers."""
-        with self._files.exclusive():
-            db, position = self._index.attempt(self._index.refresh)
-            with Writing(db, position, self._seam).trying(command) as reads:
+        """Reads of the state after a command, which is then undone.
+
+        They are made in a copy, so that writers do not wait for a reader. Only with a large index
+        do they: its copies would fill the disk.
+        """
+        with self._readers.snapshot() as db:
+            copy = db.aside() if db.size_bytes() <= _COPIED_MAX_BYTES else None
+        if copy is None:
+            with self._files.exclusive():
+                db, position = self._index.attempt(self._index.refresh)
+                with Writing(db, position, self._seam).trying(command) as reads:
+                    yield reads
+            return
+        with closing(copy):
+            copy.run("begin_write")
+            with Writing(copy, position_of(Reads(copy)), self._seam).trying(command) as reads:
                 yield reads
 
     # Receiving.
