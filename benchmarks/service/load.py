@@ -68,7 +68,8 @@ class _Line:
     def __init__(self, port: int) -> None:
         self.port = port
         self.socket = _connected(port)
-        self.heard = b""
+        self.heard = bytearray()
+        self.whole = 0  # how long the answer is, once its head is there
         self.since = 0.0
         self.is_busy = False
         self.sent = b""
@@ -87,14 +88,16 @@ class _Line:
         if not piece:
             raise ConnectionError("the server closed a connection in an answer")
         self.heard += piece
-        end = self.heard.find(b"\r\n\r\n")
-        if end < 0:
-            return None
-        found = _LENGTH.search(self.heard, 0, end)
-        if len(self.heard) - end - 4 < (int(found[1]) if found else 0):
+        if not self.whole:
+            end = self.heard.find(b"\r\n\r\n")
+            if end < 0:
+                return None
+            found = _LENGTH.search(self.heard, 0, end)
+            self.whole = end + 4 + (int(found[1]) if found else 0)
+        if len(self.heard) < self.whole:
             return None
         status = int(self.heard[9:12])
-        self.heard = b""
+        self.heard, self.whole = bytearray(), 0
         return status
 
 

@@ -6,7 +6,16 @@ import asyncio
 
 import pytest
 
-from recollect.interfaces.http.room import Shares
+from recollect.interfaces.http.shares import Shares, Used
+
+
+def cheap(most: int, *owners: str) -> Shares:
+    """Shares of callers whose calls are known to cost little."""
+    used = Used()
+    shares = Shares(most, used)
+    for owner in owners:
+        used.cost(owner, shares, 0.0)
+    return shares
 
 
 async def began(shares: Shares, owner: str, calls: int, release: asyncio.Event) -> list[int]:
@@ -29,11 +38,11 @@ async def began(shares: Shares, owner: str, calls: int, release: asyncio.Event) 
 
 
 def test_calls_beyond_a_share_wait_in_their_order() -> None:
-    assert asyncio.run(began(Shares(2), "ann", 5, asyncio.Event())) == [0, 1]
+    assert asyncio.run(began(cheap(2, "ann"), "ann", 5, asyncio.Event())) == [0, 1]
 
 
 def test_control_with_a_larger_share_they_begin() -> None:
-    assert asyncio.run(began(Shares(9), "ann", 5, asyncio.Event())) == [0, 1, 2, 3, 4]
+    assert asyncio.run(began(cheap(9, "ann"), "ann", 5, asyncio.Event())) == [0, 1, 2, 3, 4]
 
 
 def test_another_caller_has_its_own_share() -> None:

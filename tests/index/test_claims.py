@@ -35,3 +35,11 @@ def test_what_a_text_claims(text: str, so: str, not_so: str) -> None:
     assert claims.so & watched == set(so.split())
     assert claims.not_so & watched >= set(not_so.split())
     assert (claims.not_so & watched) - set(not_so.split()) <= {"000"}
+
+
+def test_a_sentence_that_is_too_long_to_be_said_claims_nothing() -> None:
+    words = "tea is at nine and " * 1_200
+    claims = claims_of(f"{words}so on. Coffee is at ten.")
+    assert "nine" not in claims.so
+    assert "ten" in claims.so
+    assert "nine" in claims_of(words[:10_000]).so  # the control

@@ -67,7 +67,7 @@ def filled(where: str, records: int = RECORDS) -> Filled:
             small.remember(f"Gate {number} opens at {number % 24}.", id=f"g{number}")
         verbs = ("read", "write")
         made = [
-            store.tokens.create(name, space=name, verbs=verbs, origin="agent").token
+            store.tokens.create(name, space=name, verbs=verbs, origin="person").token
             for name in ("big", "small")
         ]
     return Filled(*made)
@@ -97,7 +97,7 @@ WORST: Final[dict[str, Callable[[int], Ask]]] = {
     ),
     "list_records": lambda n: Ask("GET", f"{BIG}/records?limit=1000"),
     "list_filtered": lambda n: Ask(
-        "GET", f"{BIG}/records?limit=1000&filter=" + quote(f"text LIKE '%w{n % 99}%'")
+        "GET", f"{BIG}/records?limit=1000&filter=" + quote(f"text contains 'w{n % 99}'")
     ),
     "list_then": lambda n: Ask("GET", f"{BIG}/records?limit=1000&at={RECORDS // 2}"),
     "events": lambda n: Ask("GET", f"{BIG}/events?after={n % 9}&limit=1000"),
@@ -110,7 +110,7 @@ WORST: Final[dict[str, Callable[[int], Ask]]] = {
     "check": lambda n: Ask("GET", f"{BIG}/check"),
     "digest": lambda n: Ask("GET", f"{BIG}/digest"),
     "verify": lambda n: Ask("GET", f"{BIG}/verify"),
-    "export": lambda n: Ask("GET", f"{BIG}/export"),
+    "export": lambda n: Ask("GET", f"{BIG}/export?format=json"),
     "get_ledger": lambda n: Ask("GET", f"{BIG}/ledger"),
     "get": lambda n: Ask("GET", f"{BIG}/records/long{n % 4}"),
     "branch_read": lambda n: Ask("GET", f"{BIG}/records?limit=1", None, _BRANCH),

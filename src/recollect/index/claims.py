@@ -30,6 +30,7 @@ _DENIES: Final = (
     r"\b(?:not?|never|no longer|cannot|neither|nor|without|nicht|nie|niemals|kein(?:e[mnrs]?)?)\b"
     r"|n't\b"
 )
+_SENTENCE_MAX_CHARS: Final = 20_000  # nobody says anything in a longer one
 
 
 class Claims(NamedTuple):
@@ -44,6 +45,8 @@ def claims_of(text: str) -> Claims:
     so: set[str] = set()
     not_so: set[str] = set()
     for sentence in without_questions(text.replace("\u2019", "'")).splitlines():
+        if len(sentence) > _SENTENCE_MAX_CHARS:
+            continue
         if _has(_ASKS, sentence) and not _has(_REQUEST, sentence):
             continue  # "Tea is at nine?", "tea is at nine, right?"
         for clause in _re(_CLAUSE_ENDS).split(sentence):

@@ -24,7 +24,8 @@ _FRAGMENT_MAX_WORDS: Final = 8  # "the port of staging" asks, if someone types i
 _BEFORE_MAX_WORDS: Final = 4  # before the question itself: a name, or what it is about
 
 # Patterns are compiled when they are needed: compiling is slow, and a hook stores one prompt.
-_SENTENCE_ENDS: Final = r"(?<=[.!?\u2026\u3002\uff01\uff1f\u061f])[\"')\]]*\s+|\n+"
+# Without letters; telling case apart takes half the time in a text of a million characters.
+_SENTENCE_ENDS: Final = r"(?-i:(?<=[.!?\u2026\u3002\uff01\uff1f\u061f])[\"')\]]*\s+|\n+)"
 _CLAUSE_ENDS: Final = r"\s*(?:[,;:(\u2013\u2014]|\s-\s|->|=>?)\s*"
 _ASKING_MARKS: Final = ("?", "\uff1f", "\u061f")
 

@@ -151,8 +151,10 @@ def _was_said(view: View, line: Lineage, target: VersionRow, text: str | None) -
     it to the text, and both say that it is so, or both that it is not. A quote may begin inside a
     word, so only words that the episode has too count: "433" is not a word of who said "5433".
     """
+    if not line.quotes:
+        return False
     brought = _brought(target, text or "")
-    if not (brought.so or brought.not_so) or not line.quotes:
+    if not (brought.so or brought.not_so):
         return False
     since, confirmed_at = _confirmed(view, target)
     said = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ ADDRESS: Final = "127.0.0.1"
 _BACKLOG_MAX_COUNT: Final = 64
 _GRACE_S: Final = 3
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SWITCH_S: Final = 0.0005  # a short request waits so long each time that a long one computes
 _PACKAGES: Final = ("uvicorn", "httptools")
 
 
@@ -119,6 +121,7 @@ def serve(
             def capture_signals(self) -> Iterator[None]:
                 yield
 
+        sys.setswitchinterval(_SWITCH_S)
         repeats.to_stderr()
         config = uvicorn.Config(
             app,
