@@ -93,7 +93,7 @@ def speaks(text: str, *, of_person: bool) -> bool:
 
 def content(text: str) -> frozenset[str]:
     """The words of a text that carry something: numbers in one spelling, others stemmed."""
-    numbers = {_plain(number) for number in re.findall(_NUMBER, text)}
+    numbers = {_plain(number) for number in set(re.findall(_NUMBER, text))}
     rest = token_list(re.sub(_NUMBER, " ", text))
     counts = _counts()
     return frozenset(numbers.union(counts.get(word, word) for word in rest) - _empty())
@@ -102,7 +102,7 @@ def content(text: str) -> frozenset[str]:
 def other_spellings(text: str) -> frozenset[str]:
     """Tokens of the numbers of a text as another text may write them: "five" and "5"."""
     counts, found = _counts(), set[str]()
-    for number in map(_plain, re.findall(_NUMBER, text)):
+    for number in map(_plain, set(re.findall(_NUMBER, text))):
         if number.isdecimal() and len(number) <= _COUNT_MAX_DIGITS:
             found.update((number, *_words_for().get(number, ())))
             found.update((number[:-3], number[-3:], f"{number[:-3]}k") if len(number) > 3 else ())
