@@ -109,9 +109,25 @@ def test_one_whose_first_event_is_another_too(place: Path, tmp_path: Path, call:
     put(next(place.rglob("events.wal")), another(tmp_path / "other"))
     with (
         Memory.open(place, embedder="none") as memory,
-        pytest.raises(IntegrityError, match="another one was signed in this folder"),
+        pytest.raises(IntegrityError, match="that was signed in this folder"),
     ):
         CALLS[call](memory)
+
+
+@pytest.mark.parametrize("how", ["emptied", "removed"])
+def test_one_that_is_gone(place: Path, how: str) -> None:
+    path = next(place.rglob("events.wal"))
+    put(path, b"")
+    if how == "removed":
+        path.unlink()
+    for _ in range(2):  # also after somebody wrote there
+        with (
+            Memory.open(place, embedder="none") as memory,
+            pytest.raises(IntegrityError, match="is gone"),
+        ):
+            memory.list()
+        with Memory.open(place, embedder="none") as memory:
+            memory.remember("A new beginning.")
 
 
 def test_a_folder_that_was_put_in_its_place(place: Path, tmp_path: Path) -> None:
@@ -121,7 +137,7 @@ def test_a_folder_that_was_put_in_its_place(place: Path, tmp_path: Path) -> None
     (tmp_path / "other").rename(place)
     with (
         Memory.open(place, embedder="none") as memory,
-        pytest.raises(IntegrityError, match="another one was signed in this folder"),
+        pytest.raises(IntegrityError, match="that was signed in this folder"),
     ):
         memory.list()
 

@@ -52,10 +52,10 @@ def require(space: Space, folder: Path) -> None:
         return
     with suppress(BadLine):  # the call itself says what is wrong
         first = _hash(space, 1)
-        if first is None:
+        if first is None and not _is_empty(space):
             return
-        head, place = _kept(folder, first), place_of(space)
-        if head is None or head.where != place:
+        head, place = None if first is None else _kept(folder, first), place_of(space)
+        if first is None or head is None or head.where != place:
             _require_no_other(place, folder)
             return
         if _hash(space, head.seq) == head.hash:
@@ -74,8 +74,8 @@ def _require_no_other(place: str, folder: Path) -> None:
         return
     for path in _at(folder, place):
         raise IntegrityError(
-            "this is not the ledger that was seen here before: another one was signed in this "
-            "folder on this machine",
+            "this is not the ledger that was seen here before: one that was signed in this folder "
+            "on this machine is gone",
             hint="compare it with a backup; if you replaced it on purpose, remove "
             f"{path} and the .note beside it",
         )
@@ -108,6 +108,14 @@ def _at(folder: Path, place: str) -> list[Path]:
 def place_of(space: Space) -> str:
     """Where a space is, however its folder was named."""
     return os.path.realpath(space.where) if os.path.isdir(space.where) else space.where
+
+
+def _is_empty(space: Space) -> bool:
+    """True if there is no event, and not only none that this caller may see."""
+    try:
+        return space.line(1) is None
+    except RecollectError:
+        return False
 
 
 def _hash(space: Space, seq: int) -> str | None:
