@@ -71,7 +71,14 @@ class Server:
             f"the response of the {self._what} at {self.host} {what}", hint=self._hint
         )
 
-    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Reply:
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: dict[str, str],
+        answer_max_bytes: int | None = None,
+    ) -> Reply:
         """One request; never follows a redirect. Raises OSError or HTTPException."""
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self.host, self._port)
@@ -86,7 +93,7 @@ class Server:
             connection.request(method, f"{self._start}/{path}", body, headers)
             with connection.getresponse() as response:
                 kind_of = response.getheader("Content-Type") or ""
-                return Reply(response.status, kind_of, self._read(response))
+                return Reply(response.status, kind_of, self._read(response, answer_max_bytes))
         finally:
             end.cancel()
             connection.close()
@@ -100,13 +107,14 @@ class Server:
             plain, server_hostname=self.host, do_handshake_on_connect=False
         )
 
-    def _read(self, response: http.client.HTTPResponse) -> bytes:
+    def _read(self, response: http.client.HTTPResponse, max_bytes: int | None) -> bytes:
         """The answer's bytes; raises if they are too many, or fewer than were announced."""
+        most = self._answer_max_bytes if max_bytes is None else max_bytes
         announced = response.length
         answer = bytearray()
         while piece := response.read1(_PIECE_BYTES):
             answer += piece
-            if len(answer) > self._answer_max_bytes:
+            if len(answer) > most:
                 raise self.strange("is too long")
         if announced is not None and len(answer) < announced:
             raise http.client.IncompleteRead(b"")
@@ -152,10 +160,17 @@ class Endpoint(Server):
         path = f"{self._start}/{self._path}"
         return f"{self.host}:{self._port}{path}" if self._port else self.host + path
 
-    def ask(self, body: bytes, before: Callable[[], None] | None = None) -> bytes:
+    def ask(
+        self,
+        body: bytes,
+        before: Callable[[], None] | None = None,
+        *,
+        answer_max_bytes: int | None = None,
+    ) -> bytes:
         """The answer's bytes. A busy or silent server is asked again, each time a little later.
 
-        ``before`` is called before each try, and may raise to end it.
+        ``before`` is called before each try, and may raise to end it. ``answer_max_bytes`` is for
+        an answer that cannot be as long as any.
         """
         problem = ""
         for attempt in range(self._tries):
@@ -164,7 +179,9 @@ class Endpoint(Server):
             if before is not None:
                 before()
             try:
-                status, _, answer = self.send("POST", self._path, body, self._headers())
+                status, _, answer = self.send(
+                    "POST", self._path, body, self._headers(), answer_max_bytes
+                )
             except (OSError, http.client.HTTPException) as error:
                 problem = type(error).__name__
                 continue

@@ -37,10 +37,19 @@ def described(name: str, kind: int, *axes: str) -> bytes:
 
 
 def graph(vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]], given: str) -> bytes:
-    rows, columns = vectors.shape
+    return _gathering(*vectors.shape, field(9, vectors.astype("<f4").tobytes()), given)
+
+
+def graph_beside(place: str, rows: int, columns: int) -> bytes:
+    """A graph whose vectors are in another file."""
+    return _gathering(
+        rows, columns, field(13, field(1, "location") + field(2, place)) + field(14, 1), "input_ids"
+    )
+
+
+def _gathering(rows: int, columns: int, data: bytes, given: str) -> bytes:
     node = field(1, "table") + field(1, given) + field(2, "hidden") + field(4, "Gather")
-    table = field(1, rows) + field(1, columns) + field(2, _FLOAT) + field(8, "table")
-    table += field(9, vectors.astype("<f4").tobytes())
+    table = field(1, rows) + field(1, columns) + field(2, _FLOAT) + field(8, "table") + data
     body = field(1, node) + field(2, "small") + field(5, table)
     body += field(11, described(given, _INT64, "batch", "length"))
     body += field(12, described("hidden", _FLOAT, "batch", "length", "width"))

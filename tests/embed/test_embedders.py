@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recollect import Memory
 from recollect.embed.endpoint import EndpointEmbedder
 from recollect.embed.onnx import OnnxEmbedder
 from recollect.embed.port import Embedder
 from recollect.embed.static import StaticEmbedder
-from recollect.errors import ConfigError, Unsupported
-from tests.embed.graphs import encoder
+from recollect.errors import ConfigError, Unavailable, Unsupported
+from tests.embed.graphs import WORDS, encoder, graph, graph_beside
 from tests.embed.servers import Server
 
 TEXTS = [
@@ -128,6 +130,109 @@ def test_a_folder_with_a_broken_file_is_named(tmp_path: Path, broken: str) -> No
 def test_a_model_that_takes_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="pixels"):
         OnnxEmbedder(encoder(tmp_path / "small", given="pixels"))
+
+
+def test_no_model_gives_a_vector_that_cannot_be_compared(tmp_path: Path) -> None:
+    """One word is enough: what asks for it is told, and all else goes on."""
+    for name, bad in (("nan", np.nan), ("inf", np.inf), ("huge", 3e38)):
+        vectors = np.ones((len(WORDS), 8), np.float32)
+        vectors[WORDS.index("bob")] = bad
+        folder = encoder(tmp_path / name)
+        (folder / "model.onnx").write_bytes(graph(vectors, "input_ids"))
+        embedder = OnnxEmbedder(folder)
+        for call in (embedder.embed_query, lambda text: embedder.embed([text])):  # noqa: B023
+            with pytest.raises(Unavailable, match="not a number"):
+                call("bob stands")
+        assert np.isfinite(embedder.embed(["alice sits"])).all()  # the control
+
+
+@pytest.mark.parametrize("width", [0, 16_385])
+def test_no_model_chooses_any_number_of_dimensions(tmp_path: Path, width: int) -> None:
+    with pytest.raises(Unavailable, match="form"):
+        OnnxEmbedder(encoder(tmp_path / "wide", width=width))
+
+
+def test_a_model_whose_dimensions_change_is_refused(tmp_path: Path) -> None:
+    """The second output is as long as the text."""
+    embedder = OnnxEmbedder(encoder(tmp_path / "small"))
+    embedder._run = lambda piece: np.ones(len(piece), np.float32)  # type: ignore[method-assign]
+    assert embedder.embed_query("x" * 8).shape == (8,)
+    with pytest.raises(Unavailable, match="9 dimensions"):
+        embedder.embed_query("x" * 9)
+
+
+def strange_tokens(folder: Path, **fields: object) -> Path:
+    """The folder, with other fields in its tokenizer.json."""
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+    return folder
+
+
+def split_by(pattern: str) -> dict[str, object]:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"pre_tokenizer": split_by("(a+)+$")}, "a" * 40 + "b"),  # a panic in the library
+        ({"model": {"type": "WordLevel", "vocab": {"dimensions": 1}, "unk_token": "no"}}, "alice"),
+        (
+            {"model": {"type": "WordLevel", "vocab": {"dimensions": 1, "x": 4_000_000_000},
+                       "unk_token": "x"}}, "alice",
+        ),
+    ],
+)  # fmt: skip
+def test_recall_goes_on_without_an_encoder_that_breaks(
+    tmp_path: Path, fields: dict[str, object], text: str
+) -> None:
+    folder = strange_tokens(encoder(tmp_path / "small"), **fields)
+    with pytest.raises(Unavailable, match="the sentence encoder failed"):
+        OnnxEmbedder(folder).embed_query(text)
+    with Memory.open(tmp_path / "w", embedder=f"onnx:{folder}") as memory:
+        memory.remember("Tea is at four.")
+        found = memory.recall(f"tea {text}")
+        assert [hit.text for hit in found] == ["Tea is at four."]
+        assert "recall works without" in (found.degraded or "")
+
+
+@pytest.mark.parametrize("how", ["a path upwards", "a path", "a link", "a pipe"])
+def test_a_model_reads_no_file_outside_its_folder(tmp_path: Path, how: str) -> None:
+    secret = tmp_path / "secret.bin"
+    secret.write_bytes(np.ones((len(WORDS), 8), "<f4").tobytes())
+    folder = encoder(tmp_path / "small")
+    place = {"a path upwards": "../secret.bin", "a path": str(secret)}.get(how, "inside.bin")
+    (folder / "model.onnx").write_bytes(graph_beside(place, len(WORDS), 8))
+    if how == "a link":
+        (folder / "inside.bin").symlink_to(secret)
+    if how == "a pipe":
+        os.mkfifo(folder / "inside.bin")
+    with pytest.raises(ConfigError):
+        OnnxEmbedder(folder)
+
+
+def test_control_a_model_reads_a_file_of_its_folder(tmp_path: Path) -> None:
+    folder = encoder(tmp_path / "small")
+    (folder / "inside.bin").write_bytes(np.ones((len(WORDS), 8), "<f4").tobytes())
+    (folder / "model.onnx").write_bytes(graph_beside("inside.bin", len(WORDS), 8))
+    assert OnnxEmbedder(folder).dimensions == 8
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_a_pipe_is_no_model(tmp_path: Path, name: str) -> None:
+    folder = encoder(tmp_path / "small")
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ConfigError):
+        OnnxEmbedder(folder)
+
+
+def test_a_pickle_is_not_loaded(tmp_path: Path) -> None:
+    folder, sign = encoder(tmp_path / "small"), tmp_path / "ran"
+    (folder / "model.onnx").write_bytes(b"cos\nsystem\n(S'touch %s'\ntR." % bytes(sign))
+    with pytest.raises(ConfigError):
+        OnnxEmbedder(folder)
+    assert not sign.exists()
 
 
 @pytest.mark.skipif(not MINILM.is_dir(), reason="RECOLLECT_TEST_MINILM names no folder")

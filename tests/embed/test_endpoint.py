@@ -75,6 +75,13 @@ def test_a_refusal_or_a_redirect_ends_it_at_once(status: int) -> None:
         {"data": [{"index": 0, "embedding": []}]},
         {"data": [{"index": 0, "embedding": ["1"]}]},
         b'{"data": [{"index": 0, "embedding": [1e999]}]}',
+        b'{"data": [{"index": 0, "embedding": [1e300]}]}',
+        b'{"data": [{"index": 0, "embedding": [3e38, 3e38]}]}',
+        b'{"data": [{"index": 0, "embedding": [NaN]}]}',
+        b'{"data": [{"index": 0, "embedding": [%s]}]}' % (b"9" * 4_000),
+        b'{"x": ' + b"[" * 200_000,
+        b'{"data": ' + b"[" * 200_000,
+        b'{"da\xffta": []}',
         {"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]},
         {"error": {"message": "nope"}},
     ],
@@ -105,6 +112,22 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end(
     monkeypatch.setattr(endpoint, "_ANSWER_MAX_BYTES", 1_000)
     with Server(says(200, b"x" * 200_000)) as server, pytest.raises(Unavailable, match="too long"):
         EndpointEmbedder(server.url, "small").embed_query("a")
+
+
+def test_an_answer_is_as_long_as_its_vectors_may_be() -> None:
+    """Ten bytes that become a number in a list take three times their length, so few are read."""
+    numbers = b"0," * 1_500_000 + b"0"
+    long = b'{"data": [{"index": 0, "embedding": [%s]}]}' % numbers
+    with Server(says(200, long)) as server, pytest.raises(Unavailable, match="too long"):
+        EndpointEmbedder(server.url, "small").embed_query("a")
+    most = b'{"data": [{"index": 0, "embedding": [%s1]}]}' % (b"0.12345678901234567, " * 16_383)
+    with Server(says(200, most)) as server:  # the control
+        assert EndpointEmbedder(server.url, "small").embed_query("a").shape == (16_384,)
+    with Server(vectors, says(200, most)) as server:  # three are known by then
+        embedder = EndpointEmbedder(server.url, "small")
+        assert embedder.dimensions == 3
+        with pytest.raises(Unavailable, match="too long"):
+            embedder.embed_query("a")
 
 
 def test_an_unreachable_server_is_reported() -> None:

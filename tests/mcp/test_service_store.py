@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 from mcp import ClientSession
@@ -11,6 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from recollect import Store
 from tests.http.serving import served
+from tests.http.spoiling import CONTROLS, spoiling
 from tests.mcp.talking import TIME_LIMIT_S, Folder, Talk
 
 
@@ -28,7 +32,50 @@ def test_an_assistant_remembers_and_recalls_through_a_service(tmp_path: Path) ->
     assert not (folder.home / ".recollect" / "events.wal").exists()
 
 
+def test_what_a_hostile_service_says_is_shown_as_marks(tmp_path: Path) -> None:
+    """In ids, names and dates too, which a service of ours would have refused."""
+    folder = Folder(tmp_path / "project", tmp_path / "home")
+    folder.project.mkdir()
+    folder.home.mkdir()
+    with Store.open(tmp_path / "w", embedder="none") as store:
+        store.space("main").remember("The kettle is green.", key="kettle.colour")
+        token = store.tokens.create("assistant", space="main", origin="person").token
+        with served(store) as port, spoiling(port) as proxy:
+            anyio.run(_listen, folder, f"http://127.0.0.1:{proxy}", token)
+
+
+async def _listen(folder: Folder, url: str, token: str) -> None:
+    async with _talking(folder, url, token) as session:
+        for name, given in (
+            ("recall", {"query": "kettle"}),
+            ("remember", {"text": "The teapot is blue."}),
+        ):
+            answer = (await session.call_tool(name, given)).model_dump()
+            said = "".join(_texts(answer))
+            assert "[U+202E" in said, name  # the control: it did arrive
+            assert not CONTROLS & set(said), name
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value
+
+
 async def _talk(folder: Folder, url: str, token: str) -> None:
+    async with _talking(folder, url, token) as session:
+        talk = Talk(session)
+        assert "green" in (await talk.ask("recall", query="Which colour has the kettle?")).text
+        await talk.ask("remember", text="The teapot is blue.")
+        assert "blue" in (await talk.ask("recall", query="teapot")).text
+
+
+@asynccontextmanager
+async def _talking(folder: Folder, url: str, token: str) -> AsyncIterator[ClientSession]:
     parameters = StdioServerParameters(
         command=sys.executable,
         args=["-m", "recollect", "--store", url, "mcp"],
@@ -41,7 +88,4 @@ async def _talk(folder: Folder, url: str, token: str) -> None:
             ClientSession(incoming, outgoing) as session,
         ):
             await session.initialize()
-            talk = Talk(session)
-            assert "green" in (await talk.ask("recall", query="Which colour has the kettle?")).text
-            await talk.ask("remember", text="The teapot is blue.")
-            assert "blue" in (await talk.ask("recall", query="teapot")).text
+            yield session

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import IntegrityError
 from recollect.ledger.chain import SALT_BYTES, Draft, chain
 from recollect.ledger.line import parse
@@ -52,9 +52,21 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rewrite(folder: Path, new: bytes = b"account 666", keep: int | None = None) -> None:
     path = next(folder.rglob("events.wal"))
-    path.write_bytes(rechained(path.read_bytes(), b"account 111", new, keep=keep))
-    for index in folder.rglob("index.db*"):
+    put(path, rechained(path.read_bytes(), b"account 111", new, keep=keep))
+
+
+def put(path: Path, raw: bytes) -> None:
+    path.write_bytes(raw)
+    for index in path.parent.rglob("index.db*"):
         index.unlink()
+
+
+def another(folder: Path) -> bytes:
+    """The events of another memory: the first one is another too, so no key here signed any."""
+    with Memory.open(folder, embedder="none") as memory:
+        memory.remember("Pay to account 666.")
+        memory.remember("Tea is at four.")
+    return next(folder.rglob("events.wal")).read_bytes()
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -90,6 +102,75 @@ def test_one_that_ends_before_what_was_signed(place: Path) -> None:
         pytest.raises(IntegrityError, match="seen here"),
     ):
         memory.recall("account")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_one_whose_first_event_is_another_too(place: Path, tmp_path: Path, call: str) -> None:
+    put(next(place.rglob("events.wal")), another(tmp_path / "other"))
+    with (
+        Memory.open(place, embedder="none") as memory,
+        pytest.raises(IntegrityError, match="that was signed in this folder"),
+    ):
+        CALLS[call](memory)
+
+
+@pytest.mark.parametrize("how", ["emptied", "removed"])
+def test_one_that_is_gone(place: Path, how: str) -> None:
+    path = next(place.rglob("events.wal"))
+    put(path, b"")
+    if how == "removed":
+        path.unlink()
+    for _ in range(2):  # also after somebody wrote there
+        with (
+            Memory.open(place, embedder="none") as memory,
+            pytest.raises(IntegrityError, match="is gone"),
+        ):
+            memory.list()
+        with Memory.open(place, embedder="none") as memory:
+            memory.remember("A new beginning.")
+
+
+def test_a_folder_that_was_put_in_its_place(place: Path, tmp_path: Path) -> None:
+    """The second form: with its own notes and its own index; the key of a stranger helps nobody."""
+    another(tmp_path / "other")
+    shutil.rmtree(place)
+    (tmp_path / "other").rename(place)
+    with (
+        Memory.open(place, embedder="none") as memory,
+        pytest.raises(IntegrityError, match="that was signed in this folder"),
+    ):
+        memory.list()
+
+
+def test_control_another_memory_elsewhere_is_read(place: Path, tmp_path: Path) -> None:
+    another(tmp_path / "other")
+    with Memory.open(tmp_path / "other", embedder="none") as memory:
+        assert len(memory.list()) == 2
+
+
+def test_a_memory_that_a_person_puts_in_its_place_is_read(place: Path, tmp_path: Path) -> None:
+    """By dropping the first, by restoring a backup of another, or by signing the new one."""
+    with Store.open(place, embedder="none") as store:
+        store.drop("main")
+        store.space("main").remember("A new beginning.")
+        assert len(store.space("main").list()) == 1
+        ring_of(store.space("main")._handle).add()
+        store.space("main").checkpoint()
+    with Memory.open(tmp_path / "other", embedder="none") as memory:
+        memory.remember("From elsewhere.")
+        backup = memory.backup(tmp_path / "backup")
+    shutil.rmtree(place)
+    with Memory.restore_backup(backup.path, place) as memory:
+        assert [each.text for each in memory.list()] == ["From elsewhere."]
+        ring_of(memory._handle).add()
+        memory.checkpoint()
+    put(next(place.rglob("events.wal")), another(tmp_path / "third"))
+    with Memory.open(place, embedder="none") as memory:
+        with pytest.raises(IntegrityError):
+            memory.list()
+        ring_of(memory._handle).add()
+        memory.checkpoint()
+        assert len(memory.list()) == 2
 
 
 @pytest.mark.parametrize("call", CALLS)

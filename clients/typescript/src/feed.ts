@@ -10,7 +10,7 @@ export interface Sent {
   readonly data: string;
 }
 
-/** The events in a stream; comments are left out, and `heard` is called for every piece. */
+/** The events in a stream; comments and other fields are left out, and `heard` is called for every piece. */
 export async function* events(
   body: ReadableStream<Uint8Array>,
   heard: () => void,
@@ -19,7 +19,7 @@ export async function* events(
   for await (const line of lines(body, heard)) {
     if (line !== "") {
       const [, name = "", value = ""] = /^([^:]*): ?(.*)$/.exec(line) ?? [];
-      fields.set(name, value);
+      if (name === "event" || name === "data") fields.set(name, value);
     } else if (fields.has("data")) {
       yield { name: fields.get("event") ?? "", data: fields.get("data") ?? "" };
       fields = new Map();

@@ -227,8 +227,12 @@ export class Memory {
       const size = Math.min(PAGE_MAX_COUNT, limit); // a cursor belongs to one size
       const query = { filter, include, limit: size, cursor };
       const page = await this.#read<Page<T>>(path, options, query);
-      yield* page.items.slice(0, left);
-      left -= page.items.length;
+      const items = page?.items;
+      if (!Array.isArray(items) || (items.length === 0 && page.next !== null)) {
+        throw new Unavailable("the service answered something else than a page of a list");
+      }
+      yield* items.slice(0, left);
+      left -= items.length;
       if (page.next === null) return;
       cursor = page.next;
     }

@@ -4,7 +4,7 @@
  * shown, and is sent only to the service it was given for.
  */
 
-import { InvalidInput, type RecollectError, Unavailable, refusal } from "./errors.js";
+import { InvalidInput, LimitExceeded, RecollectError, Unavailable, refusal } from "./errors.js";
 import { type Sent, events } from "./feed.js";
 import { address, newKey, token } from "./wire.js";
 
@@ -14,6 +14,7 @@ const BACKOFF_MAX_S = 5;
 const RETRY_AFTER_MAX_S = 30;
 const SILENCE_MAX_S = 45; // the service says something every 15 s
 const TIMER_MAX_S = 2_147_483;
+const ANSWER_MAX_BYTES = 268_435_456;
 
 /** How to reach a service. */
 export interface Options {
@@ -86,6 +87,7 @@ export class Transport {
         answer = await this.#once(asked, { ...init, signal: limit.signal });
       } catch (error) {
         signal?.throwIfAborted();
+        if (error instanceof RecollectError) throw error;
         fault = error;
       } finally {
         limit.end();
@@ -107,7 +109,7 @@ export class Transport {
       const answer = await this.#fetch(this.#target(asked), {
         headers, redirect: "manual", signal: limit.signal,
       });
-      if (answer.status !== 200) throw refusal(answer.status, await answer.text());
+      if (answer.status !== 200) throw refusal(answer.status, await whole(answer));
       if (answer.body !== null) {
         yield* events(answer.body, () => limit.renew(SILENCE_MAX_S * 1_000));
       }
@@ -119,7 +121,7 @@ export class Transport {
   async #once(asked: Asked, init: RequestInit): Promise<Answer> {
     const answer = await this.#fetch(this.#target(asked), init);
     const retryAfter = answer.headers.get("retry-after");
-    return { status: answer.status, body: await answer.text(), retryAfter };
+    return { status: answer.status, body: await whole(answer), retryAfter };
   }
 
   #headers(asked: Asked, accept: string): { [name: string]: string } {
@@ -194,6 +196,24 @@ class Limit {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener("abort", this.#follow);
     if (abort) this.#controller.abort(new Error("it ended"));
+  }
+}
+
+/** The whole body. It may come packed, so what counts is how long it gets. */
+async function whole(answer: Response): Promise<string> {
+  if (answer.body === null) return "";
+  const reader = answer.body.getReader();
+  const decoder = new TextDecoder();
+  const found: string[] = [];
+  for (let size = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return found.join("") + decoder.decode();
+    size += value.length;
+    if (size > ANSWER_MAX_BYTES) {
+      await reader.cancel();
+      throw new LimitExceeded("the answer is too long", { hint: "ask for less" });
+    }
+    found.push(decoder.decode(value, { stream: true }));
   }
 }
 

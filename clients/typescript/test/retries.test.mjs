@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
 
-import { InvalidInput, Recollect, Unavailable } from "../dist/index.js";
+import { InvalidInput, LimitExceeded, Recollect, Unavailable } from "../dist/index.js";
 import { all, folder, proxy, serve } from "./service.mjs";
 
 let place, between, service;
@@ -118,6 +119,41 @@ test("an answer that is not a service's is told", async () => {
     assert.equal(there.asked.length, 1); // and nothing is followed
     there.close();
   }
+});
+
+test("a list ends, whatever the service says of a next page", async () => {
+  for (const [page, count] of [
+    [{ items: [], next: "again" }, -1],
+    [{}, -1],
+    [null, -1],
+    [{ items: [{ id: "a" }], next: null }, 1], // the control
+    [{ items: [], next: null }, 0],
+  ]) {
+    const there = await answering((response) => response.end(JSON.stringify(page)));
+    const memory = new Recollect({ url: there.url, token: "rct_x" }).space();
+    if (count < 0) await assert.rejects(all(memory.list()), Unavailable);
+    else assert.equal((await all(memory.list())).length, count);
+    assert.equal(there.asked.length, 1);
+    there.close();
+  }
+});
+
+test("an answer that unpacks to more than 256 MiB is left, and asked for once", async () => {
+  const packed = gzipSync(Buffer.alloc(300_000_000, 0x20));
+  const there = await answering((response) => {
+    response.writeHead(200, { "Content-Encoding": "gzip" });
+    response.end(packed);
+  });
+  const memory = new Recollect({ url: there.url, token: "rct_x" }).space();
+  await assert.rejects(memory.status(), LimitExceeded);
+  assert.equal(there.asked.length, 1);
+  there.close();
+  const control = await answering((response) => {
+    response.writeHead(200, { "Content-Encoding": "gzip" });
+    response.end(gzipSync('{"records":1}'));
+  });
+  assert.equal((await new Recollect({ url: control.url, token: "rct_x" }).space().status()).records, 1);
+  control.close();
 });
 
 test("a call ends at its deadline", async () => {

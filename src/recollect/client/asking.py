@@ -210,8 +210,8 @@ class Calls:
         if kind is None:
             return None
         if inside is not None:
-            part = answer.read(dict[str, msgspec.Raw])[inside]
-            return decoded(part, kind)
+            parts = answer.read(dict[str, msgspec.Raw])
+            return decoded(parts.get(inside, b""), kind)
         return value_of(answer, kind)
 
     def _unsupported(self, name: str) -> Unsupported:

@@ -208,6 +208,8 @@ class Looking(Calls):
             try:
                 for sent in self._streamed(position, wanted):
                     change = decoded(sent.data, Change)
+                    if change.seq <= position:
+                        continue  # it was given already
                     position, faults = change.seq, 0
                     yield change
             except (OSError, HTTPException, Unavailable) as error:
@@ -265,5 +267,7 @@ def listed(
         found += page.items
         if page.next is None:
             break
+        if not page.items:
+            raise Unavailable("the service names a next page after an empty one")
         fields = {**fields, "cursor": page.next}
     return List(islice(found, limit))

@@ -2,18 +2,22 @@
 
 Responsible for connections, deadlines, retries and turning problems back into errors. Leaves paths
 and shapes to ``client.memory``. Invariants: a write is sent again only with the same idempotency
-key, so it happens once; a token is never shown, and is sent only to the service it was given for.
+key, so it happens once; a token is never shown, and is sent only to the service it was given for;
+a call ends in time, however slowly and whatever a service answers.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import random
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from http.client import (
     HTTPConnection,
     HTTPException,
@@ -79,13 +83,7 @@ class Answer(NamedTuple):
 
     def read(self, kind: type[T]) -> T:
         """The body as a value."""
-        try:
-            return decoded(self.body, kind)
-        except msgspec.MsgspecError as error:
-            raise Unavailable(
-                "the service answered something else than this client expects",
-                hint="use the same release of Recollect on both sides",
-            ) from error
+        return decoded(self.body, kind)
 
 
 class Sent(NamedTuple):
@@ -227,10 +225,11 @@ class Transport:
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream", **given}
         try:
             connection.request("GET", target, headers=sent)
-            answer = connection.getresponse()
+            clock = Clock(time.monotonic() + _SILENCE_MAX_S)
+            answer = _answer(connection, clock)
             if answer.status != 200:
-                found = {name.lower(): value for name, value in answer.getheaders()}
-                _checked(Answer(answer.status, found, answer.read(_ANSWER_MAX_BYTES)))
+                _checked(_whole(answer))
+            clock.deadline = None  # a stream may last, as long as something is said
             yield from _events(answer)
         finally:
             connection.close()
@@ -252,12 +251,11 @@ class Transport:
     ) -> Answer:
         with self._connection(deadline) as connection:
             connection.request(method, target, raw, dict(headers))
-            answer = connection.getresponse()
-            body = _body(answer, connection, deadline)
-            found = {name.lower(): value for name, value in answer.getheaders()}
+            answer = _answer(connection, Clock(deadline))
+            found = _whole(answer)
             if answer.will_close:
                 connection.close()
-            return Answer(answer.status, found, body)
+            return found
 
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[HTTPConnection]:
@@ -310,17 +308,72 @@ class Transport:
         return f"Transport({self.url!r})"  # never the token
 
 
+class Clock:
+    """When an answer must have come; None for a stream, which only must not be silent."""
+
+    def __init__(self, deadline: float | None) -> None:
+        self.deadline = deadline
+
+    def left_s(self) -> float:
+        """How long the next bytes may take."""
+        if self.deadline is None:
+            return _SILENCE_MAX_S
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer took too long")
+        return left
+
+
+class _Timed(io.RawIOBase):
+    """What arrives at a socket until the time is up.
+
+    The timeout of a socket begins again with each byte, also of headers, of which a service may
+    send as many as it likes before an answer and after it.
+    """
+
+    def __init__(self, connected: socket.socket, clock: Clock) -> None:
+        self._connected, self._clock = connected, clock
+        self._bytes = connected.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._connected.settimeout(self._clock.left_s())
+        return self._bytes.readinto(buffer)
+
+    def close(self) -> None:
+        self._bytes.close()
+        super().close()
+
+
+class _Response(HTTPResponse):
+    """An answer that is read under a clock."""
+
+    def __init__(self, sock: socket.socket, *, clock: Clock, method: str | None = None) -> None:
+        super().__init__(sock, method=method)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(sock, clock))
+
+
+def _answer(connection: HTTPConnection, clock: Clock) -> HTTPResponse:
+    """The beginning of an answer; what is left of it is read under the same clock."""
+    connection.response_class = partial(_Response, clock=clock)  # type: ignore[assignment]
+    return connection.getresponse()
+
+
 def _events(answer: HTTPResponse) -> Iterator[Sent]:
-    """The events in an answer; comments are left out."""
-    found: dict[str, str] = {}
+    """The events in an answer; comments and other fields are left out."""
+    name, data = b"", None
     while line := answer.readline(_LINE_MAX_BYTES):
-        text = line.decode().rstrip("\n")
-        if text:
-            name, _, value = text.partition(": ")
-            found[name] = value
-        elif "data" in found:
-            yield Sent(found.get("event", ""), found["data"].encode())
-            found = {}
+        field, _, value = line.rstrip(b"\n").partition(b": ")
+        if field == b"event":
+            name = value
+        elif field == b"data":
+            data = value
+        elif not field and data is not None:
+            yield Sent(name.decode("latin-1"), data)
+            name, data = b"", None
 
 
 def _checked(answer: Answer) -> Answer:
@@ -329,7 +382,7 @@ def _checked(answer: Answer) -> Answer:
         return answer
     try:
         problem = decoded(answer.body, Problem)
-    except msgspec.MsgspecError:
+    except Unavailable:
         raise Unavailable(f"the service answered {answer.status} without a reason") from None
     kind = _ERRORS.get(problem.code, Unavailable)
     raise kind(problem.detail, hint=problem.hint)
@@ -342,22 +395,18 @@ def pause_s(attempt: int, answer: Answer | None = None) -> float:
     return max(spread, min(float(asked), 30.0)) if asked.isdecimal() else spread
 
 
-def _body(answer: HTTPResponse, connection: HTTPConnection, deadline: float) -> bytes:
-    """The whole body, if it comes in time; http.client does not tell that it was cut short."""
+def _whole(answer: HTTPResponse) -> Answer:
+    """The answer with its body; http.client does not tell that it was cut short."""
     found = bytearray()
     while piece := answer.read1(_PIECE_BYTES):
         found += piece
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the answer took too long")
         if len(found) > _ANSWER_MAX_BYTES:
             raise LimitExceeded("the answer is too long", hint="ask for less")
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
     if answer.length:
         raise IncompleteRead(bytes(found), answer.length)
     answer.close()  # read1 leaves it open, and the connection would refuse the next request
-    return bytes(found)
+    headers = {name.lower(): value for name, value in answer.getheaders()}
+    return Answer(answer.status, headers, bytes(found))
 
 
 def _new_key() -> str:

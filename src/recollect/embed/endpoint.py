@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from recollect.embed.port import Matrix, Vector
 
 _WAIT_S: Final = 0.2  # before the second try; doubled before the next
-_ANSWER_MAX_BYTES: Final = 64 << 20
 _BATCH_PIECES: Final = 64
 _DIMENSIONS_MAX_COUNT: Final = 16_384
+_NUMBER_MAX_BYTES: Final = 64  # in JSON, with the blanks of a server that indents it
+_FRAME_MAX_BYTES: Final = 1 << 16  # what an answer has besides numbers
+_ANSWER_MAX_BYTES: Final = _BATCH_PIECES * _DIMENSIONS_MAX_COUNT * _NUMBER_MAX_BYTES
+_MOST: Final = 1e15  # of a number; the square of more has no place in single precision
 
 
 class _Item(msgspec.Struct):
@@ -90,18 +93,21 @@ class EndpointEmbedder:
         body = msgspec.json.encode(
             {"model": self._model, "input": list(pieces), "encoding_format": "float"}
         )
+        numbers = len(pieces) * (self._dimensions or _DIMENSIONS_MAX_COUNT)
+        most = min(_ANSWER_MAX_BYTES, numbers * _NUMBER_MAX_BYTES + _FRAME_MAX_BYTES)
         try:
-            answer = msgspec.json.decode(self._server.ask(body), type=_Answer)
+            told = self._server.ask(body, answer_max_bytes=most)
+            answer = msgspec.json.decode(told, type=_Answer)
             ordered = sorted(answer.data, key=lambda item: item.index)
-            rows = np.array([item.embedding for item in ordered], np.float32)
-        except (msgspec.MsgspecError, ValueError) as error:
+            rows = np.array([item.embedding for item in ordered], np.float64)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise self._server.strange("could not be parsed") from error
         if [item.index for item in ordered] != list(range(len(pieces))) or rows.ndim != 2:
             raise self._server.strange("does not have one vector for each text")
         width = rows.shape[1]
         if width != (self._dimensions or width) or not 0 < width <= _DIMENSIONS_MAX_COUNT:
             raise self._server.strange(f"has {width} dimensions")
-        if not np.isfinite(rows).all():
+        if not (np.abs(rows) < _MOST).all():  # also of what is not a number
             raise self._server.strange("holds a value that is not a number")
         self._dimensions = width
-        return unit(rows)
+        return unit(rows.astype(np.float32))

@@ -1,7 +1,8 @@
 """Sentence encoders from a folder the user provides: ``model*.onnx`` and ``tokenizer.json``.
 
 Responsible for running one with onnxruntime and for the mean over its tokens. Leaves getting the
-folder to the user: nothing is downloaded here. Invariant: each piece is encoded alone. In a batch,
+folder to the user: nothing is downloaded here. Invariants: no number of an encoder is used
+unchecked, and whatever fails in it is Unavailable; each piece is encoded alone. In a batch,
 an encoder with 8-bit weights scales its numbers by all texts of the batch, so that other texts, of
 any trust, would change a text's vector (measured: a cosine of .992 with itself); and on a laptop
 with few cores a batch was no faster.
@@ -20,7 +21,7 @@ import numpy as np
 
 from recollect.embed.cut import SENTENCE_MAX_WORDS, sentences
 from recollect.embed.rows import unit
-from recollect.errors import ConfigError, Unsupported
+from recollect.errors import ConfigError, Unavailable, Unsupported
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _TOKENS_MAX_COUNT: Final = 256  # of one piece; a sentence of 60 words has about 80
 _THREADS_MAX_COUNT: Final = 2
+_DIMENSIONS_MAX_COUNT: Final = 16_384
+_MOST: Final = 1e15  # of a number; the square of more has no place in single precision
+_PANIC: Final = "PanicException"  # of a library in Rust
 _KNOWN_INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 _PIECE_BYTES: Final = 1 << 20
 
@@ -53,6 +57,7 @@ class OnnxEmbedder:
                 f"{'include ' + ', '.join(strange) if strange else 'lack input_ids'}",
                 hint="use an ONNX model exported for feature extraction",
             )
+        self.dimensions = 0
         self.dimensions = len(self.embed_query("dimensions"))
         self.name = (
             f"{folder.name}-{_digest(model)} sentences-{SENTENCE_MAX_WORDS} {self.dimensions}"
@@ -74,6 +79,29 @@ class OnnxEmbedder:
         return row
 
     def _mean(self, piece: str) -> Vector:
+        """The mean over the tokens of a piece, if it can be a vector of this memory."""
+        try:
+            mean = self._run(piece)
+        except BaseException as error:
+            # The libraries raise no narrower class, and a panic of theirs is no Exception.
+            if isinstance(error, Exception) or type(error).__name__ == _PANIC:
+                raise self._broken(f"failed: {type(error).__name__}") from error
+            raise
+        if mean.ndim != 1 or not 0 < len(mean) <= _DIMENSIONS_MAX_COUNT:
+            raise self._broken(f"gave an array of the form {mean.shape}")
+        if self.dimensions and len(mean) != self.dimensions:
+            raise self._broken(f"gave {len(mean)} dimensions, and {self.dimensions} before")
+        if not (np.abs(mean) < _MOST).all():  # also of what is not a number
+            raise self._broken("gave a value that is not a number")
+        return mean
+
+    def _broken(self, how: str) -> Unavailable:
+        return Unavailable(
+            f"the sentence encoder {how}",
+            hint="download the folder again; recall uses full text meanwhile",
+        )
+
+    def _run(self, piece: str) -> Vector:
         found = self._tokens.encode(piece)
         ids = np.array([found.ids], np.int64)
         ready = {
@@ -83,13 +111,15 @@ class OnnxEmbedder:
         }
         (hidden, *_) = self._session.run(None, {name: ready[name] for name in self._inputs})
         seen: Matrix = np.asarray(hidden, np.float32)[0]
-        mean: Vector = seen if seen.ndim == 1 else seen.mean(axis=0)
+        with np.errstate(all="ignore"):  # what is too large is refused by who asks
+            mean: Vector = seen if seen.ndim == 1 else seen.mean(axis=0)
         return mean
 
 
 def _model(folder: Path) -> Path:
     """The model in a folder or in its subfolder ``onnx``; the smallest if there are several."""
-    found = [*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")]
+    # A pipe in place of a model would never end.
+    found = [p for p in (*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")) if p.is_file()]
     if not found:
         raise ConfigError(
             f"there is no *.onnx file in {folder}",

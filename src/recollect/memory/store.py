@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, cast
 from msgspec import structs
 
 from recollect.compose import Embedders, open_backend
-from recollect.config import AUTO, Settings, Where, load
+from recollect.config import AUTO, Settings, Where, keys_folder, load
 from recollect.errors import InvalidInput
 from recollect.index.caches import forget_texts
 from recollect.memory.handle import Handle, named
@@ -26,6 +26,7 @@ from recollect.places import known
 from recollect.places.moving import move_if_needed
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
+from recollect.store.seen_heads import forget_dropped
 from recollect.store.tokens import given_token
 
 if TYPE_CHECKING:  # loaded only if there is work
@@ -177,6 +178,8 @@ class Store:
             if asked[0] == name:
                 self._close(asked, space)
         known.forget(self.settings, name, self._seam)
+        if done.dropped is not None:
+            forget_dropped(keys_folder(), done.dropped.first, self._seam)
         forget_texts()
         return done
 

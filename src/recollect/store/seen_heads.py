@@ -2,8 +2,9 @@
 
 Responsible for ``keys/HEX.head`` (where the ledger was, and the number and hash of that event), and
 for comparing a ledger at that place with it, which costs one line. Leaves signatures to
-``store.checkpointing``, which is loaded only where something is signed. Invariant: a ledger that
-has another event there, or none, is refused.
+``store.checkpointing``, which is loaded only where something is signed. Invariants: a ledger that
+has another event there, or none, is refused; so is another ledger in the folder of one that was
+signed, because who rewrites the first event too makes another ledger.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ def require(space: Space, folder: Path) -> None:
         return
     with suppress(BadLine):  # the call itself says what is wrong
         first = _hash(space, 1)
-        head = None if first is None else _kept(folder, first)
-        if first is None or head is None or head.where != place_of(space):
+        if first is None and not _is_empty(space):
+            return
+        head, place = None if first is None else _kept(folder, first), place_of(space)
+        if first is None or head is None or head.where != place:
+            _require_no_other(place, folder)
             return
         if _hash(space, head.seq) == head.hash:
             return
@@ -64,17 +68,54 @@ def require(space: Space, folder: Path) -> None:
         )
 
 
+def _require_no_other(place: str, folder: Path) -> None:
+    """Refuses a folder that had another ledger when it was signed; a server has many at a place."""
+    if not os.path.isdir(place):
+        return
+    for path in _at(folder, place):
+        raise IntegrityError(
+            "this is not the ledger that was seen here before: one that was signed in this folder "
+            "on this machine is gone",
+            hint="compare it with a backup; if you replaced it on purpose, remove "
+            f"{path} and the .note beside it",
+        )
+
+
 def forget(space: Space, folder: Path, seam: Seam) -> None:
     """Accepts an earlier state, which a person has restored; ``verify`` still says what it is."""
     first = _hash(space, 1)
     if first is not None:
-        with suppress(FileNotFoundError):
+        place = place_of(space)
+        others = _at(folder, place) if os.path.isdir(place) else []
+        for path in {_path(folder, first), *others}:
+            with suppress(FileNotFoundError):
+                seam.unlink(path)
+
+
+def forget_dropped(folder: Path, first: str | None, seam: Seam) -> None:
+    """Lets another ledger stand where one was that a person has dropped."""
+    if first is not None:
+        with suppress(OSError):  # who reads the new one is told what to remove
             seam.unlink(_path(folder, first))
+
+
+def _at(folder: Path, place: str) -> list[Path]:
+    """What is kept of ledgers that were signed at a place."""
+    kept = ((path, _read(path)) for path in sorted(folder.glob(f"*{SUFFIX}")))
+    return [path for path, head in kept if head is not None and head.where == place]
 
 
 def place_of(space: Space) -> str:
     """Where a space is, however its folder was named."""
     return os.path.realpath(space.where) if os.path.isdir(space.where) else space.where
+
+
+def _is_empty(space: Space) -> bool:
+    """True if there is no event, and not only none that this caller may see."""
+    try:
+        return space.line(1) is None
+    except RecollectError:
+        return False
 
 
 def _hash(space: Space, seq: int) -> str | None:
@@ -85,8 +126,12 @@ def _hash(space: Space, seq: int) -> str | None:
 
 
 def _kept(folder: Path, first: str) -> SeenHead | None:
+    return _read(_path(folder, first))
+
+
+def _read(path: Path) -> SeenHead | None:
     try:
-        raw = read_regular(_path(folder, first), _MOST_BYTES)
+        raw = read_regular(path, _MOST_BYTES)
         return msgspec.json.decode(raw, type=SeenHead)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None

@@ -126,10 +126,14 @@ def day(instant: str) -> str:
 def moment(instant: str) -> str:
     """A stored instant to the second, in local time, in a form that `--at` accepts.
 
-    One at midnight UTC was most likely given as a date, so it is shown as that date.
+    One at midnight UTC was most likely given as a date, so it is shown as that date. What is no
+    instant is shown as it is: a service can answer anything.
     """
     if not instant.endswith(_MIDNIGHT):
-        local = instants.local(instant, None)
+        try:
+            local = instants.local(instant, None)
+        except ValueError:
+            return safe(instant)
         if local.utcoffset():
             return f"{local:%Y-%m-%d %H:%M:%S}"
     return f"{instant[:10]} {instant[11:19]}Z"

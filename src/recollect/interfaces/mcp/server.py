@@ -26,6 +26,7 @@ from recollect.interfaces.mcp.entities import ENTITIES
 from recollect.interfaces.mcp.events import EVENTS
 from recollect.interfaces.mcp.reviewing import REVIEWING
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE, Tool
+from recollect.model.visible import shown
 
 T = TypeVar("T")
 Context = Any  # passed to every call by the SDK
@@ -145,8 +146,8 @@ def _caller(offered: dict[str, Tool], runs: Runs) -> Any:
         except Exception as error:  # noqa: BLE001 - the caller gets an answer and the server keeps running
             return _refused(_unexpected(error))
         return types.CallToolResult(
-            content=[types.TextContent(text=made.short())],
-            structured_content=msgspec.to_builtins(made),
+            content=[types.TextContent(text=shown(made.short()))],
+            structured_content=_visible(msgspec.to_builtins(made)),
         )
 
     return answer
@@ -189,12 +190,24 @@ async def _or_error(runs: Runs, at: Context, work: Callable[[Mounts], str]) -> s
         raise MCPError(types.INTERNAL_ERROR, str(told["message"]), told) from error
 
 
+def _visible(value: Any) -> Any:
+    """The same without invisible characters, also in names: those of a service may be anything."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {name: _visible(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_visible(each) for each in value]
+    return value
+
+
 def _refused(error: dict[str, str | None]) -> types.CallToolResult:
     """An error that a model can read and act on."""
     hint = f" ({error['hint']})" if error["hint"] else ""
+    told = shown(f"{error['code']}: {error['message']}{hint}")
     return types.CallToolResult(
-        content=[types.TextContent(text=f"{error['code']}: {error['message']}{hint}")],
-        structured_content={"error": error},
+        content=[types.TextContent(text=told)],
+        structured_content=_visible({"error": error}),
         is_error=True,
     )
 

@@ -150,12 +150,22 @@ class Follower:
         with self._turn:
             self.check_usable()
             try:
+                self._leave_unfinished()
                 yield
                 if self._turn.depth == 1:
                     self._keep_caches()
             finally:
                 if self._turn.depth == 1:
                     self._close_outdated()
+
+    def _leave_unfinished(self) -> None:
+        """Drops an index that the last turn left in a transaction.
+
+        An exception from outside (Ctrl-C, a time limit) may come before any ``try`` of ours, or in
+        its ``finally``. What the ledger has of it is folded again.
+        """
+        if self._turn.depth == 1 and self.index is not None and self.index.db.in_transaction:
+            self.forget()
 
     def check_usable(self) -> None:
         """Refuses a space that was dropped or closed."""
@@ -345,6 +355,7 @@ class Follower:
         if self.is_closed or not self._turn.take_if_free():
             return False
         try:
+            self._leave_unfinished()
             if self.index is not None and self.ledger.keeps_caches:
                 with suppress(RecollectError):
                     self._keep_snapshot(self.index, at_least=1.0)
