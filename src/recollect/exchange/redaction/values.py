@@ -23,8 +23,9 @@ _INNER_DIGIT: Final = re.compile(r"[A-Za-z]\d+[A-Za-z!@#$%^&*?]")
 _CAPITALS: Final = re.compile(r"[A-Z]{2}")
 _RANGE: Final = re.compile(r"[aA]-[zZfF]|0-9")  # of a pattern
 _TURN: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+# Possessive: a dot in brackets could also end them, so that each bracket doubled the attempts.
 _DOTTED: Final = re.compile(
-    r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|->|::|/)[A-Za-z_][A-Za-z0-9_]*|\[[\w.:-]*\]?)+", re.ASCII
+    r"[A-Za-z_]\w*+(?:(?:\.|->|::|/)[A-Za-z_]\w*+|\[(?:[\w.:]|-(?!>))*+\]?+)++", re.ASCII
 )
 _PAIR: Final = re.compile(rb"[ -~]*:[ -~]*")
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*[(\[].*[)\]]", re.ASCII)
