@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.errors import LimitExceeded
 from recollect.model.frames import Template
@@ -212,6 +215,13 @@ def test_content_cannot_imitate_the_marks(text: str) -> None:
 )
 def test_the_estimate_counts_letters_digits_and_signs(text: str, count: int) -> None:
     assert count_tokens(text) == count
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from("ab1.?\x1c\x85\u2003\u3000\xbd"))))
+def test_the_estimate_is_that_of_one_pattern(text: str) -> None:
+    wide = re.findall(r"[^\s\x00-\x7f]", text)
+    found = re.findall(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]", text)
+    assert count_tokens(text) == len(found) + len(wide)
 
 
 def test_a_counter_has_a_name() -> None:

@@ -28,6 +28,7 @@ HIDDEN: Final = f"{_CONTROLS}{_TURNS}{_UNSEEN}"  # for a character class of a pa
 _RUN: Final = f"[{HIDDEN}]+"
 
 _JOINERS: Final = "\u200c\u200d"
+_SPELLING: Final = f"{_JOINERS}\ufe0e\ufe0f"  # with tags and selectors, all that may belong
 _JOINING_SCRIPTS: Final = (
     "[\u0600-\u06ff\u0700-\u074f\u0750-\u077f\u0840-\u085f\u08a0-\u08ff\u0900-\u0dff\u0e80-\u0eff"
     "\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ufb50-\ufdff\ufe70-\ufefc]"
@@ -106,6 +107,8 @@ def _marked(run: re.Match[str]) -> str:
 def _belongs(run: re.Match[str]) -> bool:
     """True if the characters belong to the spelling of a script or an emoji."""
     text, signs = run.string, run[0]
+    if signs[0] not in _SPELLING and signs[0] < "\U000e0000":
+        return False
     before = text[run.start() - 1 : run.start()]
     after = text[run.end() : run.end() + 1]
     if signs in ("\ufe0e", "\ufe0f"):
