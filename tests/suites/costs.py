@@ -128,16 +128,16 @@ CALLS: Final = (
     Priced("recall of a record", recall_trusted),
     Priced("recall of a record that was tagged", recall_tagged),
     # Its shelf keeps no tokens, so the text is split again: of ASCII that takes no time.
-    Priced("recall of an unverified text", recall_unverified, 8),
+    Priced("recall of an unverified text", recall_unverified, 6),
     Priced("recall of an episode", recall_said),
     Priced("recall of a replaced value", recall_replaced),
-    # Measured 5.6 with mixed scripts; which step takes it has not been looked for.
-    Priced("recall of a text that was replaced", recall_value, 8),
+    Priced("recall of a text that was replaced", recall_value),
     Priced("recall by a question", ask),
     Priced("context", context),
     Priced("context with room for all", context_whole),
     Priced("why_not", why_not),
-    Priced("pages.read", page, 25),  # each line is matched on its own, and one may have two bytes
+    # A plain text takes 0.03 µs for each byte; a fence is matched on its own, and may have 4 bytes.
+    Priced("pages.read", page, 15),
     Priced("rebuild", rebuild),
     Priced("refuse_secrets", secrets, 12),  # each name of a secret is judged with what follows it
 )

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from operator import concat
 from typing import Final, Literal, Protocol
 
 import Stemmer
@@ -164,15 +166,16 @@ def _split(found: Iterable[str], most: int) -> list[str]:
     for word in found:
         if len(pieces) >= most:
             break
-        if word.isascii() or not unspaced.search(word):
-            pieces.append(word)
+        first = None if word.isascii() else unspaced.search(word)
+        if first is None or (len(word) <= 2 and first.end() - first.start() == len(word)):
+            pieces.append(word)  # most, so that they come first
             continue
         last = 0
         for run in unspaced.finditer(word):
             pieces += [word[last : run.start()]] if run.start() > last else []
             chars = run.group()
-            count = min(max(1, len(chars) - 1), max(0, most - len(pieces)))
-            pieces += [chars[i : i + 2] for i in range(count)]
+            room = max(0, most - len(pieces))
+            pieces += islice(map(concat, chars, chars[1:]), room) if chars[1:] else [chars]
             last = run.end()
         pieces += [word[last:]] if last < len(word) else []
     return pieces[:most]
