@@ -134,7 +134,8 @@ CALLS: Final = (
     Priced("recall of a text that was replaced", recall_value),
     Priced("recall by a question", ask),
     Priced("context", context),
-    Priced("context with room for all", context_whole),
+    # What is not seen, of three bytes, is shown and counted as a mark of eight.
+    Priced("context with room for all", context_whole, 7),
     Priced("why_not", why_not),
     # A plain text takes 0.03 µs for each byte; a fence is matched on its own, and may have 4 bytes.
     Priced("pages.read", page, 15),

@@ -27,6 +27,8 @@ _UNSEEN: Final = (
 HIDDEN: Final = f"{_CONTROLS}{_TURNS}{_UNSEEN}"  # for a character class of a pattern
 _RUN: Final = f"[{HIDDEN}]+"
 
+_DIFFERENT_FEW: Final = 32
+
 _JOINERS: Final = "\u200c\u200d"
 _SPELLING: Final = f"{_JOINERS}\ufe0e\ufe0f"  # with tags and selectors, all that may belong
 _JOINING_SCRIPTS: Final = (
@@ -83,12 +85,20 @@ def note(texts: Iterable[str]) -> str | None:
             runs = _pattern(_RUN).finditer(text)
             signs.extend(run[0] for run in runs if not _belongs(run))
     counts: Counter[str] = Counter()
-    for sign, count in Counter("".join(signs)).items():
+    for sign, count in _counted("".join(signs)):
         counts[_kind(sign)] += count
     if not counts:
         return None
     parts = [f"{counts[kind]} {kind}" for kind in sorted(counts)]
     return f"shown as marks: {', '.join(parts)} characters"
+
+
+def _counted(signs: str) -> Iterable[tuple[str, int]]:
+    """How often each sign occurs; a text may be of nothing else."""
+    different = set(signs)
+    if len(different) <= _DIFFERENT_FEW:  # counted one by one, which is faster for a few
+        return [(sign, signs.count(sign)) for sign in different]
+    return Counter(signs).items()
 
 
 def _kind(char: str) -> str:
@@ -98,10 +108,12 @@ def _kind(char: str) -> str:
 
 
 def _marked(run: re.Match[str]) -> str:
+    signs = run[0]
     if _belongs(run):
-        return run[0]
-    first, more = f"U+{ord(run[0][0]):04X}", len(run[0]) - 1
-    return f"[{first} and {more} more]" if more else f"[{first}]"
+        return signs
+    if len(signs) == 1:
+        return f"[U+{ord(signs):04X}]"
+    return f"[U+{ord(signs[0]):04X} and {len(signs) - 1} more]"
 
 
 def _belongs(run: re.Match[str]) -> bool:
