@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from operator import concat
 from typing import Final, Literal, Protocol
 
 import Stemmer
@@ -175,7 +174,7 @@ def _split(found: Iterable[str], most: int) -> list[str]:
             pieces += [word[last : run.start()]] if run.start() > last else []
             chars = run.group()
             room = max(0, most - len(pieces))
-            pieces += islice(map(concat, chars, chars[1:]), room) if chars[1:] else [chars]
+            pieces += islice(map(str.__add__, chars, chars[1:]), room) if chars[1:] else [chars]
             last = run.end()
         pieces += [word[last:]] if last < len(word) else []
     return pieces[:most]
