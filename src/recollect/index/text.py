@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Final, Literal, Protocol
 
 import Stemmer
@@ -173,8 +172,8 @@ def _split(found: Iterable[str], most: int) -> list[str]:
         for run in unspaced.finditer(word):
             pieces += [word[last : run.start()]] if run.start() > last else []
             chars = run.group()
-            room = max(0, most - len(pieces))
-            pieces += islice(map(str.__add__, chars, chars[1:]), room) if chars[1:] else [chars]
+            count = min(max(1, len(chars) - 1), max(0, most - len(pieces)))
+            pieces += [chars[i : i + 2] for i in range(count)]
             last = run.end()
         pieces += [word[last:]] if last < len(word) else []
     return pieces[:most]
