@@ -18,6 +18,7 @@ from recollect.recall.pack import (
     OPENING,
     Counter,
     Packed,
+    _Packing,
     count_tokens,
     counter_name,
     hits_for,
@@ -251,3 +252,16 @@ def test_control_a_budget_that_is_not_checked_as_a_whole_would_be_exceeded() -> 
     packed = pack([], hits, PLAIN, parts, dearer_together)
     assert len(packed.hits) < 9
     assert dearer_together(packed.text) <= parts
+
+
+UNSEEN = [
+    *"a1\u200b\u200d\u200c\u061c\ufe0f\x1c\x0b\n \u2028\u202e\ufeff\u0915\u4e2d\xbd<",
+    "\U0001f468\u200d",
+]
+
+
+@given(st.lists(st.sampled_from(UNSEEN), max_size=30).map("".join))
+def test_a_line_costs_at_least_what_was_estimated(text: str) -> None:
+    packing = _Packing(PLAIN, count_tokens, {})
+    hit = record("r1", text or "a")
+    assert packing._least(hit, 1_000) <= count_tokens(line_of(hit, PLAIN))

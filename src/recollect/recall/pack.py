@@ -41,6 +41,9 @@ _SIGNS: Final = bytes(
 _OTHER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_SHOWN: Final = bytes(code for code in range(128) if not 32 < code < 127)
 _UNSEEN: Final = rf"[{HIDDEN}\s]+"
+# A run of signs that are not seen, from one on that never belongs to the spelling of a word.
+_MARKED: Final = rf"[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]{_UNSEEN[:-1]}*"
+_MARK_MIN_TOKENS: Final = 5
 _WIDE_BLANKS: Final = (
     "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
     "\u202f\u205f\u3000"
@@ -159,8 +162,9 @@ class _Packing:
         """A number of tokens that its line costs at least; more than the budget is not counted.
 
         Every line has the text. Of letters and digits, which no line changes, at most five make a
-        token; another sign is one, and one beyond ASCII two. Blanks and what is shown as a mark do
-        not count: a line may have fewer of them. Nothing is known of another counter.
+        token; another sign is one, and one beyond ASCII two. Blanks and what may belong to the
+        spelling do not count: a line may have fewer of them. Other signs that are not seen are
+        shown as a mark, "[U+200B]", one for each run. Nothing is known of another counter.
         """
         if self._counter is not count_tokens:
             return 0
@@ -171,7 +175,8 @@ class _Packing:
         if text.isascii():
             return least
         seen = re.sub(_UNSEEN, "", text)
-        return least + 2 * (len(seen) - len(seen.encode("ascii", "ignore")))
+        wide = len(seen) - len(seen.encode("ascii", "ignore"))
+        return least + 2 * wide + _MARK_MIN_TOKENS * len(re.findall(_MARKED, text))
 
     def add(self, hit: Hit) -> None:
         """Adds a line."""
