@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
@@ -10,7 +11,7 @@ from recollect import Memory
 from recollect.index import past
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
-from recollect.index.text import query_tokens
+from recollect.index.text import query_tokens, tokens
 from recollect.memory.handle import Handle
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
@@ -90,12 +91,32 @@ def test_the_present_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_texts_no_terms_no_score() -> None:
-    assert past.bm25(list, ["river"], 10) == []
-    assert past.bm25(lambda: [(1, "river", None)], [], 10) == []
-    assert past.bm25(lambda: [(1, "...", None), (2, "river", None)], ["river"], 10)[0][0] == 2
-    assert past.bm25(lambda: [(1, "river", "ann"), (2, "river", None)], ["river"], 9, "ann") == [
-        (1, past.bm25(lambda: [(1, "river", "ann"), (2, "river", None)], ["river"], 9)[0][1])
+    assert past.bm25([], ["river"], 10) == []
+    assert past.bm25([(1, "river", None)], [], 10) == []
+    assert past.bm25([(1, "...", None), (2, "river", None)], ["river"], 10)[0][0] == 2
+    assert past.bm25([(1, "river", "ann"), (2, "river", None)], ["river"], 9, "ann") == [
+        (1, past.bm25([(1, "river", "ann"), (2, "river", None)], ["river"], 9)[0][1])
     ]
+
+
+def test_a_recall_of_the_past_splits_each_text_once_for_each_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    split: list[str] = []
+
+    def counted(text: str) -> str:
+        split.append(text)
+        return tokens(text)
+
+    monkeypatch.setattr(past, "tokens", counted)
+    with Memory.open(":memory:", embedder="none") as memory:
+        for number in range(50):
+            memory.remember(f"river {number}")
+        position = memory.position
+        memory.remember("later")
+        assert memory.at(position).recall("river").hits
+    # Which texts have the words, and what the words are worth; nothing is on the other shelf.
+    assert sorted(Counter(split).values()) == 50 * [2]
 
 
 def test_control_todays_statistics_are_not_those_of_then() -> None:

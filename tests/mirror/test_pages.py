@@ -7,6 +7,8 @@ import re
 from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.index.rows import VersionRow, unpack_names
 from recollect.mirror import naming, words
@@ -561,3 +563,18 @@ def test_a_description_on_many_lines_is_read_in_time() -> None:
     assert (page.tags, page.other) == (("a",), ())
     plain = parse("x", "---\ndescription: 'it is\n  long'\nother:\n  nested: 1\n---\n").page
     assert (plain.description, plain.other) == ("it is long", ("other:", "  nested: 1"))
+
+
+MARKS = [*"\n\n\n\\ -=~`#x\r\t\u2028", "```", "~~~", "~~", "## [", "<a", "    ", "--"]
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=20).map("".join))
+def test_a_body_is_guarded_in_one_search_as_line_by_line(text: str) -> None:
+    plain = words.normal(text)
+    unclosed = words._unclosed(plain)
+    made: list[str] = []
+    at, above = 0, None
+    for line in plain.split("\n"):
+        made.append(words._guarded(line, above, at >= unclosed))
+        at, above = at + len(line) + 1, line
+    assert words.body(text) == "\n".join(made)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.errors import LimitExceeded
 from recollect.model.frames import Template
@@ -15,6 +18,7 @@ from recollect.recall.pack import (
     OPENING,
     Counter,
     Packed,
+    _Packing,
     count_tokens,
     counter_name,
     hits_for,
@@ -214,6 +218,13 @@ def test_the_estimate_counts_letters_digits_and_signs(text: str, count: int) -> 
     assert count_tokens(text) == count
 
 
+@given(st.text(st.one_of(st.characters(), st.sampled_from("ab1.?\x1c\x85\u2003\u3000\xbd"))))
+def test_the_estimate_is_that_of_one_pattern(text: str) -> None:
+    wide = re.findall(r"[^\s\x00-\x7f]", text)
+    found = re.findall(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]", text)
+    assert count_tokens(text) == len(found) + len(wide)
+
+
 def test_a_counter_has_a_name() -> None:
     assert counter_name(count_tokens) == "estimate"
     assert counter_name(by_characters).endswith("test_pack.by_characters")
@@ -241,3 +252,16 @@ def test_control_a_budget_that_is_not_checked_as_a_whole_would_be_exceeded() -> 
     packed = pack([], hits, PLAIN, parts, dearer_together)
     assert len(packed.hits) < 9
     assert dearer_together(packed.text) <= parts
+
+
+UNSEEN = [
+    *"a1\u200b\u200d\u200c\u061c\ufe0f\x1c\x0b\n \u2028\u202e\ufeff\u0915\u4e2d\xbd<",
+    "\U0001f468\u200d",
+]
+
+
+@given(st.lists(st.sampled_from(UNSEEN), max_size=30).map("".join))
+def test_a_line_costs_at_least_what_was_estimated(text: str) -> None:
+    packing = _Packing(PLAIN, count_tokens, {})
+    hit = record("r1", text or "a")
+    assert packing._least(hit, 1_000) <= count_tokens(line_of(hit, PLAIN))

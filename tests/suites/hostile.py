@@ -45,6 +45,17 @@ PIECES: Final = (
         "\n\n",
     ),
     *("://", "://a:b@", "a://b ", "://:@", "@", "a@b.c ", "/", "a/b/", "%20", "&amp;", "$(", "-p "),
+    *(
+        "pw=",
+        "Pw=",
+        "db_pass=",
+        "authorization=",
+        "xoxb-",
+        "ABSK/",
+        "password|token|",
+        "[b.c",
+        '\\\\"',
+    ),
     *("=", "password=", "password\u200b=", "password: 'x", '{"a":', "'", '"', "curl -u a:", "a=b&"),
     *("-----BEGIN ", "eyJ", "eyJhbGci.", "sk-", "AKIA", "Bearer ", "[redacted:", "set-cookie: a="),
     *(

@@ -171,6 +171,24 @@ def test_no_text_makes_a_call_cost_more_than_its_length(
     assert found[0] <= call.most, found
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.call)
+def test_none_of_a_hundred_thousand_texts_costs_more(
+    call: Priced, record_property: Callable[[str, object], None]
+) -> None:
+    found = slowest(call, seed=CALLS.index(call), count=100_000 // len(CALLS) + 1)
+    record_property("slowest", f"{found[1]}, {found[0]:.1f} times")
+    assert found[0] <= call.most, found
+
+
+def slowest(call: Priced, *, seed: int, count: int, size: int = 10_000) -> tuple[float, str]:
+    """The highest cost among so many random texts, and the beginning of that text."""
+    rng = random.Random(seed)
+    least = min(spent(call.prepare, plain(size)) for _ in range(5))
+    texts = (hostile(rng, size) for _ in range(count))
+    return max((ratio(call, text, size, least), ascii(text[:40])) for text in texts)
+
+
 @pytest.mark.timing
 @pytest.mark.usefixtures("unbounded")
 def test_control_unbounded_tokens_are_noticed(tmp_path: Path) -> None:

@@ -91,14 +91,13 @@ def parts_of(
     return found
 
 
-def score(words: Sequence[str], terms: Sequence[str], found: Statistics) -> float:
-    """The score of a text; 0 if it contains none of the terms."""
+def score(length: int, times: Sequence[int], found: Statistics) -> float:
+    """The score of a text of so many tokens, of how often it has each term; 0 if it has none."""
     total = 0.0
-    norm = _norm(len(words), found.average) if words else 0.0
-    for term, weight in zip(terms, found.weights, strict=True):
-        times = float(words.count(term))
-        if times:
-            total += weight * ((times * (_K1 + 1.0)) / (times + norm))
+    norm = _norm(length, found.average) if length else 0.0
+    for count, weight in zip(times, found.weights, strict=True):
+        if count:
+            total += weight * ((count * (_K1 + 1.0)) / (count + norm))
     return total
 
 

@@ -52,7 +52,7 @@ class TextReads(BranchReads):
         if self._is_past():
             from recollect.index import past
 
-            return past.bm25(lambda: self._texts(shelf), terms, limit, user)
+            return past.bm25(self._texts(shelf), terms, limit, user)
         params: dict[str, Cell] = {"query": " OR ".join(map(_quoted, terms)), "limit": limit}
         if user is None:
             rows = self._tables.db.rows(f"match_{shelf}", params)

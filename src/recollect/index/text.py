@@ -159,22 +159,20 @@ def _without_marks(text: str, marks: set[str]) -> str:
 
 def _split(found: Iterable[str], most: int) -> list[str]:
     """Words as they are, and the pairs of unspaced scripts; so many at most."""
-    unspaced = re.compile(_UNSPACED)
+    runs = re.compile(f"({_UNSPACED})")
     pieces: list[str] = []
     for word in found:
         if len(pieces) >= most:
             break
-        if word.isascii() or not unspaced.search(word):
+        if word.isascii():
             pieces.append(word)
             continue
-        last = 0
-        for run in unspaced.finditer(word):
-            pieces += [word[last : run.start()]] if run.start() > last else []
-            chars = run.group()
-            count = min(max(1, len(chars) - 1), max(0, most - len(pieces)))
-            pieces += [chars[i : i + 2] for i in range(count)]
-            last = run.end()
-        pieces += [word[last:]] if last < len(word) else []
+        for number, part in enumerate(runs.split(word)):  # every second one is a run
+            if number % 2 and len(part) > 2:
+                count = min(len(part) - 1, max(0, most - len(pieces)))
+                pieces += [part[i : i + 2] for i in range(count)]
+            elif part:
+                pieces.append(part)
     return pieces[:most]
 
 

@@ -9,7 +9,7 @@ no line that begins an entry, and nothing in it hides what follows; what was wri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
@@ -21,6 +21,7 @@ _MINUTES_MAX: Final = 24 * 60  # of an offset; a ledger from elsewhere may hold 
 # Lines that mean something to this format or take the lines below with them: a heading with a
 # time, a fence, a strike-through, HTML, and a line that turns the one above into a heading.
 _MEANS: Final = re.compile(r"( {0,3})(\\*)(##[ \t]+\[|```|~~|<[A-Za-z/!?]|(?:-+|=+)[ \t]*$)")
+_MEANS_LINE: Final = re.compile(f"^{_MEANS.pattern}", re.MULTILINE)
 # Struck through, one tilde is enough: together with a mark it would be a fence.
 _MEANS_STRUCK: Final = re.compile(_MEANS.pattern.replace("~~", "~~?"))
 _START: Final = re.compile(r" {0,3}\\*~*")  # of a line: what _MEANS_STRUCK takes care of
@@ -28,7 +29,9 @@ _MARKS: Final = re.compile(r"(?<!\\)\\*~~+")
 _ESCAPED_MARKS: Final = re.compile(r"(?<!\\)\\(\\*~~+)")
 _OPEN_MARKS: Final = re.compile(r"(?<![\\~])~~")
 _EMPTIED: Final = re.compile(r"~~(?:~~|[ \t\n])*")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$", re.DOTALL)
+_FENCE_MARK: Final = "```"
+_FENCE: Final = re.compile(r" {0,3}(?:`{3}|~{3})")
+_FENCE_LINE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
 _BLANK_START: Final = re.compile(r"\A(?:[ \t]*\n)+")
 _GAP: Final = re.compile(r"(\n(?:[ \t]*\n)+)")  # between two paragraphs
 _ESCAPED: Final = re.compile(r"(?:%[0-9a-f]{2})+")
@@ -43,16 +46,29 @@ def normal(text: str) -> str:
 
 def body(text: str, *, struck: bool = False) -> str:
     """A text as the body of an entry."""
-    lines = normal(text).split("\n")
+    text = normal(text)
     if struck:
+        lines = text.split("\n")
         return _struck(
             "\n".join(_guarded_struck(line, above) for line, above in _with_above(lines))
         )
-    guard_from = _unclosed(lines)
-    return "\n".join(
-        _guarded(line, above, number >= guard_from)
-        for number, (line, above) in enumerate(_with_above(lines))
-    )
+    guard_from = _unclosed(text)
+    parts: list[str] = []
+    end = 0
+    for found in _MEANS_LINE.finditer(text):  # one search, because a text may be all short lines
+        start, at = found.start(), found.end(1)
+        if found[3] == _FENCE_MARK and not found[2] and start < guard_from:
+            continue  # a fence that is closed
+        line = text[at : at + len(_FENCE_MARK)]
+        if found[2] or _needs_guard(found[3], line, _above(text, start), start >= guard_from):
+            parts += (text[end:at], "\\")
+            end = at
+    return "".join([*parts, text[end:]])
+
+
+def _above(text: str, start: int) -> str | None:
+    """The line above the one that begins here; None if it is the first."""
+    return text[text.rfind("\n", 0, start - 1) + 1 : start - 1] if start else None
 
 
 def _with_above(lines: list[str]) -> Iterator[tuple[str, str | None]]:
@@ -174,21 +190,20 @@ def _unguarded_struck(line: str) -> str:
     return _unguarded(line[:at] + _ESCAPED_MARKS.sub(r"\1", line[at:]), _MEANS_STRUCK)
 
 
-def _unclosed(lines: Sequence[str]) -> int:
-    """The line from which fences are not closed; after the last line, if all are."""
-    first = _MEANS.match(lines[0])
+def _unclosed(text: str) -> int:
+    """Where fences begin that are not closed; after the text, if all are."""
+    first = _MEANS_LINE.match(text)
     if first is not None and first[3] == STRIKE:  # guarded itself, so that it opens nothing
         return 0
-    fence, began = "", len(lines)
-    for number, line in enumerate(lines):
-        found = _FENCE.match(line)
-        if found is None:
-            continue
+    fence, began = "", len(text) + 1
+    if _FENCE_MARK not in text and "~~~" not in text:
+        return began
+    for found in _FENCE_LINE.finditer(text):
         if not fence:
-            fence, began = found[1], number
+            fence, began = found[1], found.start()
         elif found[1].startswith(fence) and not found[2].strip():
             fence = ""
-    return began if fence else len(lines)
+    return began if fence else len(text) + 1
 
 
 def hashtag(tag: str) -> str:

@@ -27,7 +27,10 @@ _UNSEEN: Final = (
 HIDDEN: Final = f"{_CONTROLS}{_TURNS}{_UNSEEN}"  # for a character class of a pattern
 _RUN: Final = f"[{HIDDEN}]+"
 
+_DIFFERENT_FEW: Final = 32
+
 _JOINERS: Final = "\u200c\u200d"
+_SPELLING: Final = f"{_JOINERS}\ufe0e\ufe0f"  # with tags and selectors, all that may belong
 _JOINING_SCRIPTS: Final = (
     "[\u0600-\u06ff\u0700-\u074f\u0750-\u077f\u0840-\u085f\u08a0-\u08ff\u0900-\u0dff\u0e80-\u0eff"
     "\u1000-\u109f\u1780-\u17ff\u1800-\u18af\ufb50-\ufdff\ufe70-\ufefc]"
@@ -82,12 +85,20 @@ def note(texts: Iterable[str]) -> str | None:
             runs = _pattern(_RUN).finditer(text)
             signs.extend(run[0] for run in runs if not _belongs(run))
     counts: Counter[str] = Counter()
-    for sign, count in Counter("".join(signs)).items():
+    for sign, count in _counted("".join(signs)):
         counts[_kind(sign)] += count
     if not counts:
         return None
     parts = [f"{counts[kind]} {kind}" for kind in sorted(counts)]
     return f"shown as marks: {', '.join(parts)} characters"
+
+
+def _counted(signs: str) -> Iterable[tuple[str, int]]:
+    """How often each sign occurs; a text may be of nothing else."""
+    different = set(signs)
+    if len(different) <= _DIFFERENT_FEW:  # counted one by one, which is faster for a few
+        return [(sign, signs.count(sign)) for sign in different]
+    return Counter(signs).items()
 
 
 def _kind(char: str) -> str:
@@ -97,15 +108,19 @@ def _kind(char: str) -> str:
 
 
 def _marked(run: re.Match[str]) -> str:
+    signs = run[0]
     if _belongs(run):
-        return run[0]
-    first, more = f"U+{ord(run[0][0]):04X}", len(run[0]) - 1
-    return f"[{first} and {more} more]" if more else f"[{first}]"
+        return signs
+    if len(signs) == 1:
+        return f"[U+{ord(signs):04X}]"
+    return f"[U+{ord(signs[0]):04X} and {len(signs) - 1} more]"
 
 
 def _belongs(run: re.Match[str]) -> bool:
     """True if the characters belong to the spelling of a script or an emoji."""
     text, signs = run.string, run[0]
+    if signs[0] not in _SPELLING and signs[0] < "\U000e0000":
+        return False
     before = text[run.start() - 1 : run.start()]
     after = text[run.end() : run.end() + 1]
     if signs in ("\ufe0e", "\ufe0f"):

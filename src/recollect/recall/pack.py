@@ -34,11 +34,20 @@ _HIT_MIN_TOKENS: Final = 16  # hardly any hit costs less
 _CHANGED_MAX_CHARS: Final = 120  # of a text that replaced another
 _PIECE_MAX_CHARS: Final = 5
 _LOOKED_AT: Final = 32  # characters for each token of a budget
-_PIECE: Final = re.compile(r"[A-Za-z]{1,5}|[0-9]{1,3}|[^\sA-Za-z0-9]")
+_PIECE: Final = re.compile(rb"[A-Za-z]{1,5}|[0-9]{1,3}")
+_SIGNS: Final = bytes(
+    code for code in range(128) if not (chr(code).isalnum() or chr(code).isspace())
+)
 _OTHER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_SHOWN: Final = bytes(code for code in range(128) if not 32 < code < 127)
 _UNSEEN: Final = rf"[{HIDDEN}\s]+"
-_WIDE: Final = re.compile(r"[^\s\x00-\x7f]")
+# A run of signs that are not seen, from one on that never belongs to the spelling of a word.
+_MARKED: Final = rf"[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]{_UNSEEN[:-1]}*"
+_MARK_MIN_TOKENS: Final = 5
+_WIDE_BLANKS: Final = (
+    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+    "\u202f\u205f\u3000"
+)
 
 
 class Packed(msgspec.Struct, frozen=True):
@@ -56,8 +65,11 @@ def count_tokens(text: str) -> int:
 
     Five letters, three digits or one other character make a token; one beyond ASCII makes two.
     """
-    pieces = len(_PIECE.findall(text))
-    return pieces if text.isascii() else pieces + len(_WIDE.findall(text))
+    plain = text.encode("ascii", "replace")
+    wide = len(text) - len(text.encode("ascii", "ignore"))
+    signs = len(plain) - len(plain.translate(None, _SIGNS)) + wide  # a wide one is replaced by one
+    blanks = sum(map(text.count, _WIDE_BLANKS)) if wide else 0
+    return len(_PIECE.findall(plain)) + signs - 2 * blanks
 
 
 def hits_for(budget: int) -> int:
@@ -150,8 +162,9 @@ class _Packing:
         """A number of tokens that its line costs at least; more than the budget is not counted.
 
         Every line has the text. Of letters and digits, which no line changes, at most five make a
-        token; another sign is one, and one beyond ASCII two. Blanks and what is shown as a mark do
-        not count: a line may have fewer of them. Nothing is known of another counter.
+        token; another sign is one, and one beyond ASCII two. Blanks and what may belong to the
+        spelling do not count: a line may have fewer of them. Other signs that are not seen are
+        shown as a mark, "[U+200B]", one for each run. Nothing is known of another counter.
         """
         if self._counter is not count_tokens:
             return 0
@@ -162,7 +175,8 @@ class _Packing:
         if text.isascii():
             return least
         seen = re.sub(_UNSEEN, "", text)
-        return least + 2 * (len(seen) - len(seen.encode("ascii", "ignore")))
+        wide = len(seen) - len(seen.encode("ascii", "ignore"))
+        return least + 2 * wide + _MARK_MIN_TOKENS * len(re.findall(_MARKED, text))
 
     def add(self, hit: Hit) -> None:
         """Adds a line."""

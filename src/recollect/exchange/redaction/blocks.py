@@ -79,9 +79,8 @@ def _key_end(text: str, start: int) -> int:
     while (line := _KEY_LINE.match(text, place)) is not None:
         place = line.end()
     closing = _LAST_LINE.match(text, place)
-    return max(
-        end, closing.end() if closing else len(text[:place].rstrip()) if place > start else end
-    )
+    lines_end = closing.end() if closing else start + len(text[start:place].rstrip())
+    return max(end, lines_end)
 
 
 def _body_start(text: str, end: int, floor: int) -> int:

@@ -1,7 +1,7 @@
 """Secrets in a table: the cells below a heading such as ``password``.
 
 Responsible for tables drawn with ``|`` and for comma-separated rows. Leaves judging a cell to
-``values``. Invariant: a table is scanned once for each word in its headings.
+``values``. Invariant: no table is scanned twice from the same heading.
 """
 
 from __future__ import annotations
@@ -33,18 +33,31 @@ class _Table(NamedTuple):
 
 def found(text: str, small: str) -> Iterator[tuple[int, int]]:
     """The place of every such cell; ``small`` is the text in lower case."""
+    searched: dict[tuple[int, int], int] = {}  # a heading may have several of the words
     for word in _WORDS:
         place = small.find(word)
         while place >= 0:
-            start = text.rfind("\n", max(0, place - _LINE_MAX_CHARS), place) + 1
-            end = _line_end(text, place)
-            table = _table(text[start:end])
-            if table is not None:
-                for first, last, stop in _rows(text, end + 1, table):
+            line = _line_start(text, place), _line_end(text, place)
+            end = searched.get(line, line[1])
+            if line not in searched:
+                for first, last, stop in _below(text, *line):
                     end = stop
                     if last > first:
                         yield first, last
+                searched[line] = end
             place = small.find(word, max(end, place + 1))
+
+
+def _below(text: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The cells below a line, if it is a heading."""
+    table = _table(text[start:end]) if start >= 0 else None
+    return iter(()) if table is None else _rows(text, end + 1, table)
+
+
+def _line_start(text: str, place: int) -> int:
+    """Where the line begins; less than zero for one that is too long to be a heading."""
+    start = text.rfind("\n", max(0, place - _LINE_MAX_CHARS), place) + 1
+    return start if start or place < _LINE_MAX_CHARS else -1
 
 
 def _line_end(text: str, start: int) -> int:

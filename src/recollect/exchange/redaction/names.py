@@ -39,13 +39,12 @@ def _is_tight(match: re.Match[str], end: int) -> bool:
 
 def _is_alone(match: re.Match[str], end: int) -> bool:
     """``name: value`` as a whole line, as in settings."""
+    if match.string[end : end + 1] not in ("", "\n", "\r") or match["is"] not in (":", "="):
+        return False
     line = match.string.rfind("\n", max(0, match.start() - 80), match.start()) + 1
     before = match.string[line : match.start()]
-    follows = match.string[end : end + 1]
     return (
-        match["is"] in (":", "=")
-        and follows in ("", "\n", "\r")
-        and len(before) < 60
+        len(before) < 60
         and all(char.isalnum() or char in " \t_-.+>#|/" for char in before)
         and not before[-1:].isspace() | (len(before.split()) > 1)
     )

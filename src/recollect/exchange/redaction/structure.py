@@ -31,11 +31,13 @@ _IN_ODD_ADDRESS: Final = (
 )
 _ALONE_IN_ADDRESS: Final = r"://(?P<value>[A-Za-z0-9_-]{20,200})@(?=[\w.-])"
 _ORACLE: Final = r"jdbc:oracle:[a-z]{1,8}:[\w.-]{1,40}/(?P<value>[^\s/@\"']{3,80})@"
+_CREDENTIAL: Final = "[A-Za-z0-9._~+/=-]"
+_CREDENTIAL_END: Final = re.compile(f"{_CREDENTIAL}*+")
 _AUTHORIZATION: Final = r"(?<![A-Za-z])authorization[\"'\\]{0,3}\s{0,4}[:=]\s{0,4}[\"'\\]{0,3}"
-_BEARER: Final = r"(?<![A-Za-z])bearer\s{1,4}(?P<value>[A-Za-z0-9._~+/=-]{16,}+)"
+_BEARER: Final = rf"(?<![A-Za-z])bearer\s{{1,4}}(?P<value>{_CREDENTIAL}{{16,}}+)"
 _BASIC: Final = rf"{_AUTHORIZATION}basic\s{{1,4}}(?P<value>[A-Za-z0-9+/]{{6,}}+=*)"
 _OPAQUE: Final = (
-    rf"{_AUTHORIZATION}(?:[A-Za-z][\w-]{{1,20}}\s{{1,4}})?(?P<value>[A-Za-z0-9._~+/=-]{{16,}}+)"
+    rf"{_AUTHORIZATION}(?:[A-Za-z][\w-]{{1,20}}\s{{1,4}})?(?P<value>{_CREDENTIAL}{{16,400}}+)"
 )
 _PAIR: Final = r"_auth\"?\s{0,4}[:=]\s{0,4}\"?(?P<value>[A-Za-z0-9+/]{6,}+=*)"
 _DOCKER: Final = r"\"auth\"\s{0,4}:\s{0,4}\"(?P<value>[A-Za-z0-9+/]{6,}+=*)\""
@@ -80,6 +82,14 @@ def _credential(match: re.Match[str]) -> Span | None:
 
 def _opaque(match: re.Match[str]) -> Span | None:
     return match.span("value") if values.is_opaque(match["value"]) else None
+
+
+def _opaque_to_its_end(match: re.Match[str]) -> Span | None:
+    """Judged by its beginning, because the name may stand in the value again and again."""
+    if not values.is_opaque(match["value"]):
+        return None
+    rest = _CREDENTIAL_END.match(match.string, match.end("value"))
+    return match.start("value"), match.end("value") if rest is None else rest.end()
 
 
 def _token(match: re.Match[str]) -> Span | None:
@@ -147,7 +157,7 @@ SHAPES: Final = (
     Shape("aws-secret-key", "ASIA", _AWS_BESIDE_ID, 0, _credential),
     _named("authorization", "bearer", _BEARER, _credential),
     _named("authorization", "authorization", _BASIC, _pair),
-    _named("authorization", "authorization", _OPAQUE, _opaque),
+    _named("authorization", "authorization", _OPAQUE, _opaque_to_its_end),
     Shape("authorization", '"auth"', _DOCKER, 0, _pair),
     Shape("authorization", "_auth", _PAIR, 0, _pair),
     _named("password", "passw", _ELEMENT, _written_out),

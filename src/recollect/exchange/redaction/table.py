@@ -36,6 +36,9 @@ HEX: Final = "0-9a-f"
 HEXES: Final = "0-9a-fA-F"
 CAPS: Final = "A-Z0-9"
 SMALL: Final = "a-z0-9"
+# What must not follow a token in which its prefix may stand again: were there anything, a run of
+# prefixes would be read to its end from each of them.
+NOTHING: Final = "(?!)"
 UUID: Final = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
@@ -46,7 +49,7 @@ def _each(kind: str, beginnings: str, rest: str, after: str = r"[A-Za-z0-9_]") -
 
 TOKENS: Final[tuple[Token, ...]] = (
     *_each("aws-access-key", "AKIA ASIA ABIA ACCA", n(CAPS, 16)),
-    Token("aws-bedrock-key", "ABSK", many(B64, 100) + "=*"),
+    Token("aws-bedrock-key", "ABSK", many(B64, 100) + "=*", NOTHING),
     *_each("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", n(AN, 36, 255)),
     Token("github-token", "github_pat_", n("A-Za-z0-9_", 40, 255)),
     *_each(
@@ -54,9 +57,14 @@ TOKENS: Final[tuple[Token, ...]] = (
         "glpat- glptt- gldt- glrt- glcbt- glagent- glsoat- glffct- glft- glimt- gloas- GR1348941",
         many(W + ".", 20),
     ),
-    Token("slack-token", "xox", r"[abceoprs](?:\.xox[bp])?-(?=[a-z-]*\d)[A-Za-z0-9-]{10,}+"),
+    Token(
+        "slack-token",
+        "xox",
+        r"[abceoprs](?:\.xox[bp])?-(?=[a-z-]{0,80}+\d)[A-Za-z0-9-]{10,}+",
+        NOTHING,
+    ),
     Token("slack-token", "xoxd-", many(W + "%", 20)),
-    Token("slack-token", "xapp-", r"\d-[A-Za-z0-9-]{20,}+"),
+    Token("slack-token", "xapp-", r"\d-[A-Za-z0-9-]{20,}+", NOTHING),
     Token("slack-webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,}+"),
     *_each(
         "stripe-key",
@@ -161,7 +169,7 @@ TOKENS: Final[tuple[Token, ...]] = (
     Token("square-token", "sq0", rf"(?:atp|csp|idp)-{many(W, 22)}"),
     Token("paypal-token", "access_token$", rf"(?:production|sandbox)\${n(AN, 16)}\${n(HEX, 32)}"),
     Token("facebook-token", "EAA", many(AN, 90)),
-    Token("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", many(AN + "%", 40)),
+    Token("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", many(AN + "%", 40), NOTHING),
     Token("instagram-token", "IG", rf"(?:QV|AA){many(AN, 80)}"),
     Token("tailscale-key", "tskey-", rf"[a-z]{{2,10}}-{n(AN, 8, 20)}(?:-{many(AN, 20)})?"),
     Token("pulumi-token", "pul-", n(HEX, 40)),

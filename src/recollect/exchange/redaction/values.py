@@ -16,6 +16,7 @@ MARKER: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 PASSWORD_MIN_CHARS: Final = 6
 TOKEN_MIN_CHARS: Final = 16
 _DIGITS: Final = re.compile(r"\d+")
+_DIGIT: Final = re.compile(r"\D*+\d")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _LETTERS: Final = re.compile(r"[a-z]{8,40}")
 _SIGN: Final = re.compile(r"[!#$%^&*+=?@~|]")
@@ -23,8 +24,9 @@ _INNER_DIGIT: Final = re.compile(r"[A-Za-z]\d+[A-Za-z!@#$%^&*?]")
 _CAPITALS: Final = re.compile(r"[A-Z]{2}")
 _RANGE: Final = re.compile(r"[aA]-[zZfF]|0-9")  # of a pattern
 _TURN: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+# Possessive: a dot in brackets could also end them, so that each bracket doubled the attempts.
 _DOTTED: Final = re.compile(
-    r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|->|::|/)[A-Za-z_][A-Za-z0-9_]*|\[[\w.:-]*\]?)+", re.ASCII
+    r"[A-Za-z_]\w*+(?:(?:\.|->|::|/)[A-Za-z_]\w*+|\[(?:[\w.:]|-(?!>))*+\]?+)++", re.ASCII
 )
 _PAIR: Final = re.compile(rb"[ -~]*:[ -~]*")
 _CALL: Final = re.compile(r"[A-Za-z_][\w.]*[(\[].*[)\]]", re.ASCII)
@@ -79,7 +81,7 @@ def is_written_out(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """True unless it consists only of words, only of digits, or of very few characters."""
-    return bool(_DIGITS.search(value) and _LETTER.search(value)) and len(set(value)) > 4
+    return bool(_DIGIT.match(value) and _LETTER.search(value)) and len(set(value)) > 4
 
 
 def is_scrambled(value: str) -> bool:
@@ -109,8 +111,16 @@ def is_password(value: str, *, tight: bool, quoted: bool) -> bool:
     """A password after its name. ``tight``: directly after ``=`` and up to the end of the word."""
     if is_strong(value, PASSWORD_MIN_CHARS):
         return not (_UUID.fullmatch(value) or _is_call(value))
-    if not is_written_out(value) or _PATH.fullmatch(value):
-        return False
+    # What takes longest comes last: a name may stand before every other word.
+    return (
+        _is_odd(value, tight=tight, quoted=quoted)
+        and is_written_out(value)
+        and not _PATH.fullmatch(value)
+    )
+
+
+def _is_odd(value: str, *, tight: bool, quoted: bool) -> bool:
+    """A number, letters or a mixture that is seldom anything but a password."""
     if value.isdecimal() and value.isascii():
         return 6 <= len(value) <= 16 and len(set(value)) > 2 and (tight or quoted)
     if _LETTERS.fullmatch(value):
