@@ -10,11 +10,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from re import _compiler  # type: ignore[attr-defined]
-from re import _constants as c
-from re import _parser as parser
+from importlib import import_module
 from types import FrameType
 from typing import Any
+
+# No public names: the parts of ``re`` itself.
+_compiler, c, parser = (
+    import_module(f"re.{name}") for name in ("_compiler", "_constants", "_parser")
+)
 
 
 def steps_of_search(pattern: str, text: str, flags: int = 0) -> int:
