@@ -137,7 +137,7 @@ CALLS: Final = (
     Priced("recall of a replaced value", recall_replaced),
     Priced("recall of a text that was replaced", recall_value),
     Priced("recall by a question", ask),
-    # The plain text is seen not to fit; one of letters and digits in turn is drawn to find that out.
+    # A plain text is seen not to fit; one of letters and digits in turn is drawn to find out.
     Priced("context", context, 8),
     # What is not seen, of three bytes, is shown and counted as a mark of eight.
     Priced("context with room for all", context_whole, 7),
