@@ -137,7 +137,8 @@ CALLS: Final = (
     Priced("recall of a replaced value", recall_replaced),
     Priced("recall of a text that was replaced", recall_value),
     Priced("recall by a question", ask),
-    Priced("context", context),
+    # A plain text is seen not to fit; one of letters and digits in turn is drawn to find out.
+    Priced("context", context, 8),
     # What is not seen, of three bytes, is shown and counted as a mark of eight.
     Priced("context with room for all", context_whole, 7),
     Priced("why_not", why_not),
@@ -145,7 +146,7 @@ CALLS: Final = (
     Priced("pages.read", page, 15),
     Priced("rebuild", rebuild),
     # Up to six readings of a text are searched: as written, without escapes, with what hides gone.
-    Priced("refuse_secrets", secrets, 15),
+    Priced("refuse_secrets", secrets, 16),
     # The same up to eight times, because what stands beside a removed secret may look like one.
     Priced("redact", redacted, 40),
 )
