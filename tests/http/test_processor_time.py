@@ -9,8 +9,6 @@ import pytest
 
 from recollect.interfaces.http.shares import Shares, Used
 
-G = "reads"
-
 
 class Clock:
     """A clock that is set by hand."""
@@ -27,21 +25,21 @@ def busy(clock: Clock) -> Used:
     used = Used(clock)
     for _ in range(5):
         for _ in range(1_000):
-            used.cost("ann", G, 0.001)
-        used.is_much("ann", G)
+            used.cost("ann", 0.001, is_read=True)
+        used.is_much("ann")
         clock.seconds += 1
     used.came("ben")
-    used.cost("ben", G, 0.001)
+    used.cost("ben", 0.001, is_read=True)
     return used
 
 
 def test_who_uses_more_than_its_part_is_held_back_only_while_others_call() -> None:
     clock = Clock()
     used = busy(clock)
-    assert used.is_much("ann", G)
-    assert not used.is_much("ben", G)
+    assert used.is_much("ann")
+    assert not used.is_much("ben")
     clock.seconds += 4
-    assert not used.is_much("ann", G)  # her part of four seconds is free again
+    assert not used.is_much("ann")  # her part of four seconds is free again
 
 
 def test_a_caller_that_is_alone_has_the_whole_processor() -> None:
@@ -49,41 +47,42 @@ def test_a_caller_that_is_alone_has_the_whole_processor() -> None:
     used = busy(clock)
     clock.seconds += 6
     for _ in range(5_000):
-        used.cost("ann", G, 0.001)
-    assert not used.is_much("ann", G)  # Ben has not called for six seconds
+        used.cost("ann", 0.001, is_read=True)
+    assert not used.is_much("ann")  # Ben has not called for six seconds
     used.came("ben")
-    assert used.is_much("ann", G)
+    assert used.is_much("ann")
 
 
-def test_who_makes_costly_calls_is_held_back_in_that_group_for_a_while() -> None:
+def test_who_makes_costly_reads_is_held_back_for_a_while() -> None:
     clock = Clock()
     used = Used(clock)
-    used.cost("ann", G, 0.3)
-    used.cost("ann", "writes", 0.001)
+    used.cost("ann", 0.3, is_read=True)
     for _ in range(10):
-        used.cost("ann", G, 0.001)  # cheap calls do not hide it
-    assert used.is_much("ann", G)
-    assert not used.is_much("ann", "writes")
+        used.cost("ann", 0.001, is_read=True)  # cheap calls do not hide it
+    used.cost("ben", 0.3, is_read=False)
+    used.cost("ben", 0.001, is_read=True)
+    assert used.is_costly("ann")
+    assert not used.is_costly("ben")  # cheap writes after a costly one still share a commit
+    clock.seconds += 30
+    assert used.is_costly("ann")
     clock.seconds += 60
-    assert used.is_much("ann", G)
-    clock.seconds += 120
-    assert not used.is_much("ann", G)
+    assert not used.is_costly("ann")
 
 
-def test_a_new_caller_begins_with_one_call() -> None:
+def test_a_new_caller_begins_with_one_read() -> None:
     used = Used(Clock())
     used.came("ann")
-    assert used.is_much("ann", G)
-    used.cost("ann", G, 0.001)
-    assert not used.is_much("ann", G)
+    assert used.is_costly("ann")
+    used.cost("ann", 0.001, is_read=True)
+    assert not used.is_costly("ann")
 
 
 def test_callers_that_come_once_are_forgotten() -> None:
     used = Used(Clock())
     for number in range(10_010):
-        used.cost(number, G, 0.001)
-    assert not used.is_much(10_009, G)
-    assert used.is_much(0, G)  # as a new one
+        used.cost(number, 0.001, is_read=True)
+    assert not used.is_costly(10_009)
+    assert used.is_costly(0)  # as a new one
 
 
 def working(shares: Shares, owner: str) -> int:
@@ -127,13 +126,23 @@ def cost_of(shares: Shares, owner: str, seconds: float) -> None:
         asyncio.run(run())
 
 
-def test_costly_calls_work_one_at_a_time_also_when_they_fail() -> None:
+def test_costly_reads_work_one_at_a_time_also_when_they_fail() -> None:
     shares = Shares(4)
     cost_of(shares, "ann", 0.2)
     assert working(shares, "ann") == 1
 
 
+def test_writes_are_held_back_only_by_what_they_use() -> None:
+    clock = Clock()
+    used = busy(clock)
+    writes = Shares(4, used, of_reads=False)
+    assert working(writes, "new") == 4
+    cost_of(writes, "cid", 0.2)
+    assert working(writes, "cid") == 4
+    assert working(writes, "ann") == 1
+
+
 def test_control_cheap_calls_work_together() -> None:
     shares = Shares(4, Used(Clock()))
-    shares._used.cost("ann", shares, 0.001)
+    shares._used.cost("ann", 0.001, is_read=True)
     assert working(shares, "ann") == 4

@@ -14,7 +14,7 @@ def cheap(most: int, *owners: str) -> Shares:
     used = Used()
     shares = Shares(most, used)
     for owner in owners:
-        used.cost(owner, shares, 0.0)
+        used.cost(owner, 0.0, is_read=True)
     return shares
 
 

@@ -216,9 +216,11 @@ def test_without_the_guard_a_model_would_not(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control."""
+    from recollect.interfaces.mcp import server
     from recollect.recall import pack
 
-    monkeypatch.setattr(pack, "shown", lambda text: text)
+    for module in (pack, server):  # the second one is for what a service answers
+        monkeypatch.setattr(module, "shown", lambda text: text)
 
     async def work(talk: Talk) -> None:
         await talk.ask("remember", text="Deploys run \u202eat noon.")

@@ -38,7 +38,7 @@ class Room:
         used = Used()
         self._read_shares = Shares(_READS_OF_ONE, used)
         self._long_shares = Shares(_LONG_OF_ONE, used)
-        self._write_shares = Shares(_WRITES_OF_ONE, used)
+        self._write_shares = Shares(_WRITES_OF_ONE, used, of_reads=False)
         self._takes_turns = takes_turns  # a read of a space waits for a write of it
         self._writes = Counter[str]()  # in work, by space
         self._reads = Counter[str]()

@@ -3,8 +3,9 @@
 Responsible for how many calls of each caller work at the same time. Leaves the threads to ``room``
 and how often a caller may ask to ``rates``. Python runs one thread at a time: while one computes,
 every other waits longer for its turn, and several that compute are not faster than one. So a caller
-whose calls cost much, or who uses most of the processor, works one call at a time. Invariant: what
-a caller costs the others does not grow with the number of its connections.
+whose reads cost much, or who uses most of the processor, works one call at a time. Writes that cost
+much take turns already, those of a space, and cheap ones share a commit. Invariant: what a caller
+costs the others does not grow with the number of its connections.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PART: Final = 0.5  # of a processor, for one caller while others call
 _FREE_S: Final = 1.0  # that it may use beyond that at once
 _LATELY_S: Final = 5.0
 _COSTLY_S: Final = 0.02  # of one call
-_HALF_S: Final = 30.0  # after which half of it is forgotten
+_HALF_S: Final = 15.0  # after which half of it is forgotten
 _CALLERS_MAX_COUNT: Final = 10_000
 
 
@@ -34,15 +35,15 @@ class _Caller:
     def __init__(self, at: float) -> None:
         self.at = self.called_at = at
         self.used_s = 0.0  # what its part has not covered yet
-        self.costliest_s: dict[object, float] = {}  # of its calls of late, in each group
+        self.costliest_s: float | None = None  # of its reads of late
 
     def later(self, now: float) -> None:
         """Forgets what time has covered."""
         passed = max(0.0, now - self.at)
         self.at = now
         self.used_s = max(0.0, self.used_s - passed * _PART)
-        for group in self.costliest_s:
-            self.costliest_s[group] *= 0.5 ** (passed / _HALF_S)
+        if self.costliest_s is not None:
+            self.costliest_s *= 0.5 ** (passed / _HALF_S)
 
 
 class Used:
@@ -51,28 +52,35 @@ class Used:
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         self._now = now
         self._callers: OrderedDict[Hashable, _Caller] = OrderedDict()  # the last that called last
-        self._costs: deque[tuple[Hashable, object, float]] = deque()  # not counted yet
+        self._costs: deque[tuple[Hashable, float, bool]] = deque()  # not counted yet
 
-    def cost(self, owner: Hashable, group: object, seconds: float) -> None:
+    def cost(self, owner: Hashable, seconds: float, *, is_read: bool) -> None:
         """Takes what a call of this caller has cost; from any thread."""
-        self._costs.append((owner, group, seconds))
+        self._costs.append((owner, seconds, is_read))
 
     def came(self, owner: Hashable) -> None:
         """Notes that this caller calls."""
         self._present(owner).called_at = self._now()
         self._callers.move_to_end(owner)
 
-    def is_much(self, owner: Hashable, group: object) -> bool:
-        """True if this caller should work one call at a time: it is new, costly, or uses most."""
+    def is_much(self, owner: Hashable) -> bool:
+        """True if this caller uses more than its part while others call."""
+        return self._counted(owner).used_s > _FREE_S and self._others_call(owner)
+
+    def is_costly(self, owner: Hashable) -> bool:
+        """True if this caller's reads cost much, or if it has made none yet."""
+        costliest_s = self._counted(owner).costliest_s
+        return costliest_s is None or costliest_s >= _COSTLY_S
+
+    def _counted(self, owner: Hashable) -> _Caller:
+        """What a caller has used, with all costs that are known."""
         while self._costs:
-            of, place, seconds = self._costs.popleft()
+            of, seconds, is_read = self._costs.popleft()
             caller = self._present(of)
             caller.used_s += seconds
-            caller.costliest_s[place] = max(seconds, caller.costliest_s.get(place, 0.0))
-        mine = self._present(owner)
-        if mine.costliest_s.get(group, _COSTLY_S) >= _COSTLY_S:
-            return True
-        return mine.used_s > _FREE_S and self._others_call(owner)
+            if is_read:
+                caller.costliest_s = max(seconds, caller.costliest_s or 0.0)
+        return self._present(owner)
 
     def _others_call(self, owner: Hashable) -> bool:
         other = next((one for one in reversed(self._callers) if one != owner), None)
@@ -99,8 +107,9 @@ class Measured(Protocol):
 class Shares:
     """How many calls of each caller work at the same time, in one event loop."""
 
-    def __init__(self, most: int, used: Used | None = None) -> None:
+    def __init__(self, most: int, used: Used | None = None, *, of_reads: bool = True) -> None:
         self._most = most
+        self._of_reads = of_reads
         self._used = used or Used()
         self._working = Counter[Hashable]()
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}
@@ -128,7 +137,7 @@ class Shares:
             try:
                 return work(*given)
             finally:
-                self._used.cost(owner, self, thread_time() - began)
+                self._used.cost(owner, thread_time() - began, is_read=self._of_reads)
 
         return measured
 
@@ -149,7 +158,7 @@ class Shares:
     def _let_in(self, owner: Hashable) -> None:
         """Lets in as many calls as this caller may have now, the first first."""
         waiting = self._waiting.get(owner, deque())
-        most = 1 if waiting and self._used.is_much(owner, self) else self._most
+        most = 1 if waiting and self._is_held_back(owner) else self._most
         while waiting and self._working[owner] < most:
             first = waiting.popleft()
             if not first.done():
@@ -159,6 +168,9 @@ class Shares:
             self._waiting.pop(owner, None)
         if not self._working[owner]:
             del self._working[owner]
+
+    def _is_held_back(self, owner: Hashable) -> bool:
+        return self._used.is_much(owner) or (self._of_reads and self._used.is_costly(owner))
 
 
 def _done(work: Callable[..., T], *given: object) -> T:
