@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from math import inf
 from time import process_time
@@ -34,6 +35,14 @@ def test_every_dangerous_character_becomes_a_mark() -> None:
         told = note([f"a{char}b"])
         assert told is not None
         assert told.startswith("shown as marks: 1 ")
+
+
+def test_few_and_many_different_signs_are_counted_alike() -> None:
+    many = [f"a{char}b" for char in DANGEROUS[:100]] * 2
+    told = note(many)
+    assert told is not None
+    assert sum(int(word) for word in re.findall(r"[0-9]+", told)) == 200
+    assert note(many[:20] * 2) == "shown as marks: 40 control characters"
 
 
 def test_a_run_is_one_mark_so_that_a_hidden_text_costs_little() -> None:
