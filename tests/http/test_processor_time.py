@@ -61,17 +61,24 @@ def test_who_makes_costly_reads_is_held_back_for_a_while() -> None:
         used.cost("ann", 0.001, is_read=True)  # cheap calls do not hide it
     used.cost("ben", 0.3, is_read=False)
     used.cost("ben", 0.001, is_read=True)
+    assert not used.is_costly("ann")  # nobody else calls
+    used.came("ann")
+    used.came("ben")
     assert used.is_costly("ann")
     assert not used.is_costly("ben")  # cheap writes after a costly one still share a commit
     clock.seconds += 30
+    used.came("ben")
     assert used.is_costly("ann")
     clock.seconds += 60
+    used.came("ben")
     assert not used.is_costly("ann")
 
 
-def test_a_new_caller_begins_with_one_read() -> None:
+def test_a_new_caller_begins_with_one_read_while_others_call() -> None:
     used = Used(Clock())
     used.came("ann")
+    assert not used.is_costly("ann")
+    used.came("ben")
     assert used.is_costly("ann")
     used.cost("ann", 0.001, is_read=True)
     assert not used.is_costly("ann")
@@ -82,6 +89,7 @@ def test_callers_that_come_once_are_forgotten() -> None:
     for number in range(10_010):
         used.cost(number, 0.001, is_read=True)
     assert not used.is_costly(10_009)
+    used.came("ben")
     assert used.is_costly(0)  # as a new one
 
 
@@ -129,6 +137,8 @@ def cost_of(shares: Shares, owner: str, seconds: float) -> None:
 def test_costly_reads_work_one_at_a_time_also_when_they_fail() -> None:
     shares = Shares(4)
     cost_of(shares, "ann", 0.2)
+    assert working(shares, "ann") == 4  # she is alone
+    shares._used.came("ben")
     assert working(shares, "ann") == 1
 
 
@@ -144,5 +154,6 @@ def test_writes_are_held_back_only_by_what_they_use() -> None:
 
 def test_control_cheap_calls_work_together() -> None:
     shares = Shares(4, Used(Clock()))
+    shares._used.came("ben")
     shares._used.cost("ann", 0.001, is_read=True)
     assert working(shares, "ann") == 4

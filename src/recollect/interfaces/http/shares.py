@@ -2,10 +2,10 @@
 
 Responsible for how many calls of each caller work at the same time. Leaves the threads to ``room``
 and how often a caller may ask to ``rates``. Python runs one thread at a time: while one computes,
-every other waits longer for its turn, and several that compute are not faster than one. So a caller
-whose reads cost much, or who uses most of the processor, works one call at a time. Writes that cost
-much take turns already, those of a space, and cheap ones share a commit. Invariant: what a caller
-costs the others does not grow with the number of its connections.
+every other waits longer for its turn, and several that compute are not faster than one. So while
+others call, a caller whose reads cost much, or who uses most of the processor, works one call at a
+time. Writes that cost much take turns already, those of a space, and cheap ones share a commit.
+Invariant: what a caller costs the others does not grow with the number of its connections.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
+from math import inf
 from time import monotonic, thread_time
 from typing import Any, Final, Protocol, TypeVar
 
@@ -33,7 +34,8 @@ class _Caller:
     __slots__ = ("at", "called_at", "costliest_s", "used_s")
 
     def __init__(self, at: float) -> None:
-        self.at = self.called_at = at
+        self.at = at
+        self.called_at = -inf
         self.used_s = 0.0  # what its part has not covered yet
         self.costliest_s: float | None = None  # of its reads of late
 
@@ -68,9 +70,10 @@ class Used:
         return self._counted(owner).used_s > _FREE_S and self._others_call(owner)
 
     def is_costly(self, owner: Hashable) -> bool:
-        """True if this caller's reads cost much, or if it has made none yet."""
+        """True if this caller's reads cost much, or are not known, while others call."""
         costliest_s = self._counted(owner).costliest_s
-        return costliest_s is None or costliest_s >= _COSTLY_S
+        is_cheap = costliest_s is not None and costliest_s < _COSTLY_S
+        return not is_cheap and self._others_call(owner)
 
     def _counted(self, owner: Hashable) -> _Caller:
         """What a caller has used, with all costs that are known."""
