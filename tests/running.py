@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 
-from recollect.web.connections import bounded
+from recollect.serving.connections import bounded
 
 
 @contextmanager

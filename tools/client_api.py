@@ -4,7 +4,7 @@
     python -m tools.client_api --check   fails if what is there differs
 
 Responsible for one method for each public method of the groups that ``Memory`` is made of: the same
-signature, the same documentation, one request. Leaves what a request cannot derive from its
+signature, one request. Leaves what a request cannot derive from its
 signature to ``client``, which is written by hand. Invariants: a generated module holds nothing that
 its plain module and the table do not say; a call without an operation says what to do instead.
 """
@@ -76,14 +76,11 @@ INSIDE: Final = {
     ("frames", "since"): "since", ("leaving", "retention"): "days", ("leaving", "subjects"): "who",
     ("upkeep", "digest"): "digest", ("pages", "read"): "text", ("sessions", "close"): "session",
 }  # fmt: skip
-# What cannot be sent: the words of a refusal.
-LOCAL: Final = {"counter": "count_tokens", "proposer": "None"}
+# Functions of the caller, which cannot be sent.
+LOCAL: Final = frozenset({"counter", "proposer"})
 IGNORED: Final = frozenset({"progress"})  # nobody tells the client how far a call is
 # Names in signatures that the plain API has from packages which the client does not load.
-KINDS: Final = frozenset(
-    {"Act", "Counter", "Direction", "Expect", "OVERLAP_S", "Progress", "Proposer", "Who",
-     "count_tokens"}
-)  # fmt: skip
+KINDS: Final = frozenset({"Act", "Counter", "Direction", "Expect", "Progress", "Proposer", "Who"})
 
 
 def operations() -> str:
@@ -99,10 +96,13 @@ def operations() -> str:
         marks = {"write": row.is_write, "body": row.takes is not None, "past": "at" in query}
         words = [word for word, holds in marks.items() if holds]
         rows.append(" | ".join([row.name, row.method, path or "/", *map(" ".join, (names, words))]))
-    return async_api._formatted("\n".join([_TABLE_HEAD, *map(str.rstrip, rows), _TABLE_END]))
+    return async_api.formatted(
+        "\n".join([_WARNING, _TABLE_HEAD, *map(str.rstrip, rows), _TABLE_END])
+    )
 
 
-_TABLE_HEAD: Final = '''"""The operations on one memory; ``make async`` writes this module.
+_WARNING: Final = async_api.WARNING.format(maker="client_api", source="interfaces/http/routes.py")
+_TABLE_HEAD: Final = '''"""The operations on one memory.
 
 Responsible for method, path and parameters of each. Leaves sending to ``client.asking``.
 Invariant: it is written from the table of the service.
@@ -157,40 +157,47 @@ def generated(module: str) -> str:
     names = {name for method in methods for name in async_api._names(method)}
     text = "\n\n".join(
         [
+            async_api.WARNING.format(maker="client_api", source=f"memory/{module}.py"),
             _HEAD.format(module=module),
             "\n".join(["from __future__ import annotations", "", *_imports(tree, names)]),
-            "\n".join(async_api._aliases(source, tree, names)),
+            "\n".join(async_api.aliases(source, tree, names)),
             f'class {group}(Calls):\n    """{async_api._doc(async_api._class(tree, group))}"""',
             *(_method(source, module, method) for method in methods),
         ]
     )
-    return async_api._formatted(text)
+    return async_api.formatted(text)
 
 
-_HEAD: Final = '''"""The calls of ``memory.{module}`` as requests; ``make async`` writes it.
+_HEAD: Final = '''"""The calls of ``memory.{module}`` as requests.
 
 Responsible for one request for each call there. Leaves sending to ``client.asking``. Invariant:
-signatures and documentation are the same.
+signatures and meaning are the same.
 """'''
 
 
 def _imports(tree: ast.Module, names: set[str]) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module != "__future__":
-            wanted = [one for one in node.names if (one.asname or one.name) in names - KINDS]
-            if wanted:
-                yield f"from {node.module} import {', '.join(map(ast.unparse, wanted))}"
-        elif isinstance(node, ast.Import):
-            yield from (f"import {one.name}" for one in node.names if one.name in names)
+    yield from async_api.imports(tree, names - KINDS)
     if kinds := sorted(names & KINDS):
         yield f"from recollect.client.kinds import {', '.join(kinds)}"
     yield "from recollect.client.asking import Calls"
 
 
 def _method(source: str, module: str, method: Method) -> str:
+    """The signature as it is written, the first line of its words, and one request."""
     lines = source.splitlines()
-    shown = lines[method.lineno - 1 : method.body[0].end_lineno]
-    return "\n".join([*shown, *_body(module, method)])
+    document = method.body[0]
+    shown = lines[method.lineno - 1 : document.lineno - 1]
+    first, *more = async_api._doc(method).splitlines()
+    words = [f'        """{first}"""']
+    if more:
+        call = f"{module}.{method.name}" if module in NAMES else method.name
+        words = [
+            f'        """{first}',
+            "",
+            f"        It is ``recollect.Memory.{call}``.",
+            '        """',
+        ]
+    return "\n".join([*shown, *words, *_body(module, method)])
 
 
 def _body(module: str, method: Method) -> Iterator[str]:
@@ -204,7 +211,7 @@ def _body(module: str, method: Method) -> Iterator[str]:
     fields, options = [], []
     for one in [*method.args.args[1:], *method.args.kwonlyargs]:
         if one.arg in LOCAL:
-            yield f"        self._refuse_own({one.arg!r}, {one.arg}, {LOCAL[one.arg]})"
+            yield f"        self._refuse_own({one.arg!r}, {one.arg})"
         elif one.arg in ("idempotency_key", "expect"):
             options.append(f"{one.arg}={one.arg}")
         elif one.arg not in IGNORED:
@@ -241,11 +248,7 @@ def written() -> dict[Path, str]:
     """Every generated file with its text."""
     of_memory = [module for module in GROUPS if module not in OF_STORE]
     files = {TARGET / f"{module}.py": generated(module) for module in of_memory}
-    twins = {
-        TARGET.parent / "aio" / f"{module}.py": async_api.generated(module, KINDS, client=True)
-        for module in GROUPS
-    }
-    return {**files, **twins, TARGET.parent / "operations.py": operations()}
+    return {**files, TARGET.parent / "operations.py": operations()}
 
 
 def stale() -> list[str]:

@@ -22,7 +22,7 @@ from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.shapes import Remember
 from recollect.memory.store import Store
 from recollect.model.values import Record
-from recollect.web.guard import App, Receive, Scope, Send
+from recollect.serving.guard import App, Receive, Scope, Send
 
 PATH: Final = "/v1/spaces/main/echo"
 BARE: Final = "bare"

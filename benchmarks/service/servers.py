@@ -136,13 +136,13 @@ def _wait_for(pattern: str, said: list[str], process: subprocess.Popen[str]) -> 
 def main(arguments: Sequence[str]) -> None:
     """Runs one of the servers that the service is compared with."""
     from benchmarks.service import apps
-    from recollect.web import serving
+    from recollect.serving import server
 
     kind, store = arguments
-    with serving.listen(0) as listening, apps.app(kind, store, listening) as (app, token):
+    with server.listen(0) as listening, apps.app(kind, store, listening) as (app, token):
         sys.stderr.write(f"serving {listening.getsockname()[1]} {token}\n")
         sys.stderr.flush()
-        serving.serve(app, listening)
+        server.serve(app, listening)
 
 
 if __name__ == "__main__":

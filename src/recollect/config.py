@@ -132,6 +132,7 @@ def load(
     where: str | os.PathLike[str] | None = None,
     *,
     embedder: str = AUTO,
+    token: str | None = None,
     start: Path | None = None,
     home: Path | None = None,
     environment: Mapping[str, str] | None = None,
@@ -145,6 +146,12 @@ def load(
     variables = os.environ if environment is None else environment
     home = Path.home() if home is None else home
     found = _find(where, variables, start, home)
+    if token is not None:
+        if _is_folder(found.where) or found.where == MEMORY:
+            raise ConfigError(
+                f"{shown(found.where)} needs no token", hint="leave it out, or name a service"
+            )
+        variables = {**variables, TOKEN_VARIABLE: token}
     is_named = where is not None or bool(variables.get(STORE_VARIABLE))
     is_own = is_named or place_of(found[0]) == place_of(home / FOLDER)
     return _settings(found, embedder, variables, home, None if is_own else known_file(home))

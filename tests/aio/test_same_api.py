@@ -56,7 +56,8 @@ NOT_ASYNC = {
     "scoped",
     "where",
 }  # no I/O of their own
-OWN = {"run"}  # several calls in one hop: only the async API has hops
+# Several calls in one hop: only the async API has hops. A service is followed.
+OWN = {"run", "tail", "wait"}
 ANSWERS = {"batch": "AsyncIterator[Batch]", "position": "Awaitable[int]"}  # instead of the plain
 
 

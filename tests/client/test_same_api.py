@@ -1,20 +1,23 @@
-"""The client has every call of a memory, and its async half every call of the client."""
+"""The client has every call of a memory, and can be awaited without an engine."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import subprocess
+import sys
 
 import pytest
 
 import recollect
-from recollect.client import AsyncMemory, Memory
+from recollect import AsyncMemory
+from recollect.client import Memory
 from tests.aio.test_same_api import function, public
 from tests.client.test_cli import service  # noqa: F401 - the same service
 from tests.http.test_process import Service
 from tools import client_api
 
-OWN = {"tail", "wait", "run"}  # a service is followed; only the async half has hops
+OWN = {"tail", "wait"}  # a service is followed
 
 
 def names(call: object) -> list[tuple[str, object]]:
@@ -22,9 +25,8 @@ def names(call: object) -> list[tuple[str, object]]:
     return [(one.name, one.kind) for one in parameters]
 
 
-@pytest.mark.parametrize("other", [Memory, AsyncMemory])
-def test_no_call_and_no_argument_is_missing(other: type) -> None:
-    plain, ours = public(recollect.Memory), public(other)
+def test_no_call_and_no_argument_is_missing() -> None:
+    plain, ours = public(recollect.Memory), public(Memory)
     assert ours.keys() - OWN == plain.keys()
     differing = [
         name for name in plain if name != "open" and names(plain[name]) != names(ours[name])
@@ -51,3 +53,52 @@ def test_the_async_client_writes_reads_and_follows(service: Service) -> None:  #
             return [(await anext(stream)).text or "" for _ in range(2)]
 
     assert asyncio.run(run()) == ["Two.", "Three."]
+
+
+def test_a_memory_of_a_service_can_be_wrapped(service: Service) -> None:  # noqa: F811
+    async def run() -> int:
+        plain = Memory.open(service.url, space="wrapped", token=service.token)
+        async with AsyncMemory(plain) as memory:
+            await memory.scoped(agent="ana").remember("One.")
+            return len(await memory.list())
+
+    assert asyncio.run(run()) == 1
+
+
+def test_a_memory_in_files_is_not_followed() -> None:
+    async def run() -> None:
+        async with await AsyncMemory.open(":memory:") as memory:
+            with pytest.raises(recollect.Unsupported, match="can be followed"):
+                await memory.wait(1)
+            with pytest.raises(recollect.Unsupported, match="can be followed"):
+                await anext(memory.tail())
+
+    asyncio.run(run())
+
+
+LOADED = """
+import sys
+from recollect import AsyncMemory, AsyncStore
+{opened}
+engine = ("compose", "index", "ledger", "lifecycle", "memory", "recall", "store")
+print([name for name in engine if f"recollect.{{name}}" in sys.modules])
+"""
+
+
+@pytest.mark.parametrize(
+    ("opened", "is_engine"),
+    [
+        ("from recollect.client import Memory, Store", False),
+        ("AsyncMemory(__import__('recollect.client').client.Memory.open('http://h', token='t'))",
+         False),
+        ("AsyncStore(__import__('recollect.client').client.Store.open('http://h', token='t'))",
+         False),
+        ("from recollect import Memory", True),  # the control
+    ],
+)  # fmt: skip
+def test_to_await_a_service_loads_no_engine(opened: str, is_engine: bool) -> None:
+    code = LOADED.format(opened=opened)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True
+    )
+    assert (ran.stdout.strip() != "[]") == is_engine, ran.stdout

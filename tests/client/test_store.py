@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Store
+from recollect import AsyncStore, Store
 from recollect import errors as e
-from recollect.client import AsyncStore
+from recollect.aio.jobs import AsyncJobs
+from recollect.aio.tokens import AsyncTokens
 from recollect.client import Store as Remote
 from recollect.client import jobs as client_jobs
 from recollect.client import tokens as client_tokens
-from recollect.client.aio.jobs import AsyncJobs
-from recollect.client.aio.tokens import AsyncTokens
 from recollect.memory.jobs import Jobs
 from recollect.memory.tokens import Tokens
 from tests.http.serving import served

@@ -266,3 +266,16 @@ def test_a_proposer_that_is_not_understood_is_refused(variables: dict[str, str])
     with pytest.raises(ConfigError) as refused:
         config.proposer(environment=variables)
     assert "secret" not in str(refused.value)
+
+
+def test_a_token_that_is_given_counts_before_the_variable() -> None:
+    variables = {"RECOLLECT_TOKEN": "old"}
+    for place in ("https://memory.example", "postgresql://db.example/memories"):
+        assert load(place, token="new", environment=variables).token == "new"
+        assert load(place, environment=variables).token == "old"
+
+
+@pytest.mark.parametrize("place", ["my-memory", ":memory:"])
+def test_a_token_for_a_place_without_tokens_is_refused(place: str) -> None:
+    with pytest.raises(ConfigError, match="needs no token"):
+        load(place, token="rct_x")

@@ -16,7 +16,7 @@ from recollect.interfaces.http.feed import STREAMS, Streams
 from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.http.work import Rules
-from recollect.web.serving import listen
+from recollect.serving.server import listen
 from tests.running import running
 
 INSTANCE: Final = re.compile(rb'"instance":"req_[A-Za-z0-9_-]{12}",?')

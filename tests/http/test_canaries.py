@@ -26,7 +26,7 @@ import pytest
 from benchmarks.service_telemetry import Collector
 from recollect import Store
 from recollect.interfaces.http.routes import TABLE, Route
-from recollect.web.guard import Message, Receive, Scope, Send
+from recollect.serving.guard import Message, Receive, Scope, Send
 from tests.http.serving import Client, Said, served
 
 MARK = "Kanarienvogel"

@@ -13,8 +13,8 @@ import pytest
 from recollect import Store
 from recollect.interfaces.http.app import App
 from recollect.interfaces.http.gate import Gate
-from recollect.web.connections import Connection, bounded
-from recollect.web.serving import listen
+from recollect.serving.connections import Connection, bounded
+from recollect.serving.server import listen
 from tests import running as running_module
 from tests.http.serving import Client
 from tests.http.test_service import S

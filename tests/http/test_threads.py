@@ -9,7 +9,7 @@ from threading import Event, Thread, current_thread
 
 import pytest
 
-from recollect.web.threads import Threads
+from recollect.serving.threads import Threads
 
 NAME: ContextVar[str] = ContextVar("NAME", default="none")
 

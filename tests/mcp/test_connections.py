@@ -18,9 +18,9 @@ import pytest
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from recollect.web.connections import CONNECTIONS_MAX_COUNT, bounded
-from recollect.web.repeats import Repeats
-from recollect.web.serving import listen
+from recollect.serving.connections import CONNECTIONS_MAX_COUNT, bounded
+from recollect.serving.repeats import Repeats
+from recollect.serving.server import listen
 from tests.mcp.talking import SERVER, Folder
 from tests.mcp.test_http import TOKEN, Asked, status_of
 

@@ -26,8 +26,8 @@ from recollect.config import places
 from recollect.errors import ConfigError, Unavailable
 from recollect.interfaces.mcp import serve
 from recollect.interfaces.mcp.server import build
-from recollect.web.guard import Guard
-from recollect.web.serving import listen
+from recollect.serving.guard import Guard
+from recollect.serving.server import listen
 from tests.mcp.talking import SERVER, Folder, Talk
 
 pytestmark = pytest.mark.ci

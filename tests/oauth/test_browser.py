@@ -15,7 +15,7 @@ import pytest
 from recollect import Store
 from recollect.interfaces.web.answering import Reply
 from recollect.interfaces.web.consent import Consent
-from recollect.web.oauth.desk import READ_MIN_S, Desk
+from recollect.serving.oauth.desk import READ_MIN_S, Desk
 from tests.oauth.assistant import exchange, registered, request
 from tests.web.browsing import chromium
 from tests.web.teams import Team, serving

@@ -22,7 +22,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from recollect import Store
-from recollect.web.oauth.desk import READ_MIN_S
+from recollect.serving.oauth.desk import READ_MIN_S
 from tests.http.test_process import Service, running
 from tests.mcp.talking import Talk
 

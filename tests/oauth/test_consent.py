@@ -14,11 +14,11 @@ from recollect import Store
 from recollect.errors import Forbidden, NotFound, Unavailable
 from recollect.interfaces.web import consent as consent_page
 from recollect.interfaces.web.guard import Guard
+from recollect.serving.oauth import addresses, asking, clients
+from recollect.serving.oauth import desk as desks
+from recollect.serving.oauth.desk import ASK_MAX_S, CODE_MAX_S, READ_MIN_S, Approval, Desk
+from recollect.serving.oauth.documents import Documents
 from recollect.store import administering
-from recollect.web.oauth import addresses, asking, clients
-from recollect.web.oauth import desk as desks
-from recollect.web.oauth.desk import ASK_MAX_S, CODE_MAX_S, READ_MIN_S, Approval, Desk
-from recollect.web.oauth.documents import Documents
 from tests.oauth.assistant import (
     APPROVED,
     BACK,

@@ -17,8 +17,8 @@ import msgspec
 import pytest
 
 from recollect.errors import InvalidInput, Unavailable
-from recollect.web.oauth import clients, documents
-from recollect.web.oauth.documents import Documents, is_public
+from recollect.serving.oauth import clients, documents
+from recollect.serving.oauth.documents import Documents, is_public
 from tests.endpoint.servers import RawServer
 
 URL = "https://client.example/oauth/client.json"
@@ -176,7 +176,7 @@ def test_control_a_slow_host_that_is_forgotten_is_asked_again(
 ENDS = """
 import time
 from recollect.errors import InvalidInput
-from recollect.web.oauth.documents import Documents
+from recollect.serving.oauth.documents import Documents
 try:
     Documents(look_up=lambda host, port: time.sleep(60), max_s=0.1).get("https://a.example/c")
 except InvalidInput:

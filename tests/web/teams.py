@@ -16,8 +16,8 @@ from recollect.interfaces.http.rates import Rates
 from recollect.interfaces.http.work import Rules
 from recollect.interfaces.mcp.over_http import OverHttp
 from recollect.interfaces.web.serve import mounted
-from recollect.web.oauth.desk import Desk
-from recollect.web.serving import listen
+from recollect.serving.oauth.desk import Desk
+from recollect.serving.server import listen
 from tests.running import running
 from tests.web.visiting import Page, ask
 

@@ -27,8 +27,8 @@ from recollect.interfaces.web.session import (
     cookie_name,
     set_cookie,
 )
-from recollect.web.entries import NotLetIn
-from recollect.web.serving import listen
+from recollect.serving.entries import NotLetIn
+from recollect.serving.server import listen
 from tests.web.addresses import addresses
 from tests.web.teams import FORM, Team, serving
 from tests.web.visiting import Page, hidden_fields

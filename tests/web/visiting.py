@@ -15,7 +15,7 @@ from recollect.interfaces.web.app import App
 from recollect.interfaces.web.guard import Guard
 from recollect.interfaces.web.memories import Memories, Own
 from recollect.interfaces.web.session import Launched, Session
-from recollect.web.serving import listen
+from recollect.serving.server import listen
 from tests.running import running
 
 

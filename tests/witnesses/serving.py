@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from recollect.serving.guard import Guard
+from recollect.serving.server import listen
+from recollect.serving.witness import WitnessApp
 from recollect.store.witnesses.folder import FolderWitness
-from recollect.web.guard import Guard
-from recollect.web.serving import listen
-from recollect.web.witness import WitnessApp
 from tests.running import running
 
 

@@ -1,19 +1,20 @@
 """``AsyncMemory``: the public API of one memory, async.
 
 Responsible for what cannot be derived from the plain API: opening, narrowing, moving to the past,
-batches and closing. Leaves every other call to the generated groups. Invariant: one call runs in
-one worker thread.
+batches, following and closing. Leaves every other call to the generated groups. Invariants: one
+call runs in one worker thread; over a memory of a service no engine is loaded.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 from recollect.aio.contexts import AsyncContexts
 from recollect.aio.correcting import AsyncCorrecting
@@ -22,16 +23,20 @@ from recollect.aio.leaving import AsyncLeaving
 from recollect.aio.linking import AsyncLinking
 from recollect.aio.reading import AsyncReading
 from recollect.aio.upkeep import AsyncUpkeep
-from recollect.aio.workers import Workers, plain_of
+from recollect.aio.workers import Workers
 from recollect.aio.writing import AsyncWriting
-from recollect.config import AUTO, Settings, Where
-from recollect.errors import InvalidInput
-from recollect.lifecycle.commands import Expect
-from recollect.memory import Batch, Memory
+from recollect.errors import InvalidInput, Unsupported
 from recollect.model import validate
-from recollect.model.events import Trust
-from recollect.model.values import Carried, LedgerMerge, Scope, Settlement
-from recollect.store.port import Progress
+
+TYPE_CHECKING = False  # as type checkers know it
+if TYPE_CHECKING:
+    from recollect.client import Memory as Remote
+    from recollect.config import Settings, Where
+    from recollect.lifecycle.commands import Expect
+    from recollect.memory import Batch, Memory
+    from recollect.model.events import Trust
+    from recollect.model.values import Carried, Change, LedgerMerge, Scope, Settlement
+    from recollect.store.port import Progress
 
 T = TypeVar("T")
 
@@ -50,19 +55,20 @@ class AsyncMemory(
 
     def __init__(
         self,
-        memory: Memory | None = None,
+        memory: Memory | Remote | None = None,
         workers: Workers | None = None,
         *,
         close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """The async API of a memory that is open; closing it closes that memory."""
-        if not isinstance(memory, Memory):
+        if not (memory and _is_memory(memory)):
             given = "" if memory is None else validate.shown(memory)
             raise InvalidInput(
                 "a memory is opened, not constructed", hint=f"use await AsyncMemory.open({given})"
             )
-        super().__init__(memory, workers or Workers())
-        self._close = close or partial(self._workers.close, memory.close)
+        plain = cast("Memory", memory)  # that of a service has the same calls
+        super().__init__(plain, workers or Workers())
+        self._close = close or partial(self._workers.close, plain.close)
 
     @classmethod
     async def open(
@@ -70,16 +76,19 @@ class AsyncMemory(
         where: Where = None,
         *,
         space: str = "main",
-        embedder: str = AUTO,
+        embedder: str = "auto",
         settings: Settings | None = None,
+        token: str | None = None,
     ) -> AsyncMemory:
         """Open the memory at a place, or the nearest one. Closing it closes its store too.
 
         The arguments are those of ``Memory.open``.
         """
+        from recollect.memory import Memory
+
         workers = Workers()
-        opened = workers.run(Memory.open, where, space=space, embedder=embedder, settings=settings)
-        return cls(await opened, workers)
+        call = partial(Memory.open, where, space=space, embedder=embedder, settings=settings)
+        return cls(await workers.run(call, token=token), workers)
 
     @classmethod
     async def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> AsyncMemory:
@@ -87,6 +96,8 @@ class AsyncMemory(
 
         The arguments are those of ``Memory.restore_backup``.
         """
+        from recollect.memory import Memory
+
         workers = Workers()
         return cls(await workers.run(Memory.restore_backup, backup, where), workers)
 
@@ -128,7 +139,7 @@ class AsyncMemory(
 
         The arguments are those of ``Memory.copy_to``.
         """
-        return await self._run(self._calls.copy_to, plain_of(other), progress)
+        return await self._run(self._calls.copy_to, other._calls, progress)
 
     async def merge_from(
         self,
@@ -152,7 +163,7 @@ class AsyncMemory(
             dry_run=dry_run,
             progress=progress,
         )
-        return await self._run(call, plain_of(other))
+        return await self._run(call, other._calls)
 
     @asynccontextmanager
     async def batch(
@@ -165,6 +176,32 @@ class AsyncMemory(
         batch = self._calls.batch(idempotency_key=idempotency_key, expect=expect)
         yield batch.__enter__()  # collecting does no I/O: only the end of the block needs a thread
         await self._run(batch.__exit__, None, None, None)
+
+    async def tail(
+        self, *, after: int | None = None, kinds: Iterable[str] = ()
+    ) -> AsyncIterator[Change]:
+        """Each event as a service writes it, oldest first; it waits for the next, without end.
+
+        The arguments are those of ``recollect.client.Memory.tail``. It keeps one thread busy while
+        it is followed.
+        """
+        stream = self._of_service().tail(after=after, kinds=kinds)
+        while True:
+            change = await self._run(next, stream, None)
+            if change is None:
+                return
+            yield change
+
+    async def wait(self, seq: int, timeout_s: float = 30.0) -> bool:
+        """Wait until a service's memory has this many events; False if it takes longer."""
+        return await self._run(self._of_service().wait, seq, timeout_s)
+
+    def _of_service(self) -> Remote:
+        if not hasattr(self._calls, "tail"):
+            raise Unsupported(
+                "only the memory of a service can be followed", hint="ask for events(after=…) again"
+            )
+        return cast("Remote", self._calls)
 
     async def run(self, work: Callable[[Memory], T]) -> T:
         """Run several calls in one thread: ``work`` gets the plain memory."""
@@ -216,3 +253,10 @@ class AsyncMemory(
     def _like(self, memory: Memory) -> AsyncMemory:
         """Another handle of the same space; it shares the threads and is closed with this one."""
         return AsyncMemory(memory, self._workers, close=self._close)
+
+
+def _is_memory(given: object) -> bool:
+    """A memory of this machine or of a service; a module that is not loaded has made none."""
+    homes = ("recollect.memory.memory", "recollect.client.memory")
+    loaded = [sys.modules[home] for home in homes if home in sys.modules]
+    return isinstance(given, tuple(module.Memory for module in loaded))

@@ -1,7 +1,7 @@
 """``AsyncStore``: a workspace or a server with many memories, async.
 
 Responsible for the same calls as ``Store``, each in a worker thread. Leaves everything else to it.
-Invariant: all memories of a store share its threads.
+Invariants: all memories of a store share its threads; over a service no engine is loaded.
 """
 
 from __future__ import annotations
@@ -9,39 +9,50 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from recollect.aio.jobs import AsyncJobs
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.tokens import AsyncTokens
 from recollect.aio.workers import Workers
-from recollect.config import AUTO, Settings, Where
-from recollect.memory import Store
-from recollect.model.values import Drop, Dropped, Token
+
+TYPE_CHECKING = False  # as type checkers know it
+if TYPE_CHECKING:
+    from recollect.client import Store as Remote
+    from recollect.config import Settings, Where
+    from recollect.memory import Store
+    from recollect.model.values import Drop, Dropped, Token
 
 
 class AsyncStore:
     """A workspace or server with many memories; open one for each process."""
 
     def __init__(
-        self, store: Store, workers: Workers | None = None, *, is_entered: bool = False
+        self, store: Store | Remote, workers: Workers | None = None, *, is_entered: bool = False
     ) -> None:
-        self._store = store
+        self._store = cast("Store", store)  # that of a service has the same calls
         self._is_entered = is_entered  # the threads belong to the store that was entered
         self._workers = workers or Workers()
-        self.settings = store.settings
+        self.settings = self._store.settings
 
     @classmethod
     async def open(
-        cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
+        cls,
+        where: Where = None,
+        *,
+        embedder: str = "auto",
+        settings: Settings | None = None,
+        token: str | None = None,
     ) -> AsyncStore:
         """Open the store at a place, or the nearest one.
 
         The arguments are those of ``Store.open``.
         """
+        from recollect.memory import Store
+
         workers = Workers()
-        store = await workers.run(Store.open, where, embedder=embedder, settings=settings)
-        return cls(store, workers)
+        call = partial(Store.open, where, embedder=embedder, settings=settings)
+        return cls(await workers.run(call, token=token), workers)
 
     @property
     def where(self) -> str:

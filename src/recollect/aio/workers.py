@@ -13,14 +13,13 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from recollect.errors import Unavailable
 from recollect.model.limits import WORKERS_MAX_COUNT
 
 P = ParamSpec("P")
 T = TypeVar("T")
-C = TypeVar("C")
 
 
 class Workers:
@@ -53,15 +52,12 @@ class Workers:
         last()
 
 
-class AsyncCalls(Generic[C]):
+class AsyncCalls:
     """A group of calls of a plain memory, each run in a worker thread."""
 
-    def __init__(self, calls: C, workers: Workers) -> None:
+    _calls: Any  # each group says which
+
+    def __init__(self, calls: object, workers: Workers) -> None:
         self._calls = calls
         self._workers = workers
         self._run = workers.run
-
-
-def plain_of(calls: AsyncCalls[C]) -> C:
-    """The plain calls behind async ones."""
-    return calls._calls

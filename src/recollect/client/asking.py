@@ -218,9 +218,9 @@ class Calls:
         hint = _INSTEAD.get(name, _ELSEWHERE)
         return Unsupported(f"a service has no operation for `{name}`", hint=hint)
 
-    def _refuse_own(self, name: str, given: object, default: object) -> None:
+    def _refuse_own(self, name: str, given: object) -> None:
         """Refuses a function of the caller's: it cannot be sent."""
-        if given is not default:
+        if given is not None:
             raise Unsupported(f"{name} cannot be sent to a service", hint=f"leave {name} out")
 
 

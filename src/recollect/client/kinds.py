@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from recollect.errors import Unsupported
-
-OVERLAP_S = 3_600  # for how long a rotated token still works
 Expect = tuple[str, int] | int
 Progress = Callable[[int, int], None]  # done, total
 Counter = Callable[[str], int]
@@ -19,8 +16,3 @@ Direction = Literal["both", "out", "in"]
 Who = Literal["users", "named"]
 Proposer = object
 Act = object
-
-
-def count_tokens(text: str) -> int:
-    """Stands for the counter of the service; the client counts nothing itself."""
-    raise Unsupported("the service counts tokens itself", hint="read `context.tokens`")

@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.client.asking import Calls, Handle, asked
 from recollect.client.decoding import decoded
-from recollect.client.kinds import Counter, Progress, count_tokens
+from recollect.client.kinds import Counter, Progress
 from recollect.client.transport import Sent, pause_s
 from recollect.errors import Forbidden, InvalidInput, Unavailable
 from recollect.model import limits, validate, wire
@@ -117,13 +117,13 @@ class Looking(Calls):
         receipt: str | Context,
         *,
         query: str | None = None,
-        counter: Counter = count_tokens,
+        counter: Counter | None = None,
     ) -> Replay:
         """The text that a context handed out, again; text erased since shows as erased.
 
         The arguments are those of ``recollect.Memory.replay``.
         """
-        self._refuse_own("counter", counter, count_tokens)
+        self._refuse_own("counter", counter)
         id = receipt if isinstance(receipt, str) else receipt.receipt
         if id is None:
             raise InvalidInput("that context left no receipt")

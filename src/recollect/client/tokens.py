@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from recollect.client.kinds import OVERLAP_S
 from recollect.client.plain import encoded, plain
 from recollect.client.transport import Transport
 from recollect.errors import Ambiguous, InvalidInput, NotFound
+from recollect.model import limits
 from recollect.model.events import Trust
 from recollect.model.instants import Moment
 from recollect.model.values import MadeToken, Token
@@ -74,7 +74,7 @@ class Tokens:
         return found
 
     def rotate(
-        self, which: str | int, *, overlap: timedelta = timedelta(seconds=OVERLAP_S)
+        self, which: str | int, *, overlap: timedelta = timedelta(seconds=limits.TOKEN_OVERLAP_S)
     ) -> MadeToken:
         """Create a token that allows the same as another, which ends after an overlap.
 

@@ -89,7 +89,7 @@ class Contexts(Calls):
         tokens: int | None = None,
         frame: str = "task",
         receipt: bool = True,
-        counter: Counter = count_tokens,
+        counter: Counter | None = None,
     ) -> Context:
         """What the memory holds about a question, packed for a prompt under a token budget.
 
@@ -98,7 +98,7 @@ class Contexts(Calls):
             tokens: The budget; the frame's by default.
             frame: Decides what counts, what is always included and what is not relevant enough.
             receipt: Leave a receipt of what was handed out; it is written with the next append.
-            counter: Counts the tokens of a text.
+            counter: Counts the tokens of a text; by default an estimate.
 
         Returns:
             The packed text, its hits, what was left out and why, and the receipt's id.
@@ -107,7 +107,7 @@ class Contexts(Calls):
             NotFound: The frame does not exist.
             LimitExceeded: The frame guarantees too many records.
         """
-        handle = self._handle
+        handle, counter = self._handle, counter or count_tokens
         writes = handle.writes
         question = handle.ask(query)
         with handle.reading() as reads:
@@ -144,7 +144,7 @@ class Contexts(Calls):
         receipt: str | Context,
         *,
         query: str | None = None,
-        counter: Counter = count_tokens,
+        counter: Counter | None = None,
     ) -> Replay:
         """The text that a context handed out, again; text erased since shows as erased.
 
@@ -166,6 +166,7 @@ class Contexts(Calls):
             replay = receipts.replayed(handle, reads, row)
         if query is None or row.ranking != RANKING_VERSION:
             return replay
+        counter = counter or count_tokens
         if counter_name(counter) != row.counter:
             raise InvalidInput(f"{row.id} was counted by {row.counter!r}", hint="pass that counter")
         then = handle.moved(row.position, row.now)

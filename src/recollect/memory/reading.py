@@ -286,7 +286,7 @@ class Reading(Calls):
         *,
         frame: str | None = None,
         tokens: int | None = None,
-        counter: Counter = count_tokens,
+        counter: Counter | None = None,
         k: int = 10,
         unit: Units = "any",
         filter: str | None = None,
@@ -327,7 +327,8 @@ class Reading(Calls):
             budget = chosen.tokens if tokens is None else tokens
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = wished(question, handle.wish(chosen.unit, filter=chosen.where))
-            return in_context(Inquiry(row, reads, question, wish), chosen, budget, counter)
+            inquiry = Inquiry(row, reads, question, wish)
+            return in_context(inquiry, chosen, budget, counter or count_tokens)
 
     def events(
         self,

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from recollect.errors import InvalidInput
-from recollect.model import instants
+from recollect.model import instants, limits
 from recollect.model.events import Trust
 from recollect.model.instants import Moment
 from recollect.model.values import MadeToken, Token
 from recollect.store.seam import Seam
-from recollect.store.tokens import OVERLAP_S
 from recollect.store.tokens import Tokens as Port
 
 
@@ -81,7 +80,7 @@ class Tokens:
         return self._tokens().get(_name(which))
 
     def rotate(
-        self, which: str | int, *, overlap: timedelta = timedelta(seconds=OVERLAP_S)
+        self, which: str | int, *, overlap: timedelta = timedelta(seconds=limits.TOKEN_OVERLAP_S)
     ) -> MadeToken:
         """Create a token that allows the same as another, which ends after an overlap.
 

@@ -75,6 +75,10 @@ CACHE_MAX_S: Final = 86_400
 CACHE_MAX_COUNT: Final = 64  # contexts that one handle keeps
 RECEIPTS_WAITING_MAX_COUNT: Final = 256  # then they are written without waiting for an append
 
+# Tokens.
+TOKEN_OVERLAP_S: Final = 3_600  # for how long a rotated token still works
+TOKEN_OVERLAP_MAX_S: Final = 2_592_000  # 30 days
+
 # A proposer: what it is given, and what it may suggest.
 PROPOSER_MAX_EPISODES: Final = 20  # at once
 PROPOSER_MAX_RECORDS: Final = 20

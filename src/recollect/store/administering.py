@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from recollect.errors import Forbidden, LimitExceeded
+from recollect.model import limits
 from recollect.model.events import Trust
 from recollect.model.rules import at_least
 from recollect.model.values import MadeToken, Token
 from recollect.store.tokens import (
-    OVERLAP_S,
     Tokens,
     not_admin,
     not_found,
@@ -85,7 +85,7 @@ class AdminTokens:
         return only_one(which, self.named(which))
 
     def rotate(
-        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+        self, which: str, *, overlap_s: int = limits.TOKEN_OVERLAP_S, by: Token | None = None
     ) -> MadeToken:
         """Creates a token that allows the same, within the life of this one."""
         mine = self._admin()

@@ -15,12 +15,11 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from recollect.errors import LimitExceeded
-from recollect.model import instants
+from recollect.model import instants, limits
 from recollect.model.events import Trust
 from recollect.model.values import MadeToken, Token
 from recollect.store.seam import Seam
 from recollect.store.tokens import (
-    OVERLAP_S,
     Wanted,
     checked_overlap,
     checked_which,
@@ -173,7 +172,7 @@ class ListedTokens:
         return only_one(which, self.named(which))
 
     def rotate(
-        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+        self, which: str, *, overlap_s: int = limits.TOKEN_OVERLAP_S, by: Token | None = None
     ) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""
         which, overlap_s, now = checked_which(which), checked_overlap(overlap_s), self._seam.now()

@@ -16,15 +16,13 @@ from typing import Final, Protocol
 import msgspec
 
 from recollect.errors import Ambiguous, Forbidden, InvalidInput, NotFound
-from recollect.model import instants, validate
+from recollect.model import instants, limits, validate
 from recollect.model.events import TRUST_RANK, Trust
 from recollect.model.values import MadeToken, Token
 from recollect.store.grants import VERBS
 from recollect.store.seam import Seam
 
 PREFIX: Final = "rct_"  # so that secret scanners recognise it
-OVERLAP_S: Final = 3_600  # for how long a rotated token still works
-OVERLAP_MAX_S: Final = 2_592_000  # 30 days
 _RANDOM_BYTES: Final = 32
 _LABEL_LIKE_CHARS: Final = 24  # a label may begin like a token; one of 47 characters is one
 _LIST: Final = "`recollect admin token list` lists all of them"
@@ -72,7 +70,7 @@ class Tokens(Protocol):
         ...
 
     def rotate(
-        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+        self, which: str, *, overlap_s: int = limits.TOKEN_OVERLAP_S, by: Token | None = None
     ) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later.
 
@@ -192,9 +190,10 @@ def checked_which(which: str) -> str:
 
 def checked_overlap(overlap_s: int) -> int:
     """For how many seconds a rotated token still works."""
-    if type(overlap_s) is not int or not 0 <= overlap_s <= OVERLAP_MAX_S:
+    most = limits.TOKEN_OVERLAP_MAX_S
+    if type(overlap_s) is not int or not 0 <= overlap_s <= most:
         raise InvalidInput(
-            f"overlap: {overlap_s!r} is not a number of seconds from 0 to {OVERLAP_MAX_S:,}",
+            f"overlap: {overlap_s!r} is not a number of seconds from 0 to {most:,}",
             hint="30 days are the most; to keep a token, do not rotate it",
         )
     return overlap_s

@@ -90,20 +90,20 @@ def serve(
     call: Call, folder: Folder, log: Logs = None, create: New = False, port: Port = _PORT
 ) -> None:
     """Serve the witness in a folder to others on this machine, over HTTP."""
-    from recollect.web import serving
-    from recollect.web.guard import Guard
-    from recollect.web.witness import WitnessApp
+    from recollect.serving import server
+    from recollect.serving.guard import Guard
+    from recollect.serving.witness import WitnessApp
 
-    serving.check_installed("a witness", "mcp")
+    server.check_installed("a witness", "mcp")
     witness = witnesses.to_serve(folder, log or [], new=create)
-    with serving.listen(port) as listening:
+    with server.listen(port) as listening:
         port = listening.getsockname()[1]
-        address = f"http://{serving.ADDRESS}:{port}"
+        address = f"http://{server.ADDRESS}:{port}"
         pinned = witness.logs()
         told = {"address": address, "key": str(witness.key), "logs": pinned}
         call.answer(told, lambda _: _served(address, witness, pinned))
         # Nothing but a checkpoint that a pinned key signed is accepted, so there is no token.
-        serving.serve(Guard(WitnessApp(witness), port=port, token=None), listening)
+        server.serve(Guard(WitnessApp(witness), port=port, token=None), listening)
 
 
 def _served(address: str, witness: FolderWitness, pinned: Sequence[str]) -> None:

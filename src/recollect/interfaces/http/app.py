@@ -47,9 +47,9 @@ from recollect.interfaces.http.routes import Route
 from recollect.interfaces.http.seen import Seen
 from recollect.interfaces.http.work import READ_MAX_S, Rules, Work
 from recollect.memory.store import Store
+from recollect.serving.failures import frames
+from recollect.serving.guard import LET_IN, Message, Receive, Scope, Send
 from recollect.store.deadline import within
-from recollect.web.failures import frames
-from recollect.web.guard import LET_IN, Message, Receive, Scope, Send
 
 T = TypeVar("T")
 

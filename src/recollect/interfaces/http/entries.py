@@ -1,14 +1,14 @@
 """The stores that tokens have entered, for requests over HTTP.
 
-Responsible for the answer to a token that is not valid. Leaves keeping them to ``web.entries``.
+Responsible for the answer to a token that is not valid. Leaves keeping them to ``serving.entries``.
 Invariant: such a token gets a 401, whatever was asked.
 """
 
 from __future__ import annotations
 
 from recollect.interfaces.http.gate import unauthorized
-from recollect.web import entries
-from recollect.web.entries import Entry, NotLetIn
+from recollect.serving import entries
+from recollect.serving.entries import Entry, NotLetIn
 
 __all__ = ["Entries", "Entry"]
 

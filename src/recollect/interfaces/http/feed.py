@@ -21,8 +21,8 @@ from recollect.interfaces.http.gate import Gate
 from recollect.interfaces.http.pages import Asked, Pages
 from recollect.interfaces.http.problems import Refused
 from recollect.memory.store import Store
-from recollect.web.guard import Receive, Send
-from recollect.web.threads import Threads
+from recollect.serving.guard import Receive, Send
+from recollect.serving.threads import Threads
 
 KIND: Final = "text/event-stream"
 _POLL_S: Final = 0.25

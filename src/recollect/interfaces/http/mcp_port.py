@@ -22,8 +22,8 @@ from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.gate import Headers
 from recollect.interfaces.http.problems import Refused, refusal
 from recollect.memory import Memory
-from recollect.web.guard import Message, Receive, Scope, Send
-from recollect.web.oauth.addresses import base
+from recollect.serving.guard import Message, Receive, Scope, Send
+from recollect.serving.oauth.addresses import base
 
 BODY_MAX_BYTES: Final = 4_194_304
 _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"

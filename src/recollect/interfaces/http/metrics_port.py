@@ -14,7 +14,8 @@ from typing import Final
 
 from recollect.errors import Unavailable
 from recollect.interfaces.http.metrics import KIND, Metrics
-from recollect.web import guard, serving
+from recollect.serving import guard
+from recollect.serving.server import ADDRESS
 
 _READ_MAX_S: Final = 5
 
@@ -40,7 +41,7 @@ def listening(metrics: Metrics, port: int) -> Iterator[int]:
             """Says nothing: a collector asks every few seconds."""
 
     try:
-        server = ThreadingHTTPServer((serving.ADDRESS, port), Handler)
+        server = ThreadingHTTPServer((ADDRESS, port), Handler)
     except OSError as error:
         raise Unavailable(
             f"could not listen on port {port}: {error.strerror}",

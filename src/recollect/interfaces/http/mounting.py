@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from recollect.memory.store import Store
-from recollect.web.guard import Receive, Scope, Send
-from recollect.web.oauth.desk import Desk
+from recollect.serving.guard import Receive, Scope, Send
+from recollect.serving.oauth.desk import Desk
 
 # Where a person approves an assistant, behind the beginning of the inspector.
 CONSENT: Final = "-/assistants"

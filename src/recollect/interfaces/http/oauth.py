@@ -1,7 +1,7 @@
 """OAuth on the port of the service: ``/authorize``, ``/register``, ``/token`` and who answers them.
 
 Responsible for the HTTP of it (RFC 6749, 7591, 8414, 8707, 9207, with the rules of OAuth 2.1).
-Leaves the rules to ``web.oauth``, and the page on which a person decides to the inspector.
+Leaves the rules to ``serving.oauth``, and the page on which a person decides to the inspector.
 Invariants: no browser is led to another website from here; an answer with a token is stored
 nowhere; a refusal says the same about a code that never was and one that has ended.
 """
@@ -20,11 +20,11 @@ from recollect.interfaces.http.gate import Headers
 from recollect.interfaces.http.problems import Refused
 from recollect.interfaces.http.replies import Reply, json_reply
 from recollect.model import instants
+from recollect.serving.guard import Scope
+from recollect.serving.oauth import asking, clients
+from recollect.serving.oauth.addresses import base
+from recollect.serving.oauth.desk import NOT_ANY_MORE, Desk, Refusal
 from recollect.store.seam import REAL, Seam
-from recollect.web.guard import Scope
-from recollect.web.oauth import asking, clients
-from recollect.web.oauth.addresses import base
-from recollect.web.oauth.desk import NOT_ANY_MORE, Desk, Refusal
 
 BODY_MAX_BYTES: Final = 16_384
 _QUERY_MAX_BYTES: Final = 8_192

@@ -18,7 +18,7 @@ from recollect.lifecycle.commands import Actor
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.values import Change
-from recollect.web.threads import Threads
+from recollect.serving.threads import Threads
 
 _EVENTS_MAX_COUNT: Final = 100
 _SHARED_S: Final = 0.25

@@ -15,7 +15,7 @@ import msgspec
 
 from recollect import errors as e
 from recollect.model import wire
-from recollect.web.failures import status_of
+from recollect.serving.failures import status_of
 
 KIND: Final = b"application/problem+json"
 _AT: Final = re.compile(" - at `(key in )?([^`]*)`$")

@@ -25,8 +25,8 @@ from recollect.interfaces.http.problems import KIND, Refused
 from recollect.interfaces.http.seen import Seen
 from recollect.interfaces.http.spool import spooled
 from recollect.model import wire
+from recollect.serving.guard import Send
 from recollect.store.seam import REAL
-from recollect.web.guard import Send
 
 JSON: Final = b"application/json"
 _PIECE_BYTES: Final = 262_144

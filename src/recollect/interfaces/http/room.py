@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from recollect.interfaces.http.problems import Refused
 from recollect.interfaces.http.shares import Shares, Used
-from recollect.web.threads import Threads
+from recollect.serving.threads import Threads
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from recollect.web.guard import Scope
+from recollect.serving.guard import Scope
 
 KEY: Final = "recollect.seen"
 NO_ROUTE: Final = "none"

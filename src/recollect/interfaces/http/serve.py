@@ -1,8 +1,8 @@
 """The process behind ``recollect serve``.
 
 Responsible for opening the store, the first token and telling the address. Leaves listening to
-``web.serving`` and requests to ``app``. Invariant: nothing is answered without a token, so a store
-that has none gets one, which is shown once.
+``serving.server`` and requests to ``app``. Invariant: nothing is answered without a token, so a
+store that has none gets one, which is shown once.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from recollect.interfaces.http.rates import Rates, parsed
 from recollect.interfaces.http.telling import Telling, told_as
 from recollect.memory.store import Store, give_up
 from recollect.model.counts import counted
+from recollect.serving import guard, server
 from recollect.store.grants import VERBS
 from recollect.store.tokens import hash_of
-from recollect.web import guard, serving
 
 _SPARE_S: Final = 1  # for what ends with the last requests
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from recollect.interfaces.http.mounting import MakesPages, Pages
     from recollect.interfaces.http.oauth import OAuth
     from recollect.interfaces.http.telemetry import Told
-    from recollect.web.oauth.desk import Desk
+    from recollect.serving.oauth.desk import Desk
 
 
 def serve(
@@ -68,7 +68,7 @@ def serve(
             "--oauth is for assistants, and they are not served",
             hint="leave --no-mcp out, and install recollect[mcp]",
         )
-    serving.check_installed("the service", "serve")
+    server.check_installed("the service", "serve")
     asked = Telling(options.metrics, options.metrics_port, options.log_requests, options.traces)
     with (
         told_as(asked) as told,
@@ -99,7 +99,7 @@ def _run(
     from recollect.interfaces.http.gate import Gate
     from recollect.interfaces.http.work import Rules
     from recollect.interfaces.http.working import working
-    from recollect.web.oauth.desk import Desk
+    from recollect.serving.oauth.desk import Desk
 
     allowed, connections = _room(options.streams, STREAMS.most)
     per_token = min(allowed, options.streams_per_token or STREAMS.most_per_token)
@@ -126,7 +126,7 @@ def _run(
         rules=Rules(rates, options.strict, options.root_path),
     )
     with working(store, is_asked=options.work, grace_s=options.grace):
-        serving.serve(
+        server.serve(
             told.about(app) if told else app,
             listening,
             grace_s=options.grace,
@@ -184,8 +184,8 @@ def _oauth(desk: Desk | None, pages: Pages | None, options: Options) -> OAuth | 
 
 def _listening(options: Options) -> AbstractContextManager[socket.socket]:
     if options.unix is not None:
-        return serving.listen_unix(Path(options.unix))
-    return serving.listen(options.port, options.host)
+        return server.listen_unix(Path(options.unix))
+    return server.listen(options.port, options.host)
 
 
 def _names(listening: socket.socket, options: Options) -> tuple[str, list[str]]:
@@ -216,7 +216,7 @@ def _seen_at(address: str, options: Options) -> str:
 
 def _room(asked: int | None, most: int) -> tuple[int, int]:
     """How many streams there may be, and how many connections, so that other requests find one."""
-    from recollect.web.connections import CONNECTIONS_MAX_COUNT, files_for, possible_count
+    from recollect.serving.connections import CONNECTIONS_MAX_COUNT, files_for, possible_count
 
     wanted, possible = (asked or most) + CONNECTIONS_MAX_COUNT, possible_count()
     if asked is not None and wanted > possible:

@@ -25,10 +25,10 @@ from recollect.interfaces.http.metrics import METHODS, Metrics
 from recollect.interfaces.http.replies import new_request_id
 from recollect.interfaces.http.seen import Seen
 from recollect.interfaces.http.spans import Spans
+from recollect.serving.guard import App, Message, Receive, Scope, Send
 from recollect.store import observing
 from recollect.store.observing import Observer, Stage
 from recollect.store.seam import REAL, Seam
-from recollect.web.guard import App, Message, Receive, Scope, Send
 
 REQUEST: Final = b"recollect-request"
 _KEY_BYTES: Final = 32

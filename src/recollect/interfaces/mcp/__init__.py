@@ -76,16 +76,16 @@ def _serve_stdio(mounts: Mounts, tools: str) -> None:
 
 def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
     from recollect.interfaces.mcp.server import build
-    from recollect.web import guard, serving
+    from recollect.serving import guard, server
 
     given = mcp_token()
     token = given or _new_token(seam)
     guard.check_token(token)
-    with serving.listen(port) as listening:
+    with server.listen(port) as listening:
         port = listening.getsockname()[1]
         app = build(mounts, tools).streamable_http_app(max_sessions=_SESSIONS_MAX_COUNT)
-        _tell(f"http://{serving.ADDRESS}:{port}{_PATH}", None if given else token)
-        serving.serve(guard.Guard(app, port=port, token=token), listening)
+        _tell(f"http://{server.ADDRESS}:{port}{_PATH}", None if given else token)
+        server.serve(guard.Guard(app, port=port, token=token), listening)
 
 
 def _new_token(seam: Seam) -> str:

@@ -20,7 +20,7 @@ from recollect.assistants.place import Scoping
 from recollect.config import Settings
 from recollect.interfaces.mcp import TOOL_SETS
 from recollect.memory import Memory
-from recollect.web.guard import Receive, Scope, Send
+from recollect.serving.guard import Receive, Scope, Send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Final
 
 from recollect.interfaces.web.guard import HEADERS, SAFE, Headers
 from recollect.interfaces.web.session import Session
-from recollect.web.guard import Scope, Send
+from recollect.serving.guard import Scope, Send
 
 HTML: Final = "text/html; charset=utf-8"
 _OWN: Final = re.compile(r"(?:/[A-Za-z0-9_.~-]*)+(?:\?[A-Za-z0-9_.~%&=+-]*)?")

@@ -46,9 +46,9 @@ from recollect.interfaces.web.start_page import led_on
 from recollect.interfaces.web.streams import Streams
 from recollect.interfaces.web.view import Flash, Login, Shown, View
 from recollect.memory import Memory
+from recollect.serving.entries import NotLetIn
+from recollect.serving.guard import Receive, Scope, Send
 from recollect.store.seam import REAL, Seam
-from recollect.web.entries import NotLetIn
-from recollect.web.guard import Receive, Scope, Send
 
 _THREADS_COUNT: Final = 4
 LOGIN_MAX_BYTES: Final = 65_536  # nobody without a token makes the service hold a long body

@@ -1,6 +1,6 @@
 """An assistant asks to be let in, and a person decides.
 
-Responsible for that page and its two forms. Leaves the rules of OAuth to ``web.oauth``, and
+Responsible for that page and its two forms. Leaves the rules of OAuth to ``serving.oauth``, and
 sessions, origins and rates to ``app``. Invariants: nothing is given that the person's own token
 does not hold, and never a person's trust; what an assistant says about itself is shown as its own
 word; one click does not approve; the browser leaves for the assistant only after a person decided,
@@ -26,9 +26,9 @@ from recollect.interfaces.web.session import Session
 from recollect.memory import Store
 from recollect.model import validate
 from recollect.model.values import Token
-from recollect.web.oauth import addresses, asking, clients
-from recollect.web.oauth.desk import Ask, Desk, State, Wish
-from recollect.web.oauth.documents import Documents
+from recollect.serving.oauth import addresses, asking, clients
+from recollect.serving.oauth.desk import Ask, Desk, State, Wish
+from recollect.serving.oauth.documents import Documents
 
 PLACE: Final = "assistants"
 ENDS_DAYS: Final = {"1": "a day", "7": "a week", "30": "30 days", "90": "90 days"}

@@ -19,7 +19,7 @@ from recollect.memory import Memory, Store
 from recollect.memory.handle import handle_of
 from recollect.model.values import Token
 from recollect.places import known
-from recollect.web.entries import Entries, Entry
+from recollect.serving.entries import Entries, Entry
 
 READ_ONLY: Final = "The inspector was started with --read-only, so nothing can be changed here."
 UNKNOWN: Final = (

@@ -14,7 +14,7 @@ import msgspec
 from recollect.errors import RecollectError
 from recollect.interfaces.web.draw.errors import sentence
 from recollect.interfaces.web.guard import Turned
-from recollect.web.failures import frames, status_of
+from recollect.serving.failures import frames, status_of
 
 _log: Final = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Final
 from recollect.interfaces.web.answering import Visit
 from recollect.interfaces.web.asked import AWAY
 from recollect.interfaces.web.guard import Turned
-from recollect.web.guard import Receive
+from recollect.serving.guard import Receive
 
 SETTINGS: Final = (("theme",), ("keys",))  # of a browser
 BODY_MAX_S: Final = 30.0

@@ -1,8 +1,9 @@
 """The process behind ``recollect ui``, and the inspector as a part of ``recollect serve --ui``.
 
 Responsible for opening the store, telling the address and opening a browser. Leaves listening to
-``web.serving`` and requests to ``app``. Invariants: ``recollect ui`` listens on this machine alone,
-and shows nothing without a launch key of its own; in a service, nothing is shown without a token.
+``serving.server`` and requests to ``app``. Invariants: ``recollect ui`` listens on this machine
+alone, and shows nothing without a launch key of its own; in a service, nothing is shown without a
+token.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from recollect.interfaces.web.memories import Own
 from recollect.interfaces.web.session import LAUNCH_S, Launched
 from recollect.interfaces.web.start_page import start_page
 from recollect.memory import Store
+from recollect.serving import guard, server
 from recollect.store.seam import REAL
-from recollect.web import guard, serving
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.interfaces.web.app import App
     from recollect.interfaces.web.memories import Takes
-    from recollect.web.oauth.desk import Desk
+    from recollect.serving.oauth.desk import Desk
 
 _OPEN_AFTER_S: Final = 0.3  # the server is listening already; it answers when it has loaded
 
@@ -49,7 +50,7 @@ def serve(
     ``tell`` is given the address instead of the terminal, as data.
     """
     _check_installed()
-    with _opened(store, space, demo=demo) as opened, serving.listen(port) as listening:
+    with _opened(store, space, demo=demo) as opened, server.listen(port) as listening:
         own = Own(opened, read_only=read_only, named=store)
         _run(own, opened.where, listening, Launched(space), opens=opens, tell=tell)
 
@@ -67,7 +68,7 @@ def _run(
 
     port = listening.getsockname()[1]
     app = App(own, sessions, Guard(f"{name}:{port}" for name in guard.NAMES))
-    door = f"http://{serving.ADDRESS}:{port}/open"
+    door = f"http://{server.ADDRESS}:{port}/open"
     url = f"{door}?key={sessions.launch()}"
     if tell is None:
         _say(url, where)
@@ -78,7 +79,7 @@ def _run(
         if page is not None:
             app.entered = page.remove
             threading.Timer(_OPEN_AFTER_S, webbrowser.open, (page.path.as_uri(),)).start()
-        serving.serve(app, listening, drain=app.drain)
+        server.serve(app, listening, drain=app.drain)
 
 
 @contextmanager
@@ -138,4 +139,4 @@ def mounted(
 
 
 def _check_installed() -> None:
-    serving.check_installed("the inspector", "ui", "jinja2")
+    server.check_installed("the inspector", "ui", "jinja2")

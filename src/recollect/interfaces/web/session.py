@@ -18,8 +18,8 @@ from typing import Final, Literal, Protocol
 from recollect.interfaces.web.draw.browsers import UNKNOWN
 from recollect.interfaces.web.view import Flash
 from recollect.model.wire import to_segment
+from recollect.serving.entries import NotLetIn
 from recollect.store.seam import REAL, Seam
-from recollect.web.entries import NotLetIn
 
 Theme = Literal["auto", "light", "dark"]
 COOKIE: Final = "recollect-ui"

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from recollect.interfaces.web.guard import HEADERS, Turned
-from recollect.web.guard import Receive, Send
+from recollect.serving.guard import Receive, Send
 
 EVERY_S: Final = 1.0
 _SILENT_S: Final = 15  # then a line that says nothing, so that a dead connection is noticed

@@ -15,14 +15,13 @@ from typing import Final, cast
 import msgspec
 
 from recollect.index.rows import Row
-from recollect.model import instants
+from recollect.model import instants, limits
 from recollect.model.events import Trust
 from recollect.model.values import MadeToken, Token
 from recollect.store.postgres.db import run
 from recollect.store.postgres.pool import Pool
 from recollect.store.seam import REAL, Seam
 from recollect.store.tokens import (
-    OVERLAP_S,
     checked_overlap,
     checked_which,
     hash_of,
@@ -88,7 +87,7 @@ class PostgresTokens:
         return only_one(which, self.named(which))
 
     def rotate(
-        self, which: str, *, overlap_s: int = OVERLAP_S, by: Token | None = None
+        self, which: str, *, overlap_s: int = limits.TOKEN_OVERLAP_S, by: Token | None = None
     ) -> MadeToken:
         """Creates a token that allows the same; the old one ends so many seconds later."""
         which, overlap_s = checked_which(which), checked_overlap(overlap_s)

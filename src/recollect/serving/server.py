@@ -1,8 +1,8 @@
 """Listening, and answering until told to stop.
 
-Responsible for sockets and for how uvicorn runs. Leaves access to ``web.guard`` and
-``interfaces.http.gate``, and slow or idle clients to ``web.connections``. Invariant: it listens on
-this machine alone, unless another address is named.
+Responsible for sockets and for how uvicorn runs. Leaves access to ``serving.guard`` and
+``interfaces.http.gate``, and slow or idle clients to ``serving.connections``. Invariant: it listens
+on this machine alone, unless another address is named.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from types import FrameType
 from typing import Any, Final, Self
 
 from recollect.errors import NotInstalled, Unavailable
+from recollect.serving.guard import App
 from recollect.store.seam import REAL, Seam
-from recollect.web.guard import App
 
 ADDRESS: Final = "127.0.0.1"
 _BACKLOG_MAX_COUNT: Final = 64
@@ -111,8 +111,8 @@ def serve(
     with _Stopping(drain, leave, delay_s) as stopping:  # first: what follows takes a while to load
         import uvicorn
 
-        from recollect.web import repeats
-        from recollect.web.connections import bounded
+        from recollect.serving import repeats
+        from recollect.serving.connections import bounded
 
         class Server(uvicorn.Server):
             """Leaves signals to ``_Stopping``: uvicorn would raise them once more at its end."""

@@ -19,8 +19,8 @@ import msgspec
 from recollect.errors import InvalidInput
 from recollect.model.visible import shown
 from recollect.model.wire import decoded, encoded
-from recollect.web.oauth import addresses
-from recollect.web.oauth.documents import Documents
+from recollect.serving.oauth import addresses
+from recollect.serving.oauth.documents import Documents
 
 _PREFIX: Final = "client_"
 ID_MAX_CHARS: Final = 3_000

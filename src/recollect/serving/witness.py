@@ -3,9 +3,9 @@
     POST /add-checkpoint        cosigns a checkpoint of a pinned log
     GET  /HASH/checkpoint       the last one of a log; HASH is the SHA-256 of its name
 
-Responsible for the protocol. Leaves the witness to ``store.witnesses``, access to ``web.guard`` and
-slow clients to ``web.connections``. Invariants: a request is limited in size and time; nothing but
-a checkpoint that a pinned key signed changes anything, so no token is asked for.
+Responsible for the protocol. Leaves the witness to ``store.witnesses``, access to ``serving.guard``
+and slow clients to ``serving.connections``. Invariants: a request is limited in size and time;
+nothing but a checkpoint that a pinned key signed changes anything, so no token is asked for.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from recollect.proof.witness import (
     Why,
     parse_request,
 )
+from recollect.serving.guard import Receive, Scope, Send
 from recollect.store.witnesses.folder import FolderWitness
 from recollect.store.witnesses.remote import SIZE_TYPE
-from recollect.web.guard import Receive, Scope, Send
 
 _BODY_MAX_S: Final = 10.0
 _THREADS_COUNT: Final = 4

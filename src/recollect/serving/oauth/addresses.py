@@ -12,8 +12,8 @@ from typing import Final
 
 from recollect.errors import InvalidInput
 from recollect.model.wire import from_segment
-from recollect.web import guard
-from recollect.web.guard import Scope
+from recollect.serving import guard
+from recollect.serving.guard import Scope
 
 URI_MAX_CHARS: Final = 500
 # No user before the host, no fragment, no backslash, no space: browsers read those differently.

@@ -1,9 +1,9 @@
 """The guard in front of a server on loopback: only requests with the token pass.
 
 Responsible for access. Leaves the answer to the application behind it, listening to
-``web.serving``, and slow or idle clients to ``web.connections``. Invariants: no request of any
-method passes unless its Host is this server's loopback name, its Origin is absent or the same, and
-its token is right. No token is asked for only if the application says so, because it accepts
+``serving.server``, and slow or idle clients to ``serving.connections``. Invariants: no request of
+any method passes unless its Host is this server's loopback name, its Origin is absent or the same,
+and its token is right. No token is asked for only if the application says so, because it accepts
 nothing that is not signed.
 """
 

@@ -2,6 +2,6 @@
 
 Responsible for access (``guard``), for clients that are slow or idle (``connections``), for the
 log (``repeats``), for what an error means (``failures``), for the stores that tokens have entered
-(``entries``) and for running a server (``serving``). Leaves what is served to ``interfaces``.
+(``entries``) and for running a server (``server``). Leaves what is served to ``interfaces``.
 Invariant: nothing here imports an interface.
 """

@@ -15,8 +15,8 @@ from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from recollect.serving.guard import LET_IN
 from recollect.store import posix
-from recollect.web.guard import LET_IN
 
 CONNECTIONS_MAX_COUNT: Final = 128
 HEADERS_MAX_S: Final = 10.0

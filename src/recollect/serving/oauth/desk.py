@@ -28,11 +28,11 @@ from recollect.memory.store import Store
 from recollect.model import instants
 from recollect.model.values import MadeToken
 from recollect.model.wire import encoded
+from recollect.serving.entries import NotLetIn
+from recollect.serving.oauth import addresses, asking
+from recollect.serving.oauth.asking import Request
+from recollect.serving.oauth.clients import Client
 from recollect.store.seam import REAL, Seam
-from recollect.web.entries import NotLetIn
-from recollect.web.oauth import addresses, asking
-from recollect.web.oauth.asking import Request
-from recollect.web.oauth.clients import Client
 
 ASK_MAX_S: Final = 600.0
 CODE_MAX_S: Final = 60.0

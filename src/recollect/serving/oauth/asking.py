@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.web.oauth import addresses
-from recollect.web.oauth.clients import ID_MAX_CHARS
+from recollect.serving.oauth import addresses
+from recollect.serving.oauth.clients import ID_MAX_CHARS
 
 NAMES: Final = (
     "response_type", "client_id", "redirect_uri", "code_challenge", "code_challenge_method",

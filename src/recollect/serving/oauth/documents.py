@@ -21,7 +21,7 @@ from http.client import HTTPException, HTTPSConnection
 from typing import Final
 
 from recollect.errors import InvalidInput, Unavailable
-from recollect.web.oauth import addresses
+from recollect.serving.oauth import addresses
 
 _PORT: Final = 443
 _MAX_BYTES: Final = 5_120  # as the specification of these documents advises
