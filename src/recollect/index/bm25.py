@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.index import caches
 from recollect.index.rows import Row
-from recollect.index.text import token_list
+from recollect.index.text import parts, split, token_list
 
 _K1: Final = 1.2
 _B: Final = 0.75
@@ -79,9 +79,11 @@ def parts_of(
         tokens = " ".join(tokens_of(text)) if known is None else known
         spread = f" {tokens.replace(' ', '  ')} "
         if len(terms) < _MANY_TERMS:
-            counts = [*map(spread.count, marks)]
+            counts = [spread.count(mark) for mark in marks]
         else:  # one look for each term takes longer, and no other thread works meanwhile
-            here = Counter(tokens.split(" "))
+            here = Counter[str]()
+            for part in parts(split(tokens)):
+                here.update(part)
             counts = [here.get(term, 0) for term in terms]
         if any(counts):
             norm = _norm(spread.count("  ") + 1, average)

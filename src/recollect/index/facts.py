@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from recollect.index import caches
-from recollect.index.text import words
+from recollect.index.text import parts, words
 
 _READ_MAX_CHARS: Final = 4_000  # of a longer text only the final question mark counts
 
@@ -65,7 +65,7 @@ def packed(text: str, found: Sequence[str], *, of_person: bool) -> int:
     """The facts of a new text as one number, for a column; ``found`` are its words, or more."""
     start = text[:_READ_MAX_CHARS]
     count = len(start.split())
-    if not of_person or (text.isascii() and _ANY_HAS.isdisjoint(found)):
+    if not of_person or (text.isascii() and all(map(_ANY_HAS.isdisjoint, parts(found)))):
         return count << 4 | asks(text)
     _, _, own, standing, prefers = _facts(start)
     return count << 4 | asks(text) | own << 1 | standing << 2 | prefers << 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal, Protocol
 
 import Stemmer
@@ -19,6 +19,8 @@ from recollect.index.caches import Kept
 
 # Letters and digits of any script; an underscore separates words as a blank does.
 _WORD: Final = re.compile(r"[^\W_]+")
+_BETWEEN: Final = re.compile(r"[\W_]")
+_BLANK: Final = re.compile(" ")
 # Scripts written without blanks: each run becomes overlapping pairs. Compiled when needed.
 _UNSPACED: Final = (
     "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
@@ -37,6 +39,10 @@ _MARKS_MAX_COUNT: Final = 64  # of a text; more are removed in one pass, which i
 _ASCII: Final = bytes(
     ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256)
 )
+
+# No other thread works while C goes through a long text or list, so it goes through parts of it.
+_PART_CHARS: Final = 16_384
+_PART_COUNT: Final = 4_096
 
 # Raise it with any change to how this module makes tokens.
 _VERSION: Final = 2
@@ -94,14 +100,40 @@ _token: Final = Kept("_token", _stemmed, 65_536, _TOKEN_MAX_CHARS)  # words repe
 def words(text: str) -> list[str]:
     """The text's words: compatibility forms folded, accents and case removed."""
     if text.isascii():
-        return text.encode().translate(_ASCII).decode().split()
+        return split(text.encode().translate(_ASCII).decode())
     folded = _without_marks(decomposed(text).casefold(), _marks(text))
     composed = tables.normalize("NFC", folded)
-    found = _WORD.findall(composed)
+    if len(composed) <= _PART_CHARS:
+        found = _WORD.findall(composed)
+    else:
+        found = [word for piece in _pieces(composed, _BETWEEN) for word in _WORD.findall(piece)]
     most = _WORDS_ANYWAY + len(text.encode(*_UTF8)) // _WORD_MIN_BYTES
     if not re.search(_UNSPACED, composed):
         return found[:most]
     return _split(found, most)
+
+
+def split(text: str) -> list[str]:
+    """What stands between the blanks of a text that has no other space."""
+    if len(text) <= _PART_CHARS:
+        return text.split()
+    return [word for part in _pieces(text, _BLANK) for word in part.split()]
+
+
+def _pieces(text: str, end: re.Pattern[str]) -> Iterator[str]:
+    """A long text in pieces, each up to where a word has ended."""
+    start = 0
+    while start < len(text):
+        found = end.search(text, start + _PART_CHARS)
+        stop = len(text) if found is None else found.start()
+        yield text[start:stop]
+        start = stop
+
+
+def parts(found: Sequence[str]) -> Iterator[Sequence[str]]:
+    """A list in parts, for work that C does on each."""
+    for start in range(0, len(found), _PART_COUNT):
+        yield found[start : start + _PART_COUNT]
 
 
 def decomposed(text: str) -> str:
@@ -178,7 +210,10 @@ def _split(found: Iterable[str], most: int) -> list[str]:
 
 def token_list(text: str) -> list[str]:
     """Every token of a text, in order."""
-    return list(map(_token.__getitem__, words(text)))
+    found = words(text)
+    if len(found) <= _PART_COUNT:
+        return list(map(_token.__getitem__, found))
+    return [token for part in parts(found) for token in map(_token.__getitem__, part)]
 
 
 def tokens(text: str) -> str:
@@ -186,9 +221,11 @@ def tokens(text: str) -> str:
     return joined(words(text))
 
 
-def joined(found: Iterable[str]) -> str:
+def joined(found: Sequence[str]) -> str:
     """The same of words."""
-    return " ".join(map(_token.__getitem__, found))
+    if len(found) <= _PART_COUNT:
+        return " ".join(map(_token.__getitem__, found))
+    return " ".join(" ".join(map(_token.__getitem__, part)) for part in parts(found))
 
 
 def telling_tokens(text: str) -> set[str]:
