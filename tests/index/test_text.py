@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sqlite3
 import unicodedata
 from contextlib import closing
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.index import text
 from recollect.index.text import query_tokens, tokens, words
+from tests.suites.hostile import hostile, plain
 
 
 def test_words_are_folded_and_stemmed() -> None:
@@ -65,3 +69,18 @@ def test_the_engine_does_not_split_tokens_again(text: str) -> None:
         engine.execute("INSERT INTO t VALUES (?)", (made,))
         found = [row[0] for row in engine.execute('SELECT term FROM v ORDER BY doc, "offset"')]
     assert found == made.split(" ") if made else found == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_long_text_in_parts_has_the_words_of_the_whole(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(seed)
+    texts = [hostile(rng, rng.choice((3, 40, 900))) for _ in range(80)]
+    texts += [plain(900), "Ü " * 300, "ab\u0301 " * 200, "\uac00 x" * 90, "\u3042" * 200]
+    whole = [(text.words(one), text.token_list(one), text.tokens(one)) for one in texts]
+    monkeypatch.setattr(text, "_PART_CHARS", 7)
+    monkeypatch.setattr(text, "_PART_COUNT", 3)
+    assert [(text.words(one), text.token_list(one), text.tokens(one)) for one in texts] == whole
+    monkeypatch.setattr(text, "_pieces", lambda one: [one[:5], one[5:]])  # the control
+    assert [text.words(one) for one in texts] != [found for found, _, _ in whole]

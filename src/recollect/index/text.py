@@ -19,8 +19,6 @@ from recollect.index.caches import Kept
 
 # Letters and digits of any script; an underscore separates words as a blank does.
 _WORD: Final = re.compile(r"[^\W_]+")
-_BETWEEN: Final = re.compile(r"[\W_]")
-_BLANK: Final = re.compile(" ")
 # Scripts written without blanks: each run becomes overlapping pairs. Compiled when needed.
 _UNSPACED: Final = (
     "[\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
@@ -101,33 +99,34 @@ def words(text: str) -> list[str]:
     """The text's words: compatibility forms folded, accents and case removed."""
     if text.isascii():
         return split(text.encode().translate(_ASCII).decode())
-    folded = _without_marks(decomposed(text).casefold(), _marks(text))
-    composed = tables.normalize("NFC", folded)
-    if len(composed) <= _PART_CHARS:
-        found = _WORD.findall(composed)
-    else:
-        found = [word for piece in _pieces(composed, _BETWEEN) for word in _WORD.findall(piece)]
     most = _WORDS_ANYWAY + len(text.encode(*_UTF8)) // _WORD_MIN_BYTES
-    if not re.search(_UNSPACED, composed):
-        return found[:most]
-    return _split(found, most)
+    marks = _marks(text)
+    found: list[str] = []
+    is_unspaced = False
+    for piece in _pieces(decomposed(text)):
+        composed = tables.normalize("NFC", _without_marks(piece.casefold(), marks))
+        found += _WORD.findall(composed)
+        is_unspaced = is_unspaced or re.search(_UNSPACED, composed) is not None
+        if len(found) >= most:
+            break
+    return _split(found, most) if is_unspaced else found[:most]
 
 
 def split(text: str) -> list[str]:
     """What stands between the blanks of a text that has no other space."""
     if len(text) <= _PART_CHARS:
         return text.split()
-    return [word for part in _pieces(text, _BLANK) for word in part.split()]
+    return [word for piece in _pieces(text) for word in piece.split()]
 
 
-def _pieces(text: str, end: re.Pattern[str]) -> Iterator[str]:
-    """A long text in pieces, each up to where a word has ended."""
+def _pieces(text: str) -> Iterator[str]:
+    """A long text in pieces, each up to a blank, before which nothing is composed with the rest."""
     start = 0
     while start < len(text):
-        found = end.search(text, start + _PART_CHARS)
-        stop = len(text) if found is None else found.start()
-        yield text[start:stop]
-        start = stop
+        end = text.find(" ", start + _PART_CHARS)
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+        start = end
 
 
 def parts(found: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -176,9 +175,10 @@ def _marks(text: str) -> set[str]:
 
     Taken from its own characters: they are fewer than those that they decompose into.
     """
-    signs = "".join(set(text))
-    parts = set("".join(_normal(signs)).casefold())
-    return {part for part in parts if part >= _FIRST_MARK and tables.combining(part)}
+    at = range(0, len(text), _PART_CHARS)
+    signs = "".join(set().union(*(set(text[start : start + _PART_CHARS]) for start in at)))
+    made = set("".join(_normal(signs)).casefold())
+    return {sign for sign in made if sign >= _FIRST_MARK and tables.combining(sign)}
 
 
 def _without_marks(text: str, marks: set[str]) -> str:
