@@ -119,14 +119,9 @@ class File:
                 db = self._opened(create=create)
                 if db.in_transaction:  # this thread is inside another block, which will end it
                     yield db
-                    return
-                try:
-                    db.execute(begin)
-                    yield db
-                    db.execute("COMMIT")
-                finally:
-                    if db.in_transaction:
-                        db.execute("ROLLBACK")
+                else:
+                    with _committed(db, begin):
+                        yield db
             except (sqlite3.Error, OSError) as error:
                 raise as_ours(error) from error
 
@@ -174,6 +169,17 @@ class File:
                 if db is not None:
                     db.close()
             self._db = self._nothing = None
+
+
+@contextmanager
+def _committed(db: sqlite3.Connection, begin: str) -> Iterator[None]:
+    try:
+        db.execute(begin)
+        yield
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:

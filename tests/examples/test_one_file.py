@@ -170,12 +170,12 @@ def test_two_that_have_the_file_open_see_what_the_other_does(tmp_path: Path) -> 
         for number in range(5):
             first = here.remember(f"Here {number}.")
             assert there.get(first.id).text == f"Here {number}."
-            second = there.remember(f"There {number}.")
+            second = there.remember(f"There {number}.", id=f"r{number}")
             assert here.get(second.id).text == f"There {number}."
         assert here.digest() == there.digest()
-        here.erase(second.id)
+        here.erase("r4")
         with pytest.raises(NotFound):
-            there.get(second.id)
+            there.get("r4")
         one.drop("main", None)
         with pytest.raises(NotFound, match="dropped"):
             there.list()

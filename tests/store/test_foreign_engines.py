@@ -111,20 +111,15 @@ def test_an_installed_engine_remembers_recalls_after_a_restart_and_verifies(
     recollect: Recollect, tmp_path: Path
 ) -> None:
     store = "sqlite://team.db"
-    for line in (
-        ("init",),
-        ("remember", "The staging database is on port 5433.", "--key", "staging.port"),
-        ("remember", "The staging database is on port 5434.", "--key", "staging.port"),
-    ):
-        done = recollect(store, *line)
+    assert recollect(store, "init").returncode == 0
+    for text in ("Staging is on port 5433.", "Staging is on port 5434."):
+        done = recollect(store, "remember", text, "--key", "staging.port")
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "home" / "team.db").is_file()
     found = recollect(store, "--json", "recall", "Which port has staging?")
-    assert [hit["text"] for hit in json.loads(found.stdout)["hits"]] == [
-        "The staging database is on port 5434."
-    ]
-    for line in (("admin", "verify"), ("doctor",), ("status",), ("admin", "rebuild")):
-        done = recollect(store, *line)
+    assert [hit["text"] for hit in json.loads(found.stdout)["hits"]] == ["Staging is on port 5434."]
+    for line in ("admin verify", "doctor", "status", "admin rebuild"):
+        done = recollect(store, *line.split())
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
 
@@ -133,19 +128,8 @@ def test_an_installed_engine_remembers_recalls_after_a_restart_and_verifies(
 def test_a_token_opens_what_it_allows_and_another_one_nothing(recollect: Recollect) -> None:
     store = "sqlite://team.db"
     assert recollect(store, "remember", "Tea is at four.").returncode == 0
-    made = recollect(
-        store,
-        "--json",
-        "admin",
-        "token",
-        "create",
-        "--space",
-        "main",
-        "--label",
-        "reader",
-        "--verbs",
-        "read",
-    )
+    line = "--json admin token create --space main --label reader --verbs read"
+    made = recollect(store, *line.split())
     assert made.returncode == 0, made.stderr
     token = json.loads(made.stdout)["token"]
     read = recollect(store, "--json", "list", RECOLLECT_TOKEN=token)

@@ -61,7 +61,7 @@ def open_engine(opening: Opening, token: str | None = None) -> Backend:
 def _entry(scheme: str) -> EntryPoint:
     """The only engine for a scheme."""
     named = scheme if _SCHEME.fullmatch(scheme) else ""
-    found = [*entry_points(group=GROUP, name=named)] if named else []
+    found: list[EntryPoint] = [*entry_points(group=GROUP, name=named)] if named else []
     if not found:
         raise Unsupported(f"no installed engine opens {scheme}:// addresses", hint=_USE)
     if len(found) > 1:
