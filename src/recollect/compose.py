@@ -186,7 +186,10 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
 
     backend = open_backend(settings, seam)
     if not isinstance(backend, FileBackend):
-        raise Unsupported("a backup can only be restored into a folder")
+        raise Unsupported(
+            "a backup can only be restored into a folder",
+            hint="restore it into one, then `recollect push` it to this place",
+        )
     name = read_manifest(backup).space
     try:
         keys, erased = _subject_keys(seam), erased_list(seam)

@@ -66,8 +66,8 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         """Open the memory at a place, or the nearest one. Closing it closes its store too.
 
         Args:
-            where: A folder, ``:memory:``, a ``postgresql://`` address, or the address of a service,
-                ``https://…``, with its token in ``RECOLLECT_TOKEN``. By default
+            where: A folder, ``:memory:``, a ``postgresql://`` address, one of an installed engine
+                or of a service, ``https://…`` with its token in ``RECOLLECT_TOKEN``. By default
                 ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
                 ``.recollect`` folder, else ``~/.recollect``.
             space: The name of the memory in its store.

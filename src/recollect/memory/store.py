@@ -57,8 +57,8 @@ class Store:
         """Open the store at a place, or the nearest one.
 
         Args:
-            where: A folder, ``:memory:``, a ``postgresql://`` address, or the address of a service,
-                ``https://…``, with its token in ``RECOLLECT_TOKEN``. By default
+            where: A folder, ``:memory:``, a ``postgresql://`` address, one of an installed engine
+                or of a service, ``https://…`` with its token in ``RECOLLECT_TOKEN``. By default
                 ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
                 ``.recollect`` folder, else ``~/.recollect``.
             embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
