@@ -231,6 +231,19 @@ def test_what_is_for_a_server_is_refused(
     assert "needs a database server" in refusal(recollect("mem://x", *line))
 
 
+@pytest.mark.usefixtures("example")
+def test_a_backup_is_restored_into_a_folder_and_pushed_from_there(recollect: Recollect) -> None:
+    store = "sqlite://team.db"
+    assert recollect(store, "remember", "Tea is at four.").returncode == 0
+    assert recollect(store, "admin", "backup", "copy").returncode == 0
+    other = "sqlite://other.db"
+    assert "`recollect push`" in refusal(recollect(other, "admin", "restore-backup", "copy"))
+    for where, line in (("folder", "admin restore-backup copy"), ("folder", f"push {other}")):
+        done = recollect(where, *line.split())
+        assert done.returncode == 0, done.stderr
+    assert "Tea is at four." in recollect(other, "list").stdout
+
+
 # --- when it looks
 
 _LOOKS = """
@@ -264,5 +277,6 @@ def test_no_package_takes_the_place_of_a_built_in_engine(
 def test_a_service_is_never_asked_of_a_package(site: Path, recollect: Recollect) -> None:
     put(site, "thief", "https", MARKS + IN_MEMORY)
     refusal(recollect("https://127.0.0.1:1", "list"))
-    refusal(recollect("https://127.0.0.1:1", "admin", "restore", "backup"))
+    said = refusal(recollect("https://127.0.0.1:1", "admin", "restore-backup", "backup"))
+    assert "is the address of a service" in said
     assert not (site / "was-imported").exists()
