@@ -8,18 +8,20 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from recollect.config import load
-from recollect.errors import ConfigError, NotFound, Unavailable
+from recollect.errors import ConfigError, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory, Store
 from recollect.memory.handle import Handle
+from recollect.model.events import Head
 from recollect.store.engines import Opening
-from recollect.store.port import Backend
+from recollect.store.indexed.ledger import Erased, Meanwhile
+from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL
 from recollect.store.subject_keys import MemoryKeys
 from recollect.testing.admins_suite import AdminsSuite
@@ -28,10 +30,11 @@ from recollect.testing.clock_suite import ClockSuite
 from recollect.testing.jobs_suite import JobsSuite
 from recollect.testing.rebuilding import rebuilt_digest
 from recollect.testing.seams import FixedSeam
+from recollect.testing.shared_suite import SharedSuite
 from recollect.testing.store_suite import StoreSuite
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 from recollect.testing.vector_suite import VectorSuite
-from recollect_one_file import File, open_file
+from recollect_one_file import File, FileLedger, open_file
 
 
 def opening(folder: Path) -> Opening:
@@ -58,6 +61,15 @@ class InOneFile:
 
 class TestStore(InOneFile, StoreSuite):
     """The port."""
+
+
+class TestShared(SharedSuite):
+    """Several that have the file open."""
+
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Callable[[], Backend]]:
+        with ExitStack() as stack:
+            yield lambda: stack.enter_context(closing(open_file(opening(tmp_path))))
 
 
 class TestVectors(InOneFile, VectorSuite):
@@ -161,24 +173,50 @@ def test_a_subject_is_encrypted_and_erased_by_its_key(tmp_path: Path) -> None:
         assert memory.verify().ok
 
 
-def test_two_that_have_the_file_open_see_what_the_other_does(tmp_path: Path) -> None:
+class Forgetful(FileLedger):
+    """Control: appends wherever the ledger ends."""
+
+    def append(
+        self, before: Head, data: bytes, head: Head, erased: Erased | None, meanwhile: Meanwhile
+    ) -> bool:
+        with self._file.writing() as db:
+            db.execute("UPDATE ledgers SET seq = ?, hash = ?", (before.seq, before.hash))
+            db.execute("DELETE FROM lines WHERE seq > ?", (before.seq,))
+            return super().append(before, data, head, erased, meanwhile)
+
+
+class Keeping(FileLedger):
+    """Control: erases nothing."""
+
+    def erase(self, lines: Mapping[int, bytes]) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("kind", "test"),
+    [
+        (FileLedger, SharedSuite.test_what_one_erases_another_answers_with_no_more),
+        (Keeping, SharedSuite.test_what_one_erases_another_answers_with_no_more),
+        (FileLedger, SharedSuite.test_of_writers_at_one_head_no_one_overwrites_another),
+        (Forgetful, SharedSuite.test_of_writers_at_one_head_no_one_overwrites_another),
+    ],
+)
+def test_control_a_faulty_engine_fails_the_suite(
+    kind: type[FileLedger],
+    test: Callable[[SharedSuite, Space, Space], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("recollect_one_file.FileLedger", kind)
+    fails = nullcontext() if kind is FileLedger else pytest.raises((AssertionError, RecollectError))
     with (
-        closing(open_file(opening(tmp_path))) as one,
-        closing(open_file(opening(tmp_path))) as two,
+        closing(open_file(opening(tmp_path))) as first,
+        closing(open_file(opening(tmp_path))) as second,
+        fails,
     ):
-        here, there = memory_of(one), memory_of(two)
-        for number in range(5):
-            first = here.remember(f"Here {number}.")
-            assert there.get(first.id).text == f"Here {number}."
-            second = there.remember(f"There {number}.", id=f"r{number}")
-            assert here.get(second.id).text == f"There {number}."
-        assert here.digest() == there.digest()
-        here.erase("r4")
-        with pytest.raises(NotFound):
-            there.get("r4")
-        one.drop("main", None)
-        with pytest.raises(NotFound, match="dropped"):
-            there.list()
+        one, other = (backend.space("main", create=True) for backend in (first, second))
+        assert one.head() == other.head()  # both know the same end of the ledger
+        test(SharedSuite(), one, other)
 
 
 # --- several processes, and some that are killed

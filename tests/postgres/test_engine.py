@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from time import monotonic
 
 import psycopg
@@ -16,6 +16,7 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
+from recollect.testing.shared_suite import SharedSuite
 from recollect.testing.store_suite import StoreSuite
 from tests.memory_suites.daily import MemorySuite
 from tests.memory_suites.history.branches import BranchSuite
@@ -48,6 +49,13 @@ class TestStore(StoreSuite):
         backend = PostgresBackend(database)
         yield backend
         backend.close()
+
+
+class TestShared(SharedSuite):
+    @pytest.fixture
+    def opened(self, database: str) -> Iterator[Callable[[], Backend]]:
+        with ExitStack() as stack:
+            yield lambda: stack.enter_context(closing(PostgresBackend(database)))
 
 
 class OnServer:
