@@ -9,7 +9,7 @@ GATED := src/recollect/model/** src/recollect/ledger/** src/recollect/index/fold
   src/recollect/lifecycle/** src/recollect/recall/**
 
 # What .ci/run has and `make test` has not.
-BEYOND := aio benchmarks client contract deploy docs http/test_mcp.py integrations mcp oauth postgres suites tidy web
+BEYOND := aio benchmarks client contract deploy docs examples http/test_mcp.py integrations mcp oauth postgres suites tidy web
 
 # Each night draws differently. The first seed is for all tests of .ci/run, the others are for
 # those of them that draw.

@@ -7,7 +7,7 @@ before a vector is needed; texts are sent to another machine only if this proces
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -45,7 +45,7 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
         return MemoryBackend(seam=seam)
     folder = settings.folder
     if folder is None:
-        return _server(settings, seam)
+        return _server(settings, seam) if _is_server(settings) else _foreign(settings, seam)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file", hint="name a folder")
     from recollect.store.files.backend import FileBackend
@@ -54,7 +54,7 @@ def open_backend(settings: Settings, seam: Seam = REAL) -> Backend:
         folder,
         seam=seam,
         keys=_subject_keys(seam),
-        note_erased=lambda first, erased: erased_list(seam).add(first, erased),
+        note_erased=_note_erased(seam),
     )
 
 
@@ -99,14 +99,28 @@ def erased_list(seam: Seam = REAL) -> ErasedLists:
     return ErasedLists(config.master_key()[0] / ERASED, seam)
 
 
-def _server(settings: Settings, seam: Seam) -> Backend:
-    """The engine for an address."""
-    if not _is_server(settings):
-        scheme, _, _ = settings.where.partition("://")
+def _note_erased(seam: Seam) -> Callable[[str, Mapping[int, str]], None]:
+    """Keeps in that list what was erased in a ledger."""
+    return lambda first, erased: erased_list(seam).add(first, erased)
+
+
+def _foreign(settings: Settings, seam: Seam) -> Backend:
+    """The engine of another package; built-in schemes never get here."""
+    if settings.is_service:
         raise Unsupported(
-            f"unsupported store address {scheme}://",
-            hint="use a folder or a postgresql:// address",
+            f"{shown(settings.where)} is the address of a service",
+            hint="name the folder or database behind it",
         )
+    from recollect.store.engines import Opening, open_engine
+
+    opening = Opening(
+        where=settings.where, seam=seam, keys=_subject_keys(seam), note_erased=_note_erased(seam)
+    )
+    return open_engine(opening, settings.token)
+
+
+def _server(settings: Settings, seam: Seam) -> Backend:
+    """The database at an address."""
     try:
         from recollect.store.postgres.backend import PostgresBackend
     except ImportError as error:
@@ -116,7 +130,7 @@ def _server(settings: Settings, seam: Seam) -> Backend:
     keeping = Keeping(
         master=_master_key(seam),
         copies=_subject_keys(seam),
-        note_erased=lambda first, erased: erased_list(seam).add(first, erased),
+        note_erased=_note_erased(seam),
     )
     if not settings.token:
         return PostgresBackend(settings.where, seam=seam, keeping=keeping)
@@ -172,7 +186,10 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
 
     backend = open_backend(settings, seam)
     if not isinstance(backend, FileBackend):
-        raise Unsupported("a backup can only be restored into a folder")
+        raise Unsupported(
+            "a backup can only be restored into a folder",
+            hint="restore it into one, then `recollect push` it to this place",
+        )
     name = read_manifest(backup).space
     try:
         keys, erased = _subject_keys(seam), erased_list(seam)

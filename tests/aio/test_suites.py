@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.testing.beliefs_suite import BeliefsSuite
-from recollect.testing.memory_suite import MemorySuite
-from recollect.testing.proposer_suite import ProposerSuite
-from recollect.testing.trust_suite import TrustSuite
 from tests.aio.bridge import async_memory
+from tests.memory_suites.daily import MemorySuite
+from tests.memory_suites.review.beliefs import BeliefsSuite
+from tests.memory_suites.review.proposer import ProposerSuite
+from tests.memory_suites.trust.trust import TrustSuite
 
 pytestmark = pytest.mark.nightly
 

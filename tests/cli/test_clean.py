@@ -12,8 +12,8 @@ from recollect.memory.cleaning import clean
 from recollect.memory.handle import handle_of
 from recollect.model import limits
 from recollect.store.layout import SETTINGS
-from recollect.testing.pages_suite import holding
 from tests.cli.running import Shell
+from tests.memory_suites.pages.pages import holding
 
 CANARY = "canary-9c1e"
 EMBEDDER = '{"embedder":"none"}'

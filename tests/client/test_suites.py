@@ -11,14 +11,14 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.client import Store as Remote
-from recollect.testing.branch_suite import BranchSuite
-from recollect.testing.context_suite import ContextSuite
-from recollect.testing.events_suite import EventsSuite
-from recollect.testing.memory_suite import MemorySuite
-from recollect.testing.review_suite import ReviewSuite
-from recollect.testing.trust_suite import TrustSuite
-from recollect.testing.writes_suite import WritesSuite
 from tests.http.test_process import Service, running
+from tests.memory_suites.daily import MemorySuite
+from tests.memory_suites.history.branches import BranchSuite
+from tests.memory_suites.history.events import EventsSuite
+from tests.memory_suites.recall.context import ContextSuite
+from tests.memory_suites.records.writes import WritesSuite
+from tests.memory_suites.review.review import ReviewSuite
+from tests.memory_suites.trust.trust import TrustSuite
 
 
 @pytest.fixture(scope="module")

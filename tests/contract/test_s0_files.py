@@ -19,8 +19,8 @@ from recollect import Memory, Store
 from recollect.contracts.chrono import ChronoRecord, ChronoStore, EsdbBridge
 from recollect.errors import ConfigError, Conflict, Forbidden, Unsupported
 from recollect.ledger.scan import scan
-from recollect.testing.chrono_suite import ids, water
 from tests.contract.test_s2_files import environment
+from tests.memory_suites.pages.chrono import ids, water
 
 CANARY = "zyzzyva-quagmire"
 

@@ -21,9 +21,9 @@ from recollect.exchange.chrono import items_of
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import INCLUDES
 from recollect.store.seam import REAL, Seam
-from recollect.testing.chrono_suite import ids
 from tests.contract.test_s0_files import CANARY, has_canary, home
 from tests.contract.test_s2_files import environment
+from tests.memory_suites.pages.chrono import ids
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 SPACED, COMPACT = (", ", ": "), (",", ":")

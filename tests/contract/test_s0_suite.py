@@ -12,8 +12,8 @@ from recollect.contracts.chrono import ChronoRecord, ChronoStore
 from recollect.errors import Conflict, Forbidden
 from recollect.model.events import Trust
 from recollect.model.values import Record
-from recollect.testing.chrono_suite import ChronoSuite, ids, water
 from tests.contract.conftest import memory
+from tests.memory_suites.pages.chrono import ChronoSuite, ids, water
 
 __all__ = ["memory"]
 

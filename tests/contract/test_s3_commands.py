@@ -11,9 +11,9 @@ import pytest
 
 from recollect import Memory
 from recollect.contracts.pages import MemoryFiles, SearchHit
-from recollect.testing.pages_suite import holding
 from tests.cli.running import Ran, Shell
 from tests.contract.quickstart_s3 import CLEAN_MEMORY, REBUILD
+from tests.memory_suites.pages.pages import holding
 
 CANARY = "canary-5b2d"
 QUERY = "Where does the user work?"

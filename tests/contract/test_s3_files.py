@@ -19,9 +19,9 @@ from recollect.contracts.pages.ids import make_id
 from recollect.memory.handle import Handle, handle_of
 from recollect.memory.store import Store
 from recollect.store.seam import Seam
-from recollect.testing.memory_files_suite import HEADING, pages_in, text
-from recollect.testing.pages_suite import holding
 from tests.contract.test_s2_files import environment
+from tests.memory_suites.pages.memory_files import HEADING, pages_in, text
+from tests.memory_suites.pages.pages import holding
 
 ID = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}")
 

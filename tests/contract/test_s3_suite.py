@@ -10,8 +10,8 @@ import pytest
 
 from recollect import Memory
 from recollect.contracts.pages import Contents, Entry, MemoryFiles
-from recollect.testing.memory_files_suite import MemoryFilesSuite
 from tests.contract.conftest import memory
+from tests.memory_suites.pages.memory_files import MemoryFilesSuite
 
 __all__ = ["memory"]
 

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.testing.beliefs_suite import BeliefsSuite
-from recollect.testing.branch_suite import BranchSuite
-from recollect.testing.context_suite import ContextSuite
-from recollect.testing.documents_suite import DocumentsSuite
-from recollect.testing.events_suite import EventsSuite
-from recollect.testing.memory_suite import MemorySuite
-from recollect.testing.policy_suite import PolicySuite
-from recollect.testing.proposer_suite import ProposerSuite
-from recollect.testing.retract_suite import RetractSuite
-from recollect.testing.review_suite import ReviewSuite
-from recollect.testing.sessions_suite import SessionsSuite
-from recollect.testing.settle_suite import SettleSuite
-from recollect.testing.trust_suite import TrustSuite
-from recollect.testing.writes_suite import WritesSuite
+from tests.memory_suites.daily import MemorySuite
+from tests.memory_suites.history.branches import BranchSuite
+from tests.memory_suites.history.events import EventsSuite
+from tests.memory_suites.history.sessions import SessionsSuite
+from tests.memory_suites.pages.documents import DocumentsSuite
+from tests.memory_suites.recall.context import ContextSuite
+from tests.memory_suites.records.writes import WritesSuite
+from tests.memory_suites.review.beliefs import BeliefsSuite
+from tests.memory_suites.review.policy import PolicySuite
+from tests.memory_suites.review.proposer import ProposerSuite
+from tests.memory_suites.review.retract import RetractSuite
+from tests.memory_suites.review.review import ReviewSuite
+from tests.memory_suites.review.settle import SettleSuite
+from tests.memory_suites.trust.trust import TrustSuite
 
 
 class TestFiles(

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.errors import InvalidInput
 from recollect.memory import Memory
-from recollect.testing.authors_suite import AuthorSuite, mara, named
+from tests.memory_suites.trust.authors import AuthorSuite, mara, named
 
 __all__ = ["mara"]
 

@@ -25,7 +25,7 @@ from recollect.store.page_notes import Notes, digest_of
 from recollect.store.pages import Plan, Wanted, desk
 from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
-from recollect.testing.pages_suite import CANARY, PagesSuite, holding
+from tests.memory_suites.pages.pages import CANARY, PagesSuite, holding
 
 
 def _moved_by_hand(memory: Memory) -> tuple[str, Path]:

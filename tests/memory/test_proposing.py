@@ -20,8 +20,8 @@ from recollect.model.values import Episode, Pass, Record, Suggestion
 from recollect.propose import chat
 from recollect.propose.chat import ChatProposer
 from recollect.propose.port import Proposer
-from recollect.testing.proposer_suite import add, change, passed
 from tests.endpoint.servers import RawServer
+from tests.memory_suites.review.proposer import add, change, passed
 from tests.propose.servers import JsonServer, Reply, data_of, raw, saying, suggesting
 
 KEY = "sk-very-secret"

@@ -12,7 +12,7 @@ from recollect.lifecycle.lineage import in_one_line
 from recollect.memory import proposing
 from recollect.model.events import TRUST_RANK, Intent, Role
 from recollect.model.values import Episode, Proposal, Quote, Record, Suggestion
-from recollect.testing.proposer_suite import passed
+from tests.memory_suites.review.proposer import passed
 
 USERS = (None, None, "ann")
 ROLES: tuple[Role, ...] = ("user", "assistant", "tool")

@@ -16,7 +16,7 @@ from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
 from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
-from recollect.testing.writes_suite import PASSES, WRITES
+from tests.memory_suites.records.writes import PASSES, WRITES
 
 GROUPS = {
     "": Memory,

@@ -10,7 +10,7 @@ from recollect.memory.authors import Authors
 from recollect.memory.handle import handle_of
 from recollect.model.events import AuthorNamed
 from recollect.model.values import Author
-from recollect.testing.authors_suite import AuthorSuite, mara, named
+from tests.memory_suites.trust.authors import AuthorSuite, mara, named
 from tests.postgres.conftest import as_address, make_token
 from tests.postgres.test_push import bring
 

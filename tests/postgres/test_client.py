@@ -11,10 +11,10 @@ import pytest
 from recollect import Memory, Store
 from recollect.client import Store as Remote
 from recollect.store.grants import VERBS
-from recollect.testing.context_suite import ContextSuite
-from recollect.testing.memory_suite import MemorySuite
-from recollect.testing.trust_suite import TrustSuite
 from tests.http.serving import served
+from tests.memory_suites.daily import MemorySuite
+from tests.memory_suites.recall.context import ContextSuite
+from tests.memory_suites.trust.trust import TrustSuite
 from tests.postgres.conftest import as_address
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from time import monotonic
 
 import psycopg
@@ -16,22 +16,23 @@ from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.testing.beliefs_suite import BeliefsSuite
-from recollect.testing.branch_suite import BranchSuite
-from recollect.testing.context_suite import ContextSuite
-from recollect.testing.documents_suite import DocumentsSuite
-from recollect.testing.events_suite import EventsSuite
-from recollect.testing.memory_suite import MemorySuite
-from recollect.testing.pages_suite import PagesSuite
-from recollect.testing.policy_suite import PolicySuite
-from recollect.testing.proposer_suite import ProposerSuite
-from recollect.testing.retract_suite import RetractSuite
-from recollect.testing.review_suite import ReviewSuite
-from recollect.testing.sessions_suite import SessionsSuite
-from recollect.testing.settle_suite import SettleSuite
+from recollect.testing.shared_suite import SharedSuite
 from recollect.testing.store_suite import StoreSuite
-from recollect.testing.trust_suite import TrustSuite
-from recollect.testing.writes_suite import WritesSuite
+from tests.memory_suites.daily import MemorySuite
+from tests.memory_suites.history.branches import BranchSuite
+from tests.memory_suites.history.events import EventsSuite
+from tests.memory_suites.history.sessions import SessionsSuite
+from tests.memory_suites.pages.documents import DocumentsSuite
+from tests.memory_suites.pages.pages import PagesSuite
+from tests.memory_suites.recall.context import ContextSuite
+from tests.memory_suites.records.writes import WritesSuite
+from tests.memory_suites.review.beliefs import BeliefsSuite
+from tests.memory_suites.review.policy import PolicySuite
+from tests.memory_suites.review.proposer import ProposerSuite
+from tests.memory_suites.review.retract import RetractSuite
+from tests.memory_suites.review.review import ReviewSuite
+from tests.memory_suites.review.settle import SettleSuite
+from tests.memory_suites.trust.trust import TrustSuite
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,13 @@ class TestStore(StoreSuite):
         backend = PostgresBackend(database)
         yield backend
         backend.close()
+
+
+class TestShared(SharedSuite):
+    @pytest.fixture
+    def opened(self, database: str) -> Iterator[Callable[[], Backend]]:
+        with ExitStack() as stack:
+            yield lambda: stack.enter_context(closing(PostgresBackend(database)))
 
 
 class OnServer:

@@ -10,7 +10,7 @@ from recollect.errors import Forbidden
 from recollect.memory import Memory
 from recollect.memory.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
-from recollect.testing.proposer_suite import Script, add, ids, passed
+from tests.memory_suites.review.proposer import Script, add, ids, passed
 from tests.postgres.conftest import entered, make_token
 
 

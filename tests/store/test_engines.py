@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
+from recollect.testing.shared_suite import SharedSuite
 from recollect.testing.store_suite import StoreSuite
 
 
@@ -19,6 +21,13 @@ class TestFiles(StoreSuite):
         backend = FileBackend(tmp_path / "workspace")
         yield backend
         backend.close()
+
+
+class TestSharedFiles(SharedSuite):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Callable[[], Backend]]:
+        with ExitStack() as stack:
+            yield lambda: stack.enter_context(closing(FileBackend(tmp_path / "workspace")))
 
 
 class TestMemory(StoreSuite):

@@ -23,7 +23,7 @@ from recollect.mirror.gather import Material, gather
 from recollect.mirror.parse import parse
 from recollect.mirror.render import render
 from recollect.store.files import cleaning
-from recollect.testing.pages_suite import holding
+from tests.memory_suites.pages.pages import holding
 from tests.mirror.making import records
 from tests.mirror.test_pages import BEGAN, mutated
 from tests.suites.conftest import Tell

@@ -62,24 +62,23 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         space: str = "main",
         embedder: str = AUTO,
         settings: Settings | None = None,
-        token: str | None = None,
     ) -> Memory:
         """Open the memory at a place, or the nearest one. Closing it closes its store too.
 
         Args:
-            where: A folder, ``:memory:``, a ``postgresql://`` address, or the address of a service,
-                ``https://…``. By default ``RECOLLECT_STORE``, else the memory of the repository,
-                else the nearest ``.recollect`` folder, else ``~/.recollect``.
+            where: A folder, ``:memory:``, a ``postgresql://`` address, one of an installed engine
+                or of a service, ``https://…`` with its token in ``RECOLLECT_TOKEN``. By default
+                ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
+                ``.recollect`` folder, else ``~/.recollect``.
             space: The name of the memory in its store.
             embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
-            settings: Settings that were loaded before, instead of the other arguments.
-            token: A token of that service or server; by default ``RECOLLECT_TOKEN``.
+            settings: Settings that were loaded before, instead of ``where`` and ``embedder``.
 
         Raises:
             ConfigError: The place cannot hold a store.
             Unavailable: The server or the folder cannot be used.
         """
-        settings = settings or load(where, embedder=embedder, token=token)
+        settings = settings or load(where, embedder=embedder)
         if settings.is_service:
             from recollect.client import Memory as Remote  # the same calls, sent to a service
 

@@ -210,6 +210,33 @@ class Ledger(Protocol):
 Meanwhile = Callable[[], None]
 
 
+class Uncached:
+    """What a ledger does that keeps no snapshots and is not told who has an index of it.
+
+    For those where folding is cheap enough, or where no other process can have an index.
+    """
+
+    keeps_caches = False
+
+    def wake(self, version: str, dropped: int) -> Woken:
+        """Nothing was kept, and no index is counted."""
+        return Woken(None, None)
+
+    def hold(self, dropped: int) -> None:
+        """Notes nothing."""
+
+    def let_go(self) -> None:
+        """Notes nothing."""
+
+    def holders(self) -> tuple[str, ...]:
+        """None that is known."""
+        return ()
+
+    def keep_snapshot(self, epoch: int, version: str, snapshot: Snapshot) -> bool:
+        """Keeps nothing."""
+        return False
+
+
 class Ledgers(Protocol):
     """All ledgers of one place."""
 

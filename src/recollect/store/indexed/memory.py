@@ -24,9 +24,8 @@ from recollect.store.indexed.ledger import (
     Block,
     Erased,
     Meanwhile,
-    Snapshot,
     Tail,
-    Woken,
+    Uncached,
 )
 from recollect.store.receiving import first_hash
 from recollect.store.seam import Seam
@@ -83,11 +82,10 @@ class _Kept:
         self.keys: dict[str, MemoryKeys] = {}  # by ledger
 
 
-class MemoryLedger:
-    """A ledger in this process."""
+class MemoryLedger(Uncached):
+    """A ledger in this process; no other one can have an index of it."""
 
     where = ":memory:"
-    keeps_caches = False
 
     def __init__(self, store: MemoryLedgers, name: str) -> None:
         self._store = store
@@ -181,24 +179,6 @@ class MemoryLedger:
     def still(self) -> AbstractContextManager[None]:
         """Other threads wait while a space has the turn."""
         return nullcontext()
-
-    def wake(self, version: str, dropped: int) -> Woken:
-        """None: what is here ends with the process, as the index does."""
-        return Woken(None, None)
-
-    def hold(self, dropped: int) -> None:
-        """Notes nothing: no other process can have an index."""
-
-    def let_go(self) -> None:
-        """Notes nothing."""
-
-    def holders(self) -> tuple[str, ...]:
-        """None: no other process can have an index."""
-        return ()
-
-    def keep_snapshot(self, epoch: int, version: str, snapshot: Snapshot) -> bool:
-        """Keeps nothing."""
-        return False
 
     def blocks(self, embedder: str, after: int) -> list[Block]:
         """The blocks of an embedder after an event, in order."""

@@ -9,7 +9,7 @@ import pytest
 from recollect.errors import InvalidInput, LimitExceeded, NotFound, Unsupported
 from recollect.memory import Memory
 from recollect.model import limits
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 
 class ReadingSuite(BehindSuite):

@@ -13,9 +13,9 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Quote, Record
-from recollect.testing.engine import BehindSuite
-from recollect.testing.lineage_suite import LineageSuite
-from recollect.testing.word_suite import WordSuite
+from tests.memory_suites.behind import BehindSuite
+from tests.memory_suites.trust.lineage import LineageSuite
+from tests.memory_suites.trust.word import WordSuite
 
 
 class TrustSuite(LineageSuite, WordSuite, BehindSuite):

@@ -22,8 +22,8 @@ from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.frames import BUILT_IN, Frame, Template, Weights
 from recollect.recall.pack import count_tokens
-from recollect.testing.engine import BehindSuite
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.memory_suites.behind import BehindSuite
 
 ONLY_SIMILAR = Weights(
     similarity=1.0, confidence=0.0, recency=0.0, centrality=0.0, reinforcement=0.0

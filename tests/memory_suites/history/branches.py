@@ -21,7 +21,7 @@ from recollect.lifecycle import branch_writes
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.values import Branch, Diff
-from recollect.testing.branch_merge_suite import BranchMergeSuite
+from tests.memory_suites.history.branch_merging import BranchMergeSuite
 
 
 def _texts(memory: Memory) -> list[str]:

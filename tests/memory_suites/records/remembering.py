@@ -9,7 +9,7 @@ import pytest
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Record
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 
 class RememberingSuite(BehindSuite):

@@ -22,7 +22,7 @@ from recollect.model import limits
 from recollect.model.instants import later
 from recollect.model.limits import ERASE_AT_ONCE_MAX_COUNT
 from recollect.model.values import INCLUDES
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 
 def _left(memory: Memory) -> set[str]:

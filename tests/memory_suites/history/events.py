@@ -12,7 +12,7 @@ from recollect.errors import InvalidInput, NotFound, Unsupported
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 LONG = "Likes swing. " * 40
 

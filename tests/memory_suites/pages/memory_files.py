@@ -19,7 +19,7 @@ from recollect.model.values import Episode, Record, Suggestion
 from recollect.store.disk import replace_file
 from recollect.store.layout import PAGES_STATE
 from recollect.store.seam import REAL
-from recollect.testing.pages_suite import CANARY, holding
+from tests.memory_suites.pages.pages import CANARY, holding
 
 HEADING: Final = re.compile(
     r"^## \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\] \{id: \d{8}-\d{4}-[0-9a-f]{6}\}((?: #\S+)*)$",

@@ -12,7 +12,7 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.memory import Memory
 from recollect.model.values import Quote, Record
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 
 def _record(memory: Memory, id: str) -> Record:

@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import Changed
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 
 def _texts(memory: Memory) -> list[str]:

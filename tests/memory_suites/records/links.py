@@ -7,7 +7,7 @@ import pytest
 from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Graph
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 
 def _facts(memory: Memory, *ids: str) -> None:

@@ -19,7 +19,7 @@ from recollect.lifecycle.commands import Reinforce
 from recollect.memory import Memory
 from recollect.memory.handle import handle_of
 from recollect.model.values import Erasure
-from recollect.testing.engine import BehindSuite
+from tests.memory_suites.behind import BehindSuite
 
 Write = Callable[..., Any]
 Prepare = Callable[[Memory], Write]

@@ -6,8 +6,8 @@ import pytest
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
-from recollect.testing.engine import BehindSuite
 from recollect.testing.rebuilding import rebuilt_digest
+from tests.memory_suites.behind import BehindSuite
 
 
 class UpkeepSuite(BehindSuite):
