@@ -12,7 +12,8 @@ import pytest
 from recollect import Memory
 from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.reads import Reads
-from recollect.lifecycle import closing, masking, retracting
+from recollect.lifecycle.commands import Archive
+from recollect.lifecycle.retraction import closure, plan, remainder
 from recollect.memory.handle import Handle
 from recollect.store.indexed.backend import MemorySpace
 from tests.suites.conftest import Tell
@@ -29,7 +30,11 @@ class Retracted(Graph):
 
     def __init__(self, memory: Memory, seam: Clockwork, rng: random.Random) -> None:
         super().__init__(memory, seam, rng)
-        self._acts += [(10, self.keyed), (3, self.revert), (1, self.take_back)]
+        self._acts += [(10, self.keyed), (3, self.revert), (1, self.take_back), (3, self.archive)]
+
+    def archive(self, handle: Memory) -> None:
+        why = self.rng.choice(["decayed", "merged", "rejected"])
+        handle.submit(Archive(id=self._one(), why=why))
 
     def take_back(self, handle: Memory) -> None:
         handle.retract(self.rng.choice([*self.episodes, *self.records]))
@@ -129,34 +134,34 @@ def test_a_retraction_equals_the_masked_fold_in_a_thousand_graphs(tell: Tell, pa
 
 def no_later_links(patch: pytest.MonkeyPatch) -> None:
     """A link that was added later does not count."""
-    patch.setattr(closing, "DERIVED", "some other kind")
+    patch.setattr(closure, "DERIVED", "some other kind")
 
 
 def no_further_descendants(patch: pytest.MonkeyPatch) -> None:
     """Only what was derived directly is taken back."""
-    whole = closing.Closure._take
+    whole = closure.Closure._take
 
-    def once(self: closing.Closure, id: str, cut: int) -> None:
+    def once(self: closure.Closure, id: str, cut: int) -> None:
         whole(self, id, cut)
         if id != self._root.id:
             self._waiting.pop()
 
-    patch.setattr(closing.Closure, "_take", once)
+    patch.setattr(closure.Closure, "_take", once)
 
 
 def no_holder_back(patch: pytest.MonkeyPatch) -> None:
     """What was superseded stays so."""
-    patch.setattr(retracting, "_concerned", lambda view, cuts: set(cuts))
+    patch.setattr(plan, "_concerned", lambda view, cuts: set(cuts))
 
 
 def whole_records(patch: pytest.MonkeyPatch) -> None:
     """A record that was revised because of it goes whole."""
-    patch.setattr(closing.Closure, "_cut", lambda *_: closing.GONE)
+    patch.setattr(closure.Closure, "_cut", lambda *_: closure.GONE)
 
 
 def two_holders(patch: pytest.MonkeyPatch) -> None:
     """What took a key from the closure does not take it from who had it before."""
-    patch.setattr(masking.Masked, "_takes_key", lambda *_: None)
+    patch.setattr(remainder.Remainder, "_take_key", lambda *_: None)
 
 
 @pytest.mark.parametrize(
