@@ -136,9 +136,8 @@ def _events_of_many(view: View, actor: c.Actor, act: c.EraseAll) -> Iterator[int
     for id in act.sessions:
         yield from events_about(session_of(view, id, act.user))
     for id in () if act.authors is UNSET else act.authors:
-        for naming in view.namings(id):
-            if is_visible(actor.user, naming.user):
-                yield naming.seq
+        namings = view.namings(id)
+        yield from (one.seq for one in namings if is_visible(actor.user, one.user))
 
 
 def _seen(actor: c.Actor, rows: Iterable[R | None]) -> Iterator[R]:
