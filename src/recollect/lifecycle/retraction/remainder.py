@@ -122,11 +122,9 @@ class Remainder:
             return old
         back = versions.restored(old)  # it had been forgotten, and an undo took that back
         holder = self._holder(back)
-        return (
-            back
-            if back.status == "held" or holder is None
-            else versions.superseded(back, holder.id)
-        )
+        if back.status == "held" or holder is None:
+            return back
+        return versions.superseded(back, holder.id)
 
     def _is_void(self, row: VersionRow) -> bool:
         """True if what superseded a record is gone, or took the key by a review of other words."""
