@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from recollect import Memory
 from recollect.errors import Forbidden
-from recollect.lifecycle.commands import Archive
+from recollect.index.fold import versions
+from recollect.index.rows import VersionRow
+from recollect.lifecycle.commands import Actor, Archive, Command
+from recollect.lifecycle.merging import Take
 from recollect.memory.handle import Handle
+from recollect.model import events as e
 from recollect.store.indexed.backend import MemorySpace
 from tests.suites.masked import differences, events_of
 
@@ -42,6 +47,26 @@ def archived(memory: Memory) -> str:
     mine = memory.remember("one")
     source = revised(memory, mine.id)
     memory.submit(Archive(id=mine.id, why="decayed"))
+    return source
+
+
+def archived_with_other_words(memory: Memory) -> str:
+    """It was let in with words that go. Without them it waits, and what waits does not fade."""
+    source = approved_since(memory)
+    claim = next(row for row in memory.list() if row.text == "something else")
+    memory.submit(Archive(id=claim.id, why="decayed"))
+    return source
+
+
+def let_in_with_other_words(memory: Memory) -> str:
+    """What waited was forgotten, given other words in another ledger, brought back and let in."""
+    claim = memory.scoped(origin="unverified").remember("one")
+    memory.forget(claim.id)
+    source = heard(memory)
+    other = e.RecordRevised(id=claim.id, text="two", trust="unverified", evidence=(source,))
+    merged(memory, other)
+    memory.restore(claim.id)
+    approve(memory, claim.id)
     return source
 
 
@@ -314,8 +339,100 @@ def a_key_that_was_free(memory: Memory) -> str:
     return source
 
 
+def merged(memory: Memory, *bodies: e.AnyBody) -> None:
+    """These events come from another ledger of the same person."""
+    take = Take(id="merge", bodies=bodies, fork=0, is_mine=True)
+    command = Command(id="merge", actor=Actor(trust="person"), acts=(take,))
+    memory._handle.space.submit(command, lambda reads, outcome: None)
+
+
+def settle(memory: Memory, id: str, state: e.RecordState, trust: e.Trust = "person") -> None:
+    """A person chooses between what two ledgers made of a record."""
+    body = e.RecordReviewed(id=id, trust=trust, digest="", verdict="settled", state=state)
+    merged(memory, body)
+
+
+def state(text: str, status: e.Status = "active", **more: Any) -> e.RecordState:
+    return e.RecordState(text=text, kind="fact", confidence=0.7, status=status, **more)
+
+
+def settled_before(memory: Memory) -> str:
+    """What was chosen before the cut is what it says again."""
+    mine = memory.remember("one")
+    settle(memory, mine.id, state("theirs"))
+    return revised(memory, mine.id)
+
+
+def settled_as_forgotten_before(memory: Memory) -> str:
+    """It was brought back since."""
+    mine = memory.remember("one")
+    settle(memory, mine.id, state("theirs", "forgotten"))
+    memory.restore(mine.id)
+    return revised(memory, mine.id)
+
+
+def settled_with_the_source(memory: Memory) -> str:
+    """What was chosen rests on what is retracted."""
+    mine, source = memory.remember("one"), heard(memory)
+    settle(memory, mine.id, state("theirs", evidence=(source,)))
+    return source
+
+
+def settled_as_superseded(memory: Memory) -> str:
+    """What took its place, as was chosen, goes."""
+    mine, source = memory.remember("one"), heard(memory)
+    other = memory.remember("two", evidence=[source])
+    chosen = state("theirs", "archived", reason="superseded", superseded_by=other.id)
+    settle(memory, mine.id, chosen)
+    return source
+
+
+def settled_since(memory: Memory, status: e.Status, **more: Any) -> str:
+    mine = memory.remember("one")
+    source = revised(memory, mine.id)
+    settle(memory, mine.id, state("something else", status, evidence=(source,), **more))
+    return source
+
+
+def settled_as_it_is(memory: Memory) -> str:
+    return settled_since(memory, "active")
+
+
+def settled_as_forgotten(memory: Memory) -> str:
+    return settled_since(memory, "forgotten")
+
+
+def settled_as_faded(memory: Memory) -> str:
+    return settled_since(memory, "archived", reason="decayed")
+
+
+def settled_as_replaced(memory: Memory) -> str:
+    by = memory.remember("two").id
+    return settled_since(memory, "archived", reason="superseded", superseded_by=by)
+
+
+def settled_as_replaced_by_what_goes(memory: Memory) -> str:
+    mine = memory.remember("one")
+    source = revised(memory, mine.id)
+    by = memory.remember("two", evidence=[source]).id
+    chosen = state("something else", "archived", reason="superseded", superseded_by=by)
+    settle(memory, mine.id, chosen)
+    return source
+
+
+def settled_as_living(memory: Memory) -> str:
+    """It was forgotten here, and the person chose that it holds."""
+    mine = memory.remember("one")
+    source = revised(memory, mine.id)
+    memory.forget(mine.id)
+    settle(memory, mine.id, state("something else", evidence=(source,)))
+    return source
+
+
 STORIES: list[Story] = [
     archived,
+    archived_with_other_words,
+    let_in_with_other_words,
     brought_back,
     held_and_forgotten,
     reviewed_before,
@@ -344,6 +461,16 @@ STORIES: list[Story] = [
     a_link_between_two,
     a_link_that_was_reviewed,
     a_review_of_other_words,
+    settled_before,
+    settled_as_forgotten_before,
+    settled_with_the_source,
+    settled_as_superseded,
+    settled_as_it_is,
+    settled_as_forgotten,
+    settled_as_faded,
+    settled_as_replaced,
+    settled_as_replaced_by_what_goes,
+    settled_as_living,
 ]
 
 
@@ -438,3 +565,56 @@ def test_nothing_is_retracted_if_something_would_fall_that_the_actor_may_not_low
     assert memory.get(first).text == f"{first}, corrected"
     assert memory.retract(said).back == (ours.id, first)
     assert memory.get(ours.id).trust == "agent"
+
+
+def test_what_was_chosen_between_two_ledgers_is_what_a_record_says_again(
+    space: MemorySpace,
+) -> None:
+    memory = Memory(Handle(space))
+    memory.retract(settled_before(memory))
+    assert [record.text for record in memory.list()] == ["theirs"]
+
+
+def test_what_was_chosen_to_be_forgotten_stays_forgotten(space: MemorySpace) -> None:
+    memory = Memory(Handle(space))
+    memory.retract(settled_as_forgotten(memory))
+    assert memory.list() == []
+
+
+def test_what_waits_without_the_words_that_were_let_in_does_not_come_back_active(
+    space: MemorySpace,
+) -> None:
+    memory = Memory(Handle(space))
+    memory.retract(let_in_with_other_words(memory))
+    (claim,) = memory.list(include=["held"])
+    assert (claim.text, claim.status) == ("one", "held")
+
+
+def always_archived(row: VersionRow, why: e.Archival) -> VersionRow:
+    """An archiving that has effect on everything."""
+    return row._replace(status="archived", reason=why)
+
+
+@pytest.mark.parametrize(
+    ("story", "name", "instead"),
+    [
+        (archived_with_other_words, "archived", always_archived),
+        (settled_before, "verdict_of", lambda row: "approved"),
+        (settled_as_forgotten, "verdict_of", lambda row: "approved"),
+    ],
+)
+def test_control_rules_that_differ_from_the_folds_are_caught(
+    space: MemorySpace,
+    monkeypatch: pytest.MonkeyPatch,
+    story: Story,
+    name: str,
+    instead: object,
+) -> None:
+    memory = Memory(Handle(space))
+    root, before = story(memory), events_of(space.pieces())
+    with monkeypatch.context() as patch:
+        patch.setattr(versions, name, instead)
+        memory.retract(root)
+    with space.reading() as reads:
+        wrong, _ = differences(before, root, reads)
+    assert wrong

@@ -1,8 +1,8 @@
 """What a memory would be if a closure had never been written: the oracle of retractions.
 
 It reads the ledger alone. It finds the closure by trying every record until nothing changes, builds
-a ledger without it, and folds that in a fresh index. Invariant: it shares nothing with
-``lifecycle.closing`` and ``lifecycle.masking`` but the definition (decision 32).
+a ledger without it, and folds that in a fresh index. Invariant: beside the fold itself, it shares
+nothing with ``lifecycle.retraction`` but the definition (decision 32).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Known:
     def __init__(self, events: Iterable[e.Event]) -> None:
         self.born: dict[str, tuple[int, str | None]] = {}
         self.words: dict[str, list[Words]] = {}
-        self._evidence: dict[str, tuple[str, ...]] = {}
+        self._said: dict[str, tuple[str, tuple[str, ...]]] = {}  # text and evidence
         self.links: dict[tuple[str, str], tuple[int, str]] = {}
         for event in events:
             self._see(event.seq, event.body)
@@ -54,23 +54,30 @@ class Known:
         elif isinstance(body, e.RecordAdded):
             self.born[body.id] = seq, body.user
             self.words[body.id] = [Words(seq, dict.fromkeys(body.evidence, seq))]
-            self._evidence[body.id] = body.evidence
+            self._said[body.id] = body.text, body.evidence
         elif isinstance(body, e.RecordRevised) and body.id in self.words:
-            self._revised(seq, body)
+            text = None if body.text is UNSET else body.text
+            self._revised(seq, body.id, text, None if body.evidence is UNSET else body.evidence)
+        elif isinstance(body, e.RecordReviewed) and body.state is not None:
+            is_other = body.state.text != self._said[body.id][0]
+            text = body.state.text if is_other else None
+            self._revised(seq, body.id, text, body.state.evidence)
         elif isinstance(body, e.LinkAdded) and body.kind == "derived_from":
             self.links[body.source, body.target] = seq, body.trust
         elif isinstance(body, e.LinkRemoved) and body.kind == "derived_from":
             self.links.pop((body.source, body.target), None)
 
-    def _revised(self, seq: int, body: e.RecordRevised) -> None:
-        before = self._evidence[body.id]
-        now = before if body.evidence is UNSET else body.evidence
-        if body.text is not UNSET:
-            self.words[body.id].append(Words(seq, dict.fromkeys(now, seq)))
+    def _revised(
+        self, seq: int, id: str, text: str | None, evidence: tuple[str, ...] | None
+    ) -> None:
+        had, before = self._said[id]
+        now = before if evidence is None else evidence
+        if text is not None:
+            self.words[id].append(Words(seq, dict.fromkeys(now, seq)))
         else:
-            named = self.words[body.id][-1].named
+            named = self.words[id][-1].named
             named.update({name: seq for name in now if name not in before and name not in named})
-        self._evidence[body.id] = now
+        self._said[id] = had if text is None else text, now
 
     def closure(self, root: str) -> dict[str, int]:
         """The cut of everything that was derived from the root; 0 for what is gone."""
@@ -173,11 +180,33 @@ class MaskedFold:
         id = getattr(body, "id", None)
         if self._cuts.get(str(id)) == GONE:
             return None
+        if isinstance(body, e.RecordReviewed) and body.state is not None:
+            return self._settled(seq, body, body.state)
         if isinstance(body, e.RecordSuperseded):
             return self._not_superseded(body) if self._is_void(seq, body.by) else body
         if id in self._cuts and seq >= self._cuts[id]:
             return self._after_cut(body)
         return body
+
+    def _settled(self, seq: int, body: e.RecordReviewed, state: e.RecordState) -> e.AnyBody | None:
+        """A choice between two ledgers: after the cut only what became of the record."""
+        by, row = state.superseded_by or "", self._now(body.id)
+        assert row is not None
+        if seq < self._cuts.get(body.id, seq + 1):
+            if state.reason != "superseded" or not self._is_void(seq, by):
+                return body
+            kept = {name: getattr(row, name) for name in ("status", "reason", "superseded_by")}
+            return msgspec.structs.replace(body, state=msgspec.structs.replace(state, **kept))
+        became: e.AnyBody = e.RecordRestored(id=body.id)
+        if state.reason == "superseded":
+            became = e.RecordSuperseded(id=body.id, by=by)
+        elif state.status == "forgotten":
+            became = e.RecordForgotten(id=body.id)
+        elif state.status == "archived":
+            became = e.RecordArchived(id=body.id, why="decayed")
+        elif row.status in ("inbox", "active", "held"):
+            return None
+        return self._kept(seq, became)
 
     def _bounded(self, id: str, trust: e.Trust) -> e.Trust:
         """This trust, but never more than at the cut."""

@@ -199,42 +199,52 @@ def _revise(branch: _Branch, act: c.Revise) -> tuple[list[e.AnyBody], str]:
     if act.text is UNSET or any(getattr(act, name) is not UNSET for name in _NOT_REVISED):
         raise InvalidInput("on a branch `revise` takes a text, evidence, data and an expiry")
     _check_evidence(branch, act.evidence)
-    view = branch.view
-    line = lineage(view, branch.actor, act.evidence, act.quotes)
-    fields = {name: value for name in _REVISED if (value := getattr(act, name)) is not UNSET}
-    own = branch.making(act.id)
-    target = None if own is not None else _live(branch, act.id)
-    earlier = own if target is None else branch.about(target.id)
-    if target is not None:
-        _require_there(earlier, target.id)
-        now = (target.text, unpack_object(target.data), target.expires)
-        if earlier is None and now == (
-            act.text,
-            fields.get("data", now[1]),
-            fields.get("expires", now[2]),
-        ):
-            return [], target.id
-    before = {} if earlier is None else unpack_object(earlier.changes)
+    line = lineage(branch.view, branch.actor, act.evidence, act.quotes)
     body = e.ProposalMade(
-        id=free_id(view, branch.act.stamp, branch.act.chance),
-        intent="update" if earlier is None else earlier.intent,
-        trust=line.trust if earlier is None else lowest([line.trust, earlier.trust]),
-        target=target.id if target is not None else earlier.target if earlier else None,
-        base=target.seq if earlier is None and target is not None else _base(earlier),
+        id=free_id(branch.view, branch.act.stamp, branch.act.chance),
+        intent="update",
+        trust=line.trust,
         text=act.text,
-        key=None if earlier is None else earlier.key,
-        kind=None if earlier is None else earlier.kind,
-        about=None if earlier is None else earlier.about,
-        evidence=_both(() if earlier is None else unpack_names(earlier.evidence), act.evidence),
-        spans=(*(() if earlier is None else unpack_spans(earlier.spans)), *spans(line)),
-        confidence=None if earlier is None else earlier.confidence,
+        evidence=tuple(dict.fromkeys(act.evidence)),
+        spans=spans(line),
         reason=act.reason,
-        changes={**before, **fields},
+        changes={name: value for name in _REVISED if (value := getattr(act, name)) is not UNSET},
         branch=branch.row.id,
     )
-    if earlier is not None and _same(earlier, body):
+    own = branch.making(act.id)
+    if own is not None:
+        return _revised_again(branch, body, own, own.user)
+    target = _live(branch, act.id)
+    earlier = branch.about(target.id)
+    if earlier is not None:
+        _require_there(earlier, target.id)
+        return _revised_again(branch, body, earlier, target.user)
+    if _says(target, body):
+        return [], target.id
+    body = msgspec.structs.replace(body, target=target.id, base=target.seq)
+    return _filed(branch, body, None, target.user)
+
+
+def _revised_again(
+    branch: _Branch, body: e.ProposalMade, earlier: ProposalRow, user: str | None
+) -> tuple[list[e.AnyBody], str]:
+    """The events of a revision of what the branch has changed already; the rest of that stays."""
+    body = msgspec.structs.replace(
+        body,
+        intent=earlier.intent,
+        trust=lowest([body.trust, earlier.trust]),
+        target=earlier.target,
+        base=earlier.base,
+        key=earlier.key,
+        kind=earlier.kind,
+        about=earlier.about,
+        evidence=tuple(dict.fromkeys((*unpack_names(earlier.evidence), *body.evidence))),
+        spans=(*unpack_spans(earlier.spans), *body.spans),
+        confidence=earlier.confidence,
+        changes={**unpack_object(earlier.changes), **body.changes},
+    )
+    if _same(earlier, body):
         return [], subject_of(earlier)
-    user = target.user if target is not None else earlier.user if earlier else None
     return _filed(branch, body, earlier, user)
 
 
@@ -341,12 +351,10 @@ def _check_evidence(branch: _Branch, evidence: tuple[str, ...]) -> None:
             )
 
 
-def _both(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*before, *now)))
-
-
-def _base(earlier: ProposalRow | None) -> int | None:
-    return None if earlier is None else earlier.base
+def _says(target: VersionRow, body: e.ProposalMade) -> bool:
+    """True if a record of the memory is what a change would make of it."""
+    now: dict[str, Json] = {"data": unpack_object(target.data), "expires": target.expires}
+    return (target.text, now) == (body.text, {**now, **body.changes})
 
 
 def _same(earlier: ProposalRow, body: e.ProposalMade) -> bool:

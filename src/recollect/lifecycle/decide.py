@@ -37,7 +37,7 @@ from recollect.lifecycle.policy import policy_of
 from recollect.lifecycle.proposals import propose, review, withdraw
 from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records import reinforce, revise, tag
-from recollect.lifecycle.retracting import retract
+from recollect.lifecycle.retraction.plan import retract
 from recollect.lifecycle.reverting import revert
 from recollect.lifecycle.sessions import close_session, open_session
 from recollect.lifecycle.settling import archive, settle

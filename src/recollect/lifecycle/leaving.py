@@ -7,14 +7,15 @@ removing their bytes to the engines. Invariants: forgetting can be undone; only 
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
 
 from msgspec import UNSET
 
 from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.branches import BranchRow
 from recollect.index.proposals import ProposalRow
-from recollect.index.rows import EpisodeRow, is_held
+from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow, is_held
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.branch_names import branch_known
@@ -35,6 +36,8 @@ from recollect.lifecycle.view import (
 from recollect.lifecycle.vouching import vouched
 from recollect.model import events as e
 from recollect.model.rules import at_least, is_visible, may_erase
+
+R = TypeVar("R", bound=VersionRow | EpisodeRow | ReceiptRow | ProposalRow | BranchRow)
 
 # What less than a person can do instead of erasing.
 _INSTEAD: Final = {
@@ -112,34 +115,34 @@ def erase(view: View, actor: c.Actor, act: c.Erase) -> list[e.AnyBody]:
 def erase_all(view: View, actor: c.Actor, act: c.EraseAll) -> list[e.AnyBody]:
     """Erases what is still there of many; their sources are named with them."""
     _require_eraser(actor, "memory")
-    targets: set[int] = set()
-    for id in act.ids:
-        row = view.version(id) or view.episode(id)
-        if row is not None and visible(actor, row):
-            targets.update(view.events_about(id))
-    for id in act.receipts:
-        receipt = view.receipt(id)
-        if receipt is not None and visible(actor, receipt):
-            targets.add(receipt.seq)
-    for id in act.proposals:
-        proposal = view.proposal(id)
-        if proposal is not None and visible(actor, proposal):
-            targets.update(of_proposal(proposal))
-    for id in act.branches:
-        branch = view.branch(id)
-        if branch is not None and visible(actor, branch):
-            targets.update(of_branch(view, branch))
-    for id in act.sessions:
-        targets.update(events_about(session_of(view, id, act.user)))
-    for id in () if act.authors is UNSET else act.authors:
-        targets.update(
-            naming.seq for naming in view.namings(id) if is_visible(actor.user, naming.user)
-        )
+    targets = set(_events_of_many(view, actor, act))
     subjects = () if act.subjects is UNSET else act.subjects
     if subjects:
         require_whole_space(actor, "a subject")
     body = e.EventsErased(targets=tuple(sorted(targets)), reason=act.reason, subjects=subjects)
     return [stamped(actor, body)] if targets or subjects else []
+
+
+def _events_of_many(view: View, actor: c.Actor, act: c.EraseAll) -> Iterator[int]:
+    """Every event about what an act names and its actor may see."""
+    for row in _seen(actor, (view.version(id) or view.episode(id) for id in act.ids)):
+        yield from view.events_about(row.id)
+    for receipt in _seen(actor, map(view.receipt, act.receipts)):
+        yield receipt.seq
+    for proposal in _seen(actor, map(view.proposal, act.proposals)):
+        yield from of_proposal(proposal)
+    for branch in _seen(actor, map(view.branch, act.branches)):
+        yield from of_branch(view, branch)
+    for id in act.sessions:
+        yield from events_about(session_of(view, id, act.user))
+    for id in () if act.authors is UNSET else act.authors:
+        namings = view.namings(id)
+        yield from (one.seq for one in namings if is_visible(actor.user, one.user))
+
+
+def _seen(actor: c.Actor, rows: Iterable[R | None]) -> Iterator[R]:
+    """Those that there are and that this actor may see."""
+    return (row for row in rows if row is not None and visible(actor, row))
 
 
 def of_proposal(row: ProposalRow) -> set[int]:
@@ -174,25 +177,28 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
         return of_proposal(proposal)
     if act.what == "branch":
         return of_branch(view, branch_known(view, actor, act.id))
-    if act.what == "frame":
-        require_whole_space(actor)
-        seqs = view.events_about_frame(act.id)
-        if not seqs:
-            raise no_frame(act.id)
-        return set(seqs)
-    if act.what == "document":
-        require_whole_space(actor, "a document")
-        type, _, name = act.id.partition("/")
-        seqs = view.events_about_document(type, name)
-        if not seqs:
-            raise no_document(type, name)
-        return set(seqs)
+    if act.what in ("frame", "document"):
+        return set(_events_of_setting(view, actor, act))
     if act.what == "session":
         return events_about(opened_session(view, actor, act.id))
     episode = view.episode(act.id)
     if episode is None or not visible(actor, episode):
         known_record(view, actor, act.id)
     return set(view.events_about(act.id))
+
+
+def _events_of_setting(view: View, actor: c.Actor, act: c.Erase) -> list[int]:
+    """Every event about a frame or a document, which belong to the whole space."""
+    if act.what == "frame":
+        require_whole_space(actor)
+        found, missing = view.events_about_frame(act.id), no_frame(act.id)
+    else:
+        require_whole_space(actor, "a document")
+        type, _, name = act.id.partition("/")
+        found, missing = view.events_about_document(type, name), no_document(type, name)
+    if not found:
+        raise missing
+    return found
 
 
 def own_sources(view: View, id: str) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict
+from recollect.index.fold.versions import sources_of, why_of
 from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.filing import LIVE
@@ -30,7 +31,6 @@ _OTHER: Final = ("text", "is_hypothesis", "evidence", "data")
 _NOT_CONTENT: Final = (*e.Body.__struct_fields__, "id", "trust", "reason", "proposal", *_OTHER)
 _PLAIN: Final = tuple(n for n in e.RecordRevised.__struct_fields__ if n not in _NOT_CONTENT)
 _CONTENT: Final = (*_PLAIN, *_OTHER, "tags")
-_WHY: Final[dict[str, e.Archival]] = {"decayed": "decayed", "merged": "merged"}
 
 
 def revert(view: View, actor: c.Actor, act: c.Revert) -> tuple[list[e.AnyBody], str]:
@@ -111,31 +111,45 @@ def _back(
     is_word = _is_word(actor, now, then, since)
     content = _content_events(view, actor, now, then, may_fall, is_word)
     if _falls(content, now) and now.status != "held":
-        return [*content, *([] if now.status in LIVE else [e.RecordRestored(id=now.id)])]
+        return [*content, *_restored(now)]
     if then.status == "held":  # it holds no key, so nothing is superseded
         key = _key_back(view, actor, now, since)
         return [*_held_again(view, actor, now, then), *content, *key]
     if then.status in LIVE:
-        holder = view.holder(now.key, now.user) if now.key else None
-        found = (holder, replaced, _successor(view, now))
-        others = {row.id: row for row in found if row and row.status in LIVE}
-        others.pop(now.id, None)
-        for row in others.values():
-            _require_right(view, actor, row, [row])
-        ended = [e.RecordSuperseded(id=id, by=now.id) for id in others]
-        restored = [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
         word = vouched(actor, now.id, _trust_after(now, content)) if is_word else []
-        return [*ended, *restored, *content, *word]
+        return [*_live_again(view, actor, now, replaced), *content, *word]
+    return [*content, *_ended_again(view, actor, now, then)]
+
+
+def _live_again(
+    view: View, actor: c.Actor, now: VersionRow, replaced: VersionRow | None
+) -> list[e.AnyBody]:
+    """The events after which a record holds, in the place of what has come since."""
+    holder = view.holder(now.key, now.user) if now.key else None
+    found = (holder, replaced, _successor(view, now))
+    others = {row.id: row for row in found if row and row.status in LIVE}
+    others.pop(now.id, None)
+    for row in others.values():
+        _require_right(view, actor, row, [row])
+    ended = [e.RecordSuperseded(id=id, by=now.id) for id in others]
+    return [*ended, *_restored(now)]
+
+
+def _ended_again(view: View, actor: c.Actor, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:
+    """The events after which a record is archived or forgotten as it was."""
     if (now.status, now.superseded_by) == (then.status, then.superseded_by):
-        return content
+        return []
     if then.status == "archived" and then.superseded_by:
-        return [*content, e.RecordSuperseded(id=now.id, by=then.superseded_by)]
+        return [e.RecordSuperseded(id=now.id, by=then.superseded_by)]
     require_at_once(view, actor, "delete")
     if then.status == "archived":
-        again = [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
-        return [*content, *again, _archived(now.id, then)]
-    sources: e.Sources = "keep" if then.reason == "sources_kept" else "shadow"
-    return [*content, e.RecordForgotten(id=now.id, sources=sources)]
+        return [*_restored(now), e.RecordArchived(id=now.id, why=why_of(then))]
+    return [e.RecordForgotten(id=now.id, sources=sources_of(then))]
+
+
+def _restored(now: VersionRow) -> list[e.AnyBody]:
+    """The event that brings a record back, if it is gone."""
+    return [] if now.status in LIVE else [e.RecordRestored(id=now.id)]
 
 
 def _is_word(actor: c.Actor, now: VersionRow, then: VersionRow, since: list[VersionRow]) -> bool:
@@ -169,11 +183,6 @@ def _falls(content: list[e.AnyBody], now: VersionRow) -> bool:
         isinstance(body, e.RecordRevised) and (body.id, body.trust) == (now.id, "unverified")
         for body in content
     )
-
-
-def _archived(id: str, then: VersionRow) -> e.RecordArchived:
-    """The event that archives a record again, for the reason that it had."""
-    return e.RecordArchived(id=id, why=_WHY.get(then.reason or "", "rejected"))
 
 
 def _held_again(view: View, actor: c.Actor, now: VersionRow, then: VersionRow) -> list[e.AnyBody]:

@@ -16,10 +16,10 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
-from recollect.lifecycle.closing import resting_on
 from recollect.lifecycle.commands import Erase, Expect, Propose, Withdraw
 from recollect.lifecycle.filing import LIVE, is_stale
 from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
+from recollect.lifecycle.retraction.closure import resting_on
 from recollect.memory.acts import Acts
 from recollect.memory.answers import left_by
 from recollect.memory.authors import Authors

@@ -23,7 +23,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.commands import Expect
 from recollect.lifecycle.decide import check_expected
 from recollect.lifecycle.naming import full_id
-from recollect.lifecycle.retracting import retraction
+from recollect.lifecycle.retraction.plan import retraction
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import changes_of
 from recollect.memory.handle import Handle

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import UNSET
 
+from recollect.index.fold import versions
 from recollect.index.fold.state import State
 from recollect.index.rows import (
     VersionRow,
@@ -38,9 +39,7 @@ from recollect.model.events import (
     RecordSuperseded,
     RecordTagged,
     RecordVouched,
-    Status,
 )
-from recollect.model.reasons import Reason
 from recollect.model.values import Op
 
 # Fields that a revision may change and that a row stores unchanged.
@@ -57,7 +56,6 @@ _PLAIN: Final = (
 
 
 _VALUE_MAX_CHARS: Final = 300  # a longer text says more than one thing
-_LIVE: Final = ("inbox", "active", "held")  # what a review or an archiving can be about
 
 
 def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
@@ -119,7 +117,7 @@ def record_revised(state: State, seq: int, at: str, origin: Origin, body: Record
     old = _changeable(state, origin, body)
     if old is None:
         return
-    new = _next(old, "revised", seq, at, origin, body.reason)._replace(trust=body.trust)
+    new = versions.revised(_next(old, "revised", seq, at, origin, body.reason), body.trust)
     for field in _PLAIN:
         value = getattr(body, field)
         if value is not UNSET:
@@ -134,8 +132,6 @@ def record_revised(state: State, seq: int, at: str, origin: Origin, body: Record
         new = new._replace(text=body.text, text_seq=seq, content_id=content_id(body.text))
     if body.evidence is not UNSET:
         new = new._replace(evidence=pack_names(body.evidence))
-    if body.trust == "unverified" and new.status in ("active", "inbox"):
-        new = new._replace(status="held")  # part of its evidence is unverified
     _note_replaced(state, old, new)
     before = unpack_names(old.evidence) if old.text_seq == new.text_seq else ()
     _put(state, old, new, [ref for ref in unpack_names(new.evidence) if ref not in before])
@@ -151,9 +147,7 @@ def record_superseded(
         if successor is not None:
             _note_replaced(state, old, successor)
         new = _next(old, "superseded", seq, at, origin, body.reason)
-        _put(
-            state, old, new._replace(status="archived", reason="superseded", superseded_by=body.by)
-        )
+        _put(state, old, versions.superseded(new, body.by))
 
 
 def record_reinforced(
@@ -176,28 +170,20 @@ def record_forgotten(
     old = _changeable(state, origin, body)
     if old is not None:
         new = _next(old, "forgotten", seq, at, origin, body.reason)
-        kept: Reason | None = "sources_kept" if body.sources == "keep" else None
-        reason: Reason | None = (
-            "was_held" if old.status == "held" or old.reason == "rejected" else kept
-        )
-        _put(state, old, new._replace(status="forgotten", reason=reason))
+        _put(state, old, versions.forgotten(new, body.sources))
 
 
 def record_archived(state: State, seq: int, at: str, origin: Origin, body: RecordArchived) -> None:
     old = _changeable(state, origin, body)
-    if old is None or old.status not in _LIVE or (is_held(old) and body.why != "rejected"):
-        return
-    reason: Reason = body.why if is_held(old) or body.why != "rejected" else "refuted"
-    new = _next(old, "archived", seq, at, origin, body.reason)
-    _put(state, old, new._replace(status="archived", reason=reason))
+    if old is not None:
+        new = _next(old, "archived", seq, at, origin, body.reason)
+        _put_if(state, old, versions.archived(new, body.why))
 
 
 def record_restored(state: State, seq: int, at: str, origin: Origin, body: RecordRestored) -> None:
     old = _changeable(state, origin, body)
     if old is not None:
-        new = _next(old, "restored", seq, at, origin, None)
-        status: Status = "held" if is_held(old) else "active"
-        _put(state, old, new._replace(status=status, reason=None, superseded_by=None))
+        _put(state, old, versions.restored(_next(old, "restored", seq, at, origin, None)))
 
 
 def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordTagged) -> None:
@@ -219,8 +205,8 @@ def record_tagged(state: State, seq: int, at: str, origin: Origin, body: RecordT
 
 def record_vouched(state: State, seq: int, at: str, origin: Origin, body: RecordVouched) -> None:
     old = _changeable(state, origin, body)
-    if old is not None and old.status in ("inbox", "active") and old.trust != "unverified":
-        _put(state, old, _next(old, "vouched", seq, at, origin, None)._replace(trust="person"))
+    if old is not None:
+        _put_if(state, old, versions.vouched(_next(old, "vouched", seq, at, origin, None)))
 
 
 def record_reviewed(state: State, seq: int, at: str, origin: Origin, body: RecordReviewed) -> None:
@@ -230,18 +216,13 @@ def record_reviewed(state: State, seq: int, at: str, origin: Origin, body: Recor
     if body.verdict == "settled":
         _settle(state, seq, at, origin, body, old)
         return
-    if old.status not in _LIVE and body.verdict != "reopened":
-        return
-    note = body.verdict if body.reason is None else f"{body.verdict}: {body.reason}"
-    new = _next(old, "reviewed", seq, at, origin, note)
+    new = _next(old, "reviewed", seq, at, origin, versions.note_of(body))
     if body.verdict == "rejected":
-        _put(state, old, new._replace(status="archived", reason="rejected"))
+        _put_if(state, old, versions.rejected(new))
     elif body.verdict == "reopened":
-        trust = rules.lowest([old.trust, body.trust])
-        _put(state, old, new._replace(status="held", trust=trust, reason=None, superseded_by=None))
-    elif body.trust != "unverified":
-        status: Status = "active" if old.status == "held" else old.status
-        _put(state, old, new._replace(status=status, trust=body.trust))
+        _put(state, old, versions.reopened(new, body.trust))
+    else:
+        _put_if(state, old, versions.approved(new, body.trust))
 
 
 def _settle(
@@ -255,8 +236,8 @@ def _settle(
     fields["evidence"] = pack_names(chosen.evidence)
     fields["is_hypothesis"] = int(chosen.is_hypothesis)
     fields["data"] = pack_object(chosen.data)
-    note = body.verdict if body.reason is None else f"{body.verdict}: {body.reason}"
-    new = _next(old, "reviewed", seq, at, origin, note)._replace(**fields, trust=body.trust)
+    new = _next(old, "reviewed", seq, at, origin, versions.note_of(body))
+    new = new._replace(**fields, trust=body.trust)
     if new.text != old.text:
         new = new._replace(text_seq=seq, content_id=content_id(new.text))
     _note_replaced(state, old, new)
@@ -311,6 +292,12 @@ def _next(
     return old._replace(
         seq=seq, at=at, what=what, origin=origin, note=note, reinforced_at=reinforced_at
     )
+
+
+def _put_if(state: State, old: VersionRow, new: VersionRow | None) -> None:
+    """The same as ``_put``, for an event that can be without effect."""
+    if new is not None:
+        _put(state, old, new)
 
 
 def _put(state: State, old: VersionRow, new: VersionRow, named: Iterable[str] = ()) -> None:

@@ -1,8 +1,8 @@
-"""What falls in trust when a retraction brings records back.
+"""What has less trust once a closure is left out.
 
-Responsible for the trust of what is cut and of everything derived from that. Leaves what was cut to
-``lifecycle.closing`` and what it then says to ``lifecycle.masking``. Invariants: what rests on a
-record that falls has no more trust than it, unless a review let it in since; no trust is raised;
+Responsible for the trust of what is cut, which comes back, and of everything derived from that.
+Leaves what was cut to ``closure`` and what it then says to ``remainder``. Invariants: what rests on
+a record that falls has no more trust than it, unless a review let it in since; no trust is raised;
 nothing falls because of a record that is gone, or because of words that are taken back.
 
 ``lifecycle.lowering`` follows what the words of records name now. Here a record that was cut rests
@@ -12,34 +12,35 @@ on what its earlier words named, and on its links.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from recollect.index.fold.versions import revised
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.closing import GONE, derives
 from recollect.lifecycle.lineage import lent_by
 from recollect.lifecycle.lowering import lowerable, require_few
-from recollect.lifecycle.masking import Masked
+from recollect.lifecycle.retraction.closure import GONE, derives
+from recollect.lifecycle.retraction.remainder import Cuts, Remainder
 from recollect.lifecycle.reverting import evidence_then
 from recollect.lifecycle.view import View
 from recollect.model.events import Trust
 from recollect.model.rules import at_least, lowest
 
 
-class Falling:
+class Fall:
     """The records as they will be, and which of those that were not cut have less trust then."""
 
-    def __init__(self, view: View, actor: c.Actor, cuts: Mapping[str, int], masked: Masked) -> None:
+    def __init__(self, view: View, actor: c.Actor, cuts: Cuts, remainder: Remainder) -> None:
         self._view = view
         self._actor = actor
         self._cuts = cuts
-        self._let_in = masked.let_in
+        self._let_in = remainder.let_in
         self._naming: dict[str, list[str]] = {}  # evidence → the records that will name it again
         self._waiting: deque[str] = deque()
-        self.rows = masked.rows
+        self.rows = remainder.rows
         self.fallen: set[str] = set()
 
-    def settle(self) -> None:
+    def spread(self) -> None:
         """Lowers what was cut to the trust of its evidence, and all that rests on what fell."""
         cut = [id for id, at in self._cuts.items() if at != GONE]
         for id in cut:
@@ -88,6 +89,5 @@ class Falling:
     def _lower(self, id: str, trust: Trust) -> None:
         row = self.rows[id]
         if not at_least(trust, row.trust):
-            is_held = trust == "unverified" and row.status in ("active", "inbox")
-            self.rows[id] = row._replace(trust=trust, status="held" if is_held else row.status)
+            self.rows[id] = revised(row, trust)
             self._waiting.append(id)

@@ -1,10 +1,10 @@
 """What was derived from something: the closure that a retraction takes back.
 
 Responsible for finding it, at any distance, and from which event on each record rests on it; and
-for what was derived directly, which a review shows. Leaves what then holds to
-``lifecycle.masking``. Invariants: a record is *gone* if its first words, or a link, derive it from
-the closure; else it is *cut* at the event from which its present words do, and what it said before
-stays; what was derived from a record before its cut is not in the closure.
+for what was derived directly, which a review shows. Leaves what then holds to ``remainder``.
+Invariants: a record is *gone* if its first words, or a link, derive it from the closure; else it is
+*cut* at the event from which its present words do, and what it said before stays; what was derived
+from a record before its cut is not in the closure.
 """
 
 from __future__ import annotations
