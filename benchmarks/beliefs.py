@@ -110,7 +110,7 @@ def _child(*arguments: str) -> bytes:
 def fill(workspace: Path, count: int) -> None:
     """Episodes as they come: three of four are facts, of which some are said again."""
     with Memory.open(workspace, embedder="none") as memory:
-        memory.rules.set("facts", channels=["facts"])
+        memory.settings.rules.set("facts", channels=["facts"])
         for first in range(0, count, _BATCH):
             with memory.batch() as batch:
                 for number in range(first, min(first + _BATCH, count)):
@@ -133,9 +133,9 @@ def consolidate(workspace: Path) -> Pass:
     """One pass, and another that finds nothing."""
     with Memory.open(workspace, embedder="none") as memory:
         wall, started = perf_counter(), process_time()
-        done = memory.consolidate("facts")
+        done = memory.settings.rules.run("facts")
         seconds, wall = process_time() - started, perf_counter() - wall
-        again = memory.consolidate("facts")
+        again = memory.settings.rules.run("facts")
     return Pass(
         seconds=seconds,
         wall_s=wall,

@@ -104,7 +104,7 @@ def _memory(number: int) -> dict[str, object]:
 def _import(file: Path, workspace: Path) -> float:
     with Memory.open(workspace, embedder="none") as memory:
         began = process_time()
-        done = memory.import_(file, "mem0")
+        done = memory.admin.import_(file, "mem0")
         taken = process_time() - began
     assert not done.refused, done
     return taken

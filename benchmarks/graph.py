@@ -103,17 +103,17 @@ def run(sizes: Sizes, folder: Path) -> Report:
     ):
         _fill(memory, bare, ["hub", *leaves, *ids], edges)
         asked = [rng.choice(ids) for _ in range(sizes.rounds)]
-        found = [len(memory.neighbours(id, hops=sizes.hops).records) for id in asked]
+        found = [len(memory.graph.neighbours(id, hops=sizes.hops).records) for id in asked]
         params = {"hops": sizes.hops, "limit": 120}
         ours, bares = _in_turns(
             asked,
-            lambda id: memory.neighbours(id, hops=sizes.hops),
+            lambda id: memory.graph.neighbours(id, hops=sizes.hops),
             lambda id: bare.execute(_NEAR, {**params, "id": id}).fetchall(),
         )
         other = iter(rng.choices(ids, k=sizes.rounds + 1))
-        (path,) = _in_turns(asked[:50], lambda id: memory.path(id, next(other)))
-        (page,) = _in_turns(asked[:20], lambda _: memory.graph())
-        (hub,) = _in_turns(asked[:50], lambda _: memory.neighbours("hub"))
+        (path,) = _in_turns(asked[:50], lambda id: memory.graph.path(id, next(other)))
+        (page,) = _in_turns(asked[:20], lambda _: memory.graph.list())
+        (hub,) = _in_turns(asked[:50], lambda _: memory.graph.neighbours("hub"))
     ratio = ours / bares
     return Report(
         neighbours_ms=round(ours, 3),

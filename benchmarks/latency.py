@@ -132,7 +132,7 @@ def filled(place: Path, count: int) -> Memory:
         with memory.batch() as batch:
             for text in part:
                 batch.remember(text)
-    memory.embed()
+    memory.admin.embed()
     return memory
 
 

@@ -49,7 +49,7 @@ def wake(url: str, events: int, in_files: Memory, *, rounds: int) -> Waking:
         ours = space(name)
         memory = Memory(Handle(ours))
         fill(memory, sentences(events, seed=events))
-        memory.copy_to(in_files)
+        memory.admin.copy_to(in_files)
         ours.sleep()
         times = max(1, 400 // events)
 
@@ -69,7 +69,7 @@ def wake(url: str, events: int, in_files: Memory, *, rounds: int) -> Waking:
         kept = in_turns(bare=by_bare, ours=by_us, rounds=rounds, operations=times)
         folded = in_turns(
             before=forget,
-            bare=lambda number: in_files.rebuild(),
+            bare=lambda number: in_files.admin.rebuild(),
             ours=lambda number: ours.head(),
             rounds=max(1, rounds // 4),
             operations=1,

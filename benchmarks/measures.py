@@ -249,7 +249,7 @@ def _verified(place: Path, events: int, rounds: int, clock: Clock, advance: Adva
     with Memory.open(place, embedder=NONE) as memory:
 
         def by_us(number: int) -> None:
-            found = memory.verify()
+            found = memory.admin.verify()
             if found.status != "self-consistent" or found.events != len(lines):
                 raise AssertionError(f"the ledger should verify: {found}")
 
@@ -268,7 +268,7 @@ def rebuild(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     place = folder / "rebuild"
     write_ledger(place, sizes.rebuild_events, seed=5)
     with Memory.open(place, embedder=NONE) as memory:
-        memory.rebuild()
+        memory.admin.rebuild()
         rows = bare_engine.whole(place / INDEX)
         decode = msgspec.json.Decoder().decode
 
@@ -279,7 +279,7 @@ def rebuild(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
 
         return in_turns(
             bare=by_bare,
-            ours=lambda number: memory.rebuild(),
+            ours=lambda number: memory.admin.rebuild(),
             rounds=sizes.rebuild_rounds,
             operations=len(rows.versions),
             clock=PROCESS,

@@ -204,7 +204,7 @@ def read(url: str, sizes: Sizes) -> Reads:
     room_alone = (_room_bytes(url, but=_CACHES) - alone) / ledger
     asked = questions((sizes.read_rounds + 1) * sizes.reads)
     with _memory(url, "large") as ours, _in_files("large") as files:
-        ours.copy_to(files)
+        ours.admin.copy_to(files)
         for question in asked[:10]:
             if ours.recall(question).hits != files.recall(question).hits:
                 raise RuntimeError("both sides must find the same")

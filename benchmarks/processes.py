@@ -67,7 +67,7 @@ def _cold(place: Path, embedder: str, sizes: Sizes, advance: Advance) -> Paired:
     if embedder != NONE:
         need_static()
     with filled(place, sizes.batch, embedder=embedder) as memory:
-        memory.embed()
+        memory.admin.embed()
     record_embedder(load(place, embedder=embedder, environment={}), replace=True)
     question = questions(1)[0]
     ours = [command, "recall", question, "--store", str(place), "--json"]

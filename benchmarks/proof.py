@@ -116,8 +116,8 @@ def _writes(sizes: Sizes, folder: Path) -> tuple[float, float, int]:
         Memory.open(folder / "signed", embedder="none") as signed,
     ):
         Keys(signed).create()
-        signed.documents.set("policy", "checkpoints", {"every_events": sizes.block})
-        signed.checkpoint()
+        signed.settings.documents.set("policy", "checkpoints", {"every_events": sizes.block})
+        signed.proof.checkpoint()
         bare_s, signed_s = _in_turns([bare], [signed], sizes)
         sizes_made = signed._handle.space.checkpoints().sizes()
         return bare_s, signed_s, len(sizes_made)
@@ -129,7 +129,7 @@ def _encrypted(sizes: Sizes, folder: Path) -> float:
         Memory.open(folder / "plain", embedder="none") as plain,
         Memory.open(folder / "encrypted", embedder="none") as encrypted,
     ):
-        encrypted.set_subjects("users")
+        encrypted.settings.set_subjects("users")
         names = [f"user{number}" for number in range(_USERS)]
         plain_s, encrypted_s = _in_turns(
             [plain.scoped(user=name) for name in names],
@@ -166,12 +166,12 @@ def _proofs(place: Path, count: int, proofs: int) -> float:
                 for number in range(first, min(first + _BATCH, count)):
                     batch.remember(f"Gate {number} opens at {number % 24} o'clock.")
         Keys(memory).create()
-        memory.checkpoint()
+        memory.proof.checkpoint()
         rng, taken = random.Random(count), list[float]()
         for number in range(proofs + 1):
             event = rng.randint(2, count)
             began = perf_counter()
-            memory.prove(event=event)
+            memory.proof.prove(event=event)
             if number:
                 taken.append(1_000 * (perf_counter() - began))
     return median(taken)

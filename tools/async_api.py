@@ -26,12 +26,15 @@ ASYNC: Final = ROOT / "src/recollect/aio"
 GROUPS: Final = {
     "writing": ("Writing", "Memory"),
     "reading": ("Reading", "Memory"),
-    "linking": ("Linking", "Memory"),
     "contexts": ("Contexts", "Memory"),
     "correcting": ("Correcting", "Memory"),
     "leaving": ("Leaving", "Memory"),
-    "upkeep": ("Upkeep", "Memory"),
-    "exchanging": ("Exchanging", "Memory"),
+    "doors": ("Doors", "Memory"),
+    "admin": ("Admin", "Admin"),
+    "events": ("Events", "Events"),
+    "links": ("Links", "Links"),
+    "proofs": ("Proofs", "Proofs"),
+    "settings": ("MemorySettings", "MemorySettings"),
     "frames": ("Frames", "Frames"),
     "receipts": ("Receipts", "Receipts"),
     "documents": ("Documents", "Documents"),
@@ -43,17 +46,6 @@ GROUPS: Final = {
     "tokens": ("Tokens", "Tokens"),
     "jobs": ("Jobs", "Jobs"),
 }
-# What a memory has as a property, each with calls of its own.
-PARTS: Final = (
-    "AsyncBranches",
-    "AsyncDocuments",
-    "AsyncFrames",
-    "AsyncPages",
-    "AsyncReceipts",
-    "AsyncReview",
-    "AsyncRules",
-    "AsyncSessions",
-)
 BY_HAND: Final = frozenset({"batch"})  # its block is async; ``aio/memory.py`` has it
 
 Method = ast.FunctionDef
@@ -68,17 +60,20 @@ def generated(module: str) -> str:
     body = [_property(m) if _is_property(m) else _method(source, m) for m in methods]
     names = {name for m in methods for name in _names(m)}
     loaded = _of_defaults(methods)
-    parts = PARTS if module == "contexts" else ()
+    parts = {ast.unparse(m.returns) for m in methods if _is_property(m) and m.returns}
+    home = "memory" if runs == "Memory" else module
     typed = [
-        *imports(tree, names - loaded - {runs}),
-        f"from recollect.memory.{runs.lower()} import {runs}",
+        *imports(tree, names - loaded - parts - {runs}),
+        f"from recollect.memory.{home} import {runs}",
     ]
+    if any("AsyncIterator[" in each for each in body):
+        typed.append("from collections.abc import AsyncIterator")
     text = "\n\n".join(
         [
             WARNING.format(maker="async_api", source=f"memory/{module}.py"),
             _HEAD.format(module=module),
             "from __future__ import annotations",
-            "\n".join([*imports(tree, loaded), *map(_of_part, parts), _CALLS]),
+            "\n".join([*imports(tree, loaded), *map(_of_part, sorted(parts)), _CALLS]),
             "\n".join(aliases(source, tree, names)),
             typed_only(typed),
             f'class Async{group}(AsyncCalls):\n    """{_doc(_class(tree, group))}"""',
@@ -101,7 +96,9 @@ _CALLS: Final = "from recollect.aio.workers import AsyncCalls"
 
 
 def _of_part(part: str) -> str:
-    return f"from recollect.aio.{part.removeprefix('Async').lower()} import {part}"
+    """The import of the async class for calls that a property leads to."""
+    home = next(module for module, (group, _) in GROUPS.items() if group == part)
+    return f"from recollect.aio.{home} import Async{part}"
 
 
 def typed_only(imports: Iterable[str]) -> str:
@@ -145,14 +142,22 @@ def _method(source: str, method: Method) -> str:
     lines = source.splitlines()
     shown = lines[method.lineno - 1 : method.body[0].end_lineno]
     shown[0] = shown[0].replace("def ", "async def ", 1)
-    returns = "" if ast.unparse(method.returns or ast.Constant(None)) == "None" else "return "
     arguments = ", ".join([f"self._calls.{method.name}", *_passed(method.args)])
-    return "\n".join([*shown, f"        {returns}await self._run({arguments})"])
+    answer = ast.unparse(method.returns or ast.Constant(None))
+    body = [f"        {'' if answer == 'None' else 'return '}await self._run({arguments})"]
+    if answer.startswith("Iterator["):
+        body = [
+            f"        async for each in self._followed({arguments}):",
+            "            yield each",
+        ]
+    text = "\n".join([*shown, *body])
+    return text.replace("-> Iterator[", "-> AsyncIterator[").replace(": Calls,", ": AsyncCalls,")
 
 
 def _passed(arguments: ast.arguments) -> Iterator[str]:
     for one in [*arguments.posonlyargs, *arguments.args][1:]:
-        yield one.arg
+        is_memory = one.annotation is not None and ast.unparse(one.annotation) == "Calls"
+        yield f"{one.arg}._calls" if is_memory else one.arg
     if arguments.vararg:
         yield f"*{arguments.vararg.arg}"
     for one in arguments.kwonlyargs:

@@ -28,6 +28,23 @@ _SPACE: Final = "/v1/spaces/{space}"
 # Calls whose operation has another name; the others have their own. Of ``memory.frames`` and the
 # other parts all are listed.
 NAMES: Final = {
+    "admin": {
+        "verify": "verify", "check": "check", "digest": "digest", "flush": "flush",
+        "archive": "curate",
+    },
+    "events": {"list": "events", "get": "event"},
+    "links": {
+        "link": "link", "unlink": "unlink", "list": "graph", "neighbours": "neighbours",
+        "path": "path",
+    },
+    "proofs": {
+        "checkpoint": "checkpoint", "prove": "prove", "audit": "audit",
+        "check_certificate": "check_certificate", "erasures": "erasures",
+    },
+    "settings": {
+        "retention": "retention", "set_retention": "set_retention", "subjects": "subjects",
+        "set_subjects": "set_subjects",
+    },
     "frames": {
         "list": "list_frames", "get": "get_frame", "since": "frame_since", "set": "set_frame",
         "drop": "drop_frame",
@@ -43,7 +60,8 @@ NAMES: Final = {
     },
     "sessions": {
         "open": "open_session", "close": "close_session", "list": "list_sessions",
-        "active": "list_sessions",
+        "active": "list_sessions", "episodes": "list_episodes", "recent": "recent",
+        "overview": "overview",
     },
     "review": {
         "propose": "propose", "list": "list_review", "show": "get_review", "approve": "approve",
@@ -56,25 +74,32 @@ NAMES: Final = {
     },
     "pages": {"list": "list_pages", "read": "read_page"},
 }  # fmt: skip
+# Where a memory has a group, if it is not called as its module is.
+DOORS: Final = {
+    "links": "graph", "proofs": "proof", "receipts": "proof.receipts", "frames": "settings.frames",
+    "rules": "settings.rules", "documents": "settings.documents",
+}  # fmt: skip
 # Calls that are written by hand, because their arguments are not those of their operation.
 BY_HAND: Final = {
-    "writing": {"observe", "batch", "submit"},
-    "reading": {"list", "episodes", "events", "recall_many"},
+    "writing": {"observe", "batch"},
+    "reading": {"list", "recall_many", "status"},
     "contexts": {"used", "replay"},
     "leaving": {"erase"},
-    "upkeep": {"status", "verify"},
+    "admin": {"verify"},
+    "events": {"list", "submit", "tail", "wait"},
     "receipts": {"list"},
     "frames": {"set"},
     "documents": {"set"},
     "rules": {"due"},
-    "sessions": {"active"},
+    "sessions": {"active", "episodes"},
 }
 OF_STORE: Final = ("tokens", "jobs")  # groups of a store, by hand: several requests for one call
 # Names in a path that are called otherwise in the plain API, and answers inside a value.
 RENAMED: Final = {("receipts", "get"): {"id": "receipt"}, ("receipts", "erase"): {"id": "receipt"}}
 INSIDE: Final = {
-    ("frames", "since"): "since", ("leaving", "retention"): "days", ("leaving", "subjects"): "who",
-    ("upkeep", "digest"): "digest", ("pages", "read"): "text", ("sessions", "close"): "session",
+    ("frames", "since"): "since", ("settings", "retention"): "days",
+    ("settings", "subjects"): "who", ("admin", "digest"): "digest", ("pages", "read"): "text",
+    ("sessions", "close"): "session",
 }  # fmt: skip
 # Functions of the caller, which cannot be sent.
 LOCAL: Final = frozenset({"counter", "proposer"})
@@ -176,7 +201,7 @@ signatures and meaning are the same.
 
 
 def _imports(tree: ast.Module, names: set[str]) -> Iterator[str]:
-    yield from async_api.imports(tree, names - KINDS)
+    yield from async_api.imports(tree, names - KINDS - {"Calls"})
     if kinds := sorted(names & KINDS):
         yield f"from recollect.client.kinds import {', '.join(kinds)}"
     yield "from recollect.client.asking import Calls"
@@ -190,7 +215,7 @@ def _method(source: str, module: str, method: Method) -> str:
     first, *more = async_api._doc(method).splitlines()
     words = [f'        """{first}"""']
     if more:
-        call = f"{module}.{method.name}" if module in NAMES else method.name
+        call = _called(module, method)
         words = [
             f'        """{first}',
             "",
@@ -200,12 +225,17 @@ def _method(source: str, module: str, method: Method) -> str:
     return "\n".join([*shown, *words, *_body(module, method)])
 
 
+def _called(module: str, method: Method) -> str:
+    """What a caller writes after ``memory.``."""
+    door = DOORS.get(module, module)
+    return f"{door}.{method.name}" if module in NAMES else method.name
+
+
 def _body(module: str, method: Method) -> Iterator[str]:
     name = NAMES.get(module, {}).get(method.name, method.name if module not in NAMES else "")
     row = next((row for row in TABLE if row.name == name), None)
     if row is None:
-        part = "" if module not in NAMES else f"{module}."
-        yield f'        raise self._unsupported("{part}{method.name}")'
+        yield f'        raise self._unsupported("{_called(module, method)}")'
         return
     renamed = RENAMED.get((module, method.name), {})
     fields, options = [], []
@@ -246,7 +276,7 @@ def _body(module: str, method: Method) -> Iterator[str]:
 
 def written() -> dict[Path, str]:
     """Every generated file with its text."""
-    of_memory = [module for module in GROUPS if module not in OF_STORE]
+    of_memory = [module for module in GROUPS if module not in OF_STORE and module != "doors"]
     files = {TARGET / f"{module}.py": generated(module) for module in of_memory}
     return {**files, TARGET.parent / "operations.py": operations()}
 

@@ -17,22 +17,26 @@ import msgspec
 
 from recollect import errors
 from recollect.memory import Batch, Memory, Store
+from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
 from recollect.memory.contexts import Contexts
 from recollect.memory.correcting import Correcting
 from recollect.memory.documents import Documents
-from recollect.memory.exchanging import Exchanging
+from recollect.memory.doors import Doors
+from recollect.memory.events import Events
 from recollect.memory.frames import Frames
 from recollect.memory.jobs import Jobs
 from recollect.memory.leaving import Leaving
-from recollect.memory.linking import Linking
+from recollect.memory.links import Links
 from recollect.memory.pages import Pages
+from recollect.memory.proofs import Proofs
 from recollect.memory.reading import Reading
 from recollect.memory.receipts import Receipts
+from recollect.memory.review import Review
 from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
+from recollect.memory.settings import MemorySettings
 from recollect.memory.tokens import Tokens
-from recollect.memory.upkeep import Upkeep
 from recollect.memory.writing import Writing
 from recollect.model import values
 from recollect.model.frames import Frame
@@ -53,20 +57,24 @@ _GROUPS: Final = (
     ("Open a memory", "memory", Memory),
     ("Write", "memory", Writing),
     ("Read", "memory", Reading),
-    ("Follow links", "memory", Linking),
     ("Contexts", "memory", Contexts),
-    ("Frames", "memory.frames", Frames),
-    ("Receipts", "memory.receipts", Receipts),
-    ("Documents", "memory.documents", Documents),
-    ("Rules", "memory.rules", Rules),
-    ("Sessions", "memory.sessions", Sessions),
-    ("Branches", "memory.branches", Branches),
-    ("Settle, curate, retract", "memory", Correcting),
-    ("Pages", "memory.pages", Pages),
+    ("Settle, supersede, retract", "memory", Correcting),
     ("Undo, erase, retain", "memory", Leaving),
-    ("Look after it", "memory", Upkeep),
-    ("Import and export", "memory", Exchanging),
     ("Batch", "batch", Batch),
+    ("Doors", "memory", Doors),
+    ("Review", "memory.review", Review),
+    ("Graph", "memory.graph", Links),
+    ("Pages", "memory.pages", Pages),
+    ("Branches", "memory.branches", Branches),
+    ("Sessions", "memory.sessions", Sessions),
+    ("Events", "memory.events", Events),
+    ("Proof", "memory.proof", Proofs),
+    ("Receipts", "memory.proof.receipts", Receipts),
+    ("Settings", "memory.settings", MemorySettings),
+    ("Frames", "memory.settings.frames", Frames),
+    ("Rules", "memory.settings.rules", Rules),
+    ("Documents", "memory.settings.documents", Documents),
+    ("Admin", "memory.admin", Admin),
     ("Store", "store", Store),
     ("Tokens", "store.tokens", Tokens),
     ("Jobs", "store.jobs", Jobs),

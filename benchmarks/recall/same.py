@@ -115,8 +115,8 @@ def both(
     """A haystack in files, and the same events on the server."""
     with files.space(space) as ours, served.space(space) as theirs:
         Engine(turns, ours)
-        ours.copy_to(theirs)
-        theirs.embed()
+        ours.admin.copy_to(theirs)
+        theirs.admin.embed()
         yield ours, theirs
 
 

@@ -17,7 +17,8 @@ from benchmarks.service.servers import recollect
 from benchmarks.service.sizes import SIDE_BY_SIDE, Sizes
 from benchmarks.service.traffic import RECORDS, fill, tasks
 from benchmarks.timing import Paired, in_turns, slices
-from recollect.client import AsyncMemory, Memory
+from recollect import AsyncMemory
+from recollect.client import Memory
 
 
 def client(folder: Path, sizes: Sizes) -> Paired:

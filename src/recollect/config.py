@@ -65,9 +65,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     where: str  # a folder, ":memory:" or a URL
     why: str  # how it was found, in words
     token: str | None = None  # the token for a server
-    embedder: str = (
-        AUTO  # "none", or one or more of "static", "onnx:FOLDER", "https://HOST/v1#MODEL"
-    )
+    # "none", or one or more of "static", "onnx:FOLDER", "https://HOST/v1#MODEL"
+    embedder: str = AUTO
     embedder_is_named: bool = False  # by an argument or a variable, not by a file
     embedder_key: str | None = None  # the API key of an endpoint
     # A sentence about a setting of the folder that is ignored, because only a person may choose it.
@@ -146,11 +145,9 @@ def load(
     variables = os.environ if environment is None else environment
     home = Path.home() if home is None else home
     found = _find(where, variables, start, home)
+    if token is not None and (found.where == MEMORY or _is_folder(found.where)):
+        raise ConfigError(f"{shown(found.where)} needs no token", hint="leave the token out")
     if token is not None:
-        if _is_folder(found.where) or found.where == MEMORY:
-            raise ConfigError(
-                f"{shown(found.where)} needs no token", hint="leave it out, or name a service"
-            )
         variables = {**variables, TOKEN_VARIABLE: token}
     is_named = where is not None or bool(variables.get(STORE_VARIABLE))
     is_own = is_named or place_of(found[0]) == place_of(home / FOLDER)
@@ -204,9 +201,7 @@ def _own_name(text: str) -> str | None:
     return None
 
 
-def _find(
-    where: Where, variables: Mapping[str, str], start: Path | None, home: Path | None
-) -> _Location:
+def _find(where: Where, variables: Mapping[str, str], start: Path | None, home: Path) -> _Location:
     """The place, and how it was found."""
     if where is not None:
         if not isinstance(where, str | os.PathLike):
@@ -217,9 +212,7 @@ def _find(
         return _Location(_named(os.fspath(where)), "named")
     if variables.get(STORE_VARIABLE):
         return _Location(_named(variables[STORE_VARIABLE]), f"from {STORE_VARIABLE}")
-    start = Path.cwd() if start is None else start
-    home = Path.home() if home is None else home
-    return _nearest(start, home) or _home(home)
+    return _nearest(Path.cwd() if start is None else start, home) or _home(home)
 
 
 def places(

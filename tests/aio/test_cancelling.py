@@ -113,11 +113,11 @@ def test_a_space_is_copied_backed_up_and_restored(tmp_path: Path) -> None:
             await AsyncMemory.open(tmp_path / "b") as b,
         ):
             await a.remember("one")
-            await a.copy_to(b)
-            assert await a.digest() == await b.digest()
-            await a.backup(tmp_path / "kept")
+            await a.admin.copy_to(b)
+            assert await a.admin.digest() == await b.admin.digest()
+            await a.admin.backup(tmp_path / "kept")
             async with await AsyncMemory.restore_backup(tmp_path / "kept", tmp_path / "c") as c:
-                assert await c.digest() == await a.digest()
+                assert await c.admin.digest() == await a.admin.digest()
 
     asyncio.run(story())
 
@@ -158,7 +158,7 @@ def test_many_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     async def story(memory: AsyncMemory) -> None:
         await asyncio.gather(*(memory.remember(f"number {n}") for n in range(200)))
         assert len(await memory.list(limit=1000)) == 200
-        assert (await memory.verify()).ok
+        assert (await memory.admin.verify()).ok
 
     tell(story, tmp_path)
 
@@ -198,7 +198,7 @@ def test_a_write_cancelled_while_it_runs_is_whole_and_the_store_goes_on(tmp_path
     tell(story, tmp_path)
     with Memory.open(tmp_path) as memory:
         assert {record.text for record in memory.list()} == {"whole", "after"}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_write_that_timed_out_is_safely_made_again(tmp_path: Path) -> None:

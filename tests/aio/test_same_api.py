@@ -14,56 +14,57 @@ import pytest
 import recollect
 from recollect import AsyncMemory, AsyncStore, Memory, Store
 from recollect.aio import (
+    AsyncAdmin,
     AsyncBranches,
     AsyncDocuments,
+    AsyncEvents,
     AsyncFrames,
     AsyncJobs,
+    AsyncLinks,
+    AsyncMemorySettings,
     AsyncPages,
+    AsyncProofs,
     AsyncReceipts,
     AsyncReview,
     AsyncRules,
     AsyncSessions,
     AsyncTokens,
 )
+from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
+from recollect.memory.events import Events
 from recollect.memory.frames import Frames
 from recollect.memory.jobs import Jobs
+from recollect.memory.links import Links
 from recollect.memory.pages import Pages
+from recollect.memory.proofs import Proofs
 from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
 from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
+from recollect.memory.settings import MemorySettings
 from recollect.memory.tokens import Tokens
 from tools import async_api
 
-NOT_ASYNC = {
-    "batch",
-    "branches",
-    "documents",
-    "frames",
-    "name",
-    "pages",
-    "receipts",
-    "sessions",
-    "review",
-    "rules",
-    "scope",
-    "trust",
-    "tokens",
-    "jobs",
-    "entered",
-    "scoped",
-    "where",
-}  # no I/O of their own
-# Several calls in one hop: only the async API has hops. A service is followed.
-OWN = {"run", "tail", "wait"}
+NOT_ASYNC = set(
+    """
+    admin batch branches documents entered events frames graph jobs name pages proof receipts review
+    rules scope scoped sessions settings tokens trust where
+    """.split()
+)  # no I/O of their own
+OWN = {"run"}  # several calls in one hop: only the async API has hops
 ANSWERS = {"batch": "AsyncIterator[Batch]", "position": "Awaitable[int]"}  # instead of the plain
 
 
 CLASSES = [
     (Memory, AsyncMemory),
     (Store, AsyncStore),
+    (Admin, AsyncAdmin),
+    (Events, AsyncEvents),
+    (Links, AsyncLinks),
+    (Proofs, AsyncProofs),
+    (MemorySettings, AsyncMemorySettings),
     (Documents, AsyncDocuments),
     (Frames, AsyncFrames),
     (Receipts, AsyncReceipts),
@@ -90,8 +91,10 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
+    annotation = re.sub(r"\bIterator\b", "AsyncIterator", annotation)
     groups = (
-        "Branches|Documents|Frames|Jobs|Memory|Pages|Receipts|Review|Rules|Sessions|Store|Tokens"
+        "Admin|Branches|Calls|Documents|Events|Frames|Jobs|Links|Memory|MemorySettings|Pages|Proofs|"
+        "Receipts|Review|Rules|Sessions|Store|Tokens"
     )
     return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
 
@@ -119,7 +122,10 @@ def shape(name: str, member: object, *, plain: bool) -> object:
 
 def differences(plain: type, other: type) -> list[str]:
     ours, theirs = public(other), public(plain)
-    out = [f"{name}: only in one API" for name in sorted((ours.keys() - OWN) ^ theirs.keys())]
+    out = [
+        f"{name}: only in one API"
+        for name in sorted((ours.keys() - (OWN - theirs.keys())) ^ theirs.keys())
+    ]
     for name in sorted(ours.keys() & theirs.keys()):
         wanted, found = (
             shape(name, theirs[name], plain=True),
@@ -127,9 +133,9 @@ def differences(plain: type, other: type) -> list[str]:
         )
         if wanted != found:
             out.append(f"{name}: {found} instead of {wanted}")
-        if name not in {*NOT_ASYNC, "position"} and not inspect.iscoroutinefunction(
-            function(ours[name])
-        ):
+        call = function(ours[name])
+        is_async = inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
+        if name not in {*NOT_ASYNC, "position"} and not is_async:
             out.append(f"{name}: is not async")
     return out
 

@@ -46,7 +46,7 @@ Content = list[tuple[str, str, str, str, str | None, str]]
 def content(places: Places) -> Content:
     """All that was captured, oldest first, as far as it is the same in every memory."""
     with Memory.open(places.project.where) as memory:
-        found = memory.episodes(limit=10_000, include=["held", "shadowed", "forgotten"])
+        found = memory.sessions.episodes(limit=10_000, include=["held", "shadowed", "forgotten"])
         return [_content(episode) for episode in reversed(found)]
 
 
@@ -69,7 +69,7 @@ def test_a_session_is_kept_as_it_was_said_with_an_agents_trust(places: Places, p
         hits = memory.recall("which port is staging on?")
         assert hits[0].text == "The staging database moved to port 5433."
         assert all(hit.trust == "agent" for hit in hits)
-        assert {episode.scope.agent for episode in memory.episodes()} == {"claude-code"}
+        assert {episode.scope.agent for episode in memory.sessions.episodes()} == {"claude-code"}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_verb_says_what_becomes_of_prompts(
     words = ["--store", places.project.where, "capture", "claude-code", "--transcript", str(path)]
     assert main([*words, "--prompts", prompts]) == 0
     with Memory.open(places.project.where) as memory:
-        said = [each for each in memory.episodes(include=["held"]) if each.role == "user"]
+        said = [each for each in memory.sessions.episodes(include=["held"]) if each.role == "user"]
     assert [each.text for each in reversed(said)] == (
         [] if prompts == "none" else [words for role, words in SAID if role == "user"]
     )
@@ -92,11 +92,11 @@ def test_the_verb_says_what_becomes_of_prompts(
 def test_capturing_twice_gives_the_same_memory(places: Places, path: Path) -> None:
     claude_code(places, recorded().write(path))
     with Memory.open(places.project.where) as memory:
-        digest, position = memory.digest(), memory.position
+        digest, position = memory.admin.digest(), memory.position
     again = claude_code(places, path)
     assert (again.kept, again.known, again.redacted) == (0, len(SAID), {})
     with Memory.open(places.project.where) as memory:
-        assert (memory.digest(), memory.position) == (digest, position)
+        assert (memory.admin.digest(), memory.position) == (digest, position)
 
 
 def test_a_transcript_that_grew_adds_what_is_new(places: Places, path: Path) -> None:
@@ -122,14 +122,14 @@ def test_a_line_that_is_half_written_is_taken_up_later(places: Places, path: Pat
 def test_what_was_forgotten_or_erased_does_not_come_back(places: Places, path: Path) -> None:
     claude_code(places, recorded().write(path))
     with Memory.open(places.project.where) as memory:
-        by_text = {episode.text: episode.id for episode in memory.episodes()}
+        by_text = {episode.text: episode.id for episode in memory.sessions.episodes()}
         memory.forget(by_text["Never on a Monday, though."])
         memory.erase(by_text["Also, we deploy on Fridays only."])
-        memory.rebuild()
+        memory.admin.rebuild()
     again = claude_code(places, path)
     assert (again.kept, again.known) == (0, len(SAID))
     with Memory.open(places.project.where) as memory:
-        left = {episode.text for episode in memory.episodes()}
+        left = {episode.text for episode in memory.sessions.episodes()}
     assert not left & {"Never on a Monday, though.", "Also, we deploy on Fridays only."}
 
 
@@ -293,13 +293,13 @@ def test_two_processes_at_once_and_one_that_was_killed_give_the_same_memory(
     killed = subprocess.run(words, check=False, capture_output=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with Memory.open(places.project.where) as memory:
-        before = len(memory.episodes(limit=1_000))
+        before = len(memory.sessions.episodes(limit=1_000))
     assert 0 < before < 260
 
     both = [ended(process) for process in [capturing(places, path), capturing(places, path)]]
     assert sum(each.kept for each in both) >= 260 - before
     with Memory.open(places.project.where) as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     alone = Settings(where=str(tmp_path / "alone"), why="named")
     once = Places(project=alone, me=places.me, named=True)

@@ -165,7 +165,9 @@ def test_the_end_of_a_session_captures_it_and_says_so_in_the_log(
     assert second.endswith(f"capture SessionEnd kept 0 of {len(SAID)} messages")
     assert "5433" in project.prompt("what about the staging database port").context
     with Memory.open(project.store) as memory:
-        captured = [each for each in memory.episodes(include=["held"]) if each.id.startswith("cc-")]
+        captured = [
+            each for each in memory.sessions.episodes(include=["held"]) if each.id.startswith("cc-")
+        ]
         assert len(captured) == len(SAID)
 
 

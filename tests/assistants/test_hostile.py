@@ -157,7 +157,7 @@ def test_a_link_to_the_persons_own_memory_keeps_no_session_there(
     clone.store.symlink_to(clone.home / ".recollect")
     assert clone.captured(tmp_path) == Ran(0, "", "")
     with Memory.open(clone.home / ".recollect") as mine:
-        assert mine.episodes() == []
+        assert mine.sessions.episodes() == []
 
 
 def test_a_link_is_adopted_by_a_person_for_what_it_leads_to_now(

@@ -94,7 +94,7 @@ def test_a_question_in_other_words_is_answered_by_meaning(
         memory = store.space("main")
         for text in (*KNOWN, "Shipments from Italy take eleven days."):
             memory.remember(text)
-        memory.embed()
+        memory.admin.embed()
     places = Places(project=settings, me=settings, named=False)
     before = _files(tmp_path)
     told = for_prompt(places, "Hi! How quickly do deliveries arrive from Italy?", tokens=200)

@@ -29,7 +29,7 @@ LONG_S = ("--time-limit", "120")  # a machine that is busy keeps a prompt late, 
 def said_in(store: Path) -> list[Episode]:
     """All episodes, oldest first."""
     with Memory.open(store) as memory:
-        return memory.episodes(include=["held", "shadowed", "forgotten"])[::-1]
+        return memory.sessions.episodes(include=["held", "shadowed", "forgotten"])[::-1]
 
 
 def test_a_prompt_is_kept_as_the_word_of_a_person(project: Project) -> None:
@@ -139,7 +139,7 @@ def memory() -> Iterator[Memory]:
 
 
 def kept(memory: Memory) -> list[str]:
-    return [each.text for each in memory.episodes()][::-1]
+    return [each.text for each in memory.sessions.episodes()][::-1]
 
 
 def test_two_hooks_for_one_prompt_keep_it_once(memory: Memory) -> None:
@@ -163,7 +163,7 @@ def test_the_same_words_later_are_said_again(memory: Memory) -> None:
 def test_many_prompts_are_numbered_without_a_gap(memory: Memory) -> None:
     for number in range(1, 40):
         assert typed.keep(memory, f"Prompt {number}", SESSION)
-    assert [each.id for each in memory.episodes()][::-1] == [
+    assert [each.id for each in memory.sessions.episodes()][::-1] == [
         f"prompt-{SESSION}-{number}" for number in range(1, 40)
     ]
     assert typed.keep(memory, "An odd name", "a session/with blanks and ü")
@@ -201,7 +201,9 @@ def test_an_erased_prompt_does_not_come_back(tmp_path: Path) -> None:
     assert (done.kept, done.known) == (2, 2)
     with Memory.open(store) as memory:
         assert sorted(kept(memory)) == sorted(["Noted.", MOVED])
-        assert {each.scope.session for each in memory.episodes() if each.text == MOVED} == {"other"}
+        assert {
+            each.scope.session for each in memory.sessions.episodes() if each.text == MOVED
+        } == {"other"}
 
 
 def test_a_prompt_that_cannot_be_kept_is_answered_all_the_same(project: Project) -> None:

@@ -146,11 +146,11 @@ def test_a_run_can_be_of_some_figures_alone(tmp_path: Path) -> None:
 
 def test_a_memory_for_text_has_no_vectors_and_one_for_vectors_has_all(tmp_path: Path) -> None:
     with measures.filled(tmp_path / "text", 20) as memory:
-        assert memory.embed() == ()
+        assert memory.admin.embed() == ()
     paired = reads.vectors(tmp_path, TINY, lambda: None)
     assert paired.clock == "thread"
     with Memory.open(tmp_path / "vectors", embedder="static") as memory:
-        assert memory.embed()[0].texts == 0
+        assert memory.admin.embed()[0].texts == 0
 
 
 @pytest.mark.parametrize(("records", "is_enough"), [(50, False), (8_000, True)])
@@ -171,7 +171,7 @@ def test_missing_vectors_are_measured_while_they_are_missing(
 def test_chats_are_episodes_in_sessions(tmp_path: Path) -> None:
     reads.chats(tmp_path, TINY, lambda: None)
     with Memory.open(tmp_path / "chats") as memory:
-        found = memory.episodes(limit=100)
+        found = memory.sessions.episodes(limit=100)
     assert len(found) == TINY.chats
     assert len({episode.scope.session for episode in found}) == TINY.sessions
     assert {episode.role for episode in found} == {"user", "assistant"}
@@ -209,7 +209,7 @@ def test_another_row_set_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_made_ledger_is_one_that_a_memory_goes_on_from(tmp_path: Path) -> None:
     write_ledger(tmp_path / "made", 2_500, seed=1)
     with Memory.open(tmp_path / "made") as memory:
-        assert memory.position == memory.verify().events == 2_500
+        assert memory.position == memory.admin.verify().events == 2_500
         newest = memory.list(limit=1)[0]
         added = memory.remember("Something that comes after all of it.")
         assert added.at > newest.at

@@ -37,7 +37,7 @@ def fill(memory: Memory) -> None:
     old = memory.remember(f"{CANARY} old", about=f"{CANARY} thing", key=f"{CANARY}.k")
     new = memory.remember(f"{CANARY} new", about=f"{CANARY} thing", key=f"{CANARY}.k")
     mine.remember(f"{CANARY} of Ann", evidence=[], tags=[CANARY])
-    memory.link(new.id, old.id, "relates_to")
+    memory.graph.link(new.id, old.id, "relates_to")
     memory.forget(memory.remember(f"{CANARY} forgotten").id)
     memory.scoped(origin="unverified").remember(f"{CANARY} held")
     memory.scoped(origin="agent").review.propose(f"{CANARY} proposed", evidence=[said.id])
@@ -47,7 +47,7 @@ def fill(memory: Memory) -> None:
     memory.pages.flag(page, f"{CANARY} flagged")
     memory.pages.unflag(page)
     memory.pages.set_limits(auto_dormant_days=7)
-    memory.documents.set("policy", "agents", {"delete": "review"})
+    memory.settings.documents.set("policy", "agents", {"delete": "review"})
     memory.pages.render()
     memory.context(f"{CANARY} new", receipt=True)
     memory.recall(CANARY)
@@ -75,10 +75,14 @@ def test_clean_memory_leaves_what_was_said(filled: Shell) -> None:
         assert memory.list(include=["archived", "forgotten", "held"]) == []
         assert memory.review.list() == []
         assert {page.name for page in memory.pages.list()} == {"user-preferences", "user-profile"}
-        assert memory.documents.list("page") == memory.documents.list("page_flag") == []
+        assert (
+            memory.settings.documents.list("page")
+            == memory.settings.documents.list("page_flag")
+            == []
+        )
         assert [hit.text for hit in memory.recall(CANARY, unit="episode")] != []
         settings_stay(filled, memory)
-        assert {finding.level for finding in memory.doctor()} <= {"ok", "info"}
+        assert {finding.level for finding in memory.admin.doctor()} <= {"ok", "info"}
     pages = filled.folder / "app" / "pages"
     assert holding(pages, CANARY) == []
 
@@ -86,7 +90,7 @@ def test_clean_memory_leaves_what_was_said(filled: Shell) -> None:
 def settings_stay(shell: Shell, memory: Memory) -> None:
     assert (shell.folder / "app" / SETTINGS).read_text() == EMBEDDER
     assert memory.pages.limits().auto_dormant_days == 7
-    assert memory.documents.get("policy", "agents").data == {"delete": "review"}
+    assert memory.settings.documents.get("policy", "agents").data == {"delete": "review"}
 
 
 def test_clean_all_leaves_no_word(filled: Shell) -> None:
@@ -97,7 +101,7 @@ def test_clean_all_leaves_no_word(filled: Shell) -> None:
     assert files_with(filled) == []
     with Memory.open(filled.folder / "app") as memory:
         settings_stay(filled, memory)
-        assert {finding.level for finding in memory.doctor()} <= {"ok", "info"}
+        assert {finding.level for finding in memory.admin.doctor()} <= {"ok", "info"}
         assert memory.remember("New.").text == "New."
         assert len(memory.recall(CANARY)) == 0
     again = filled.run("--store", "app", "clean", "all", "--yes", "--json").json

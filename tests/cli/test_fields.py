@@ -116,7 +116,7 @@ def test_saying_a_sentence_again_with_a_field_sets_it(field: str) -> None:
         again = memory.remember("The same sentence.", **fields)
         assert (again.id, getattr(again, field)) == (first.id, told)
         assert memory.get(again.id) == again
-        memory.rebuild()
+        memory.admin.rebuild()
         assert memory.get(again.id) == again
 
 

@@ -114,7 +114,7 @@ def test_drawing_many_records_takes_time_in_proportion() -> None:
         with Memory.open(":memory:", embedder="none") as memory:
             record = memory.remember("One.", id="r")
             memory.remember("Two.", id="s")
-            link = memory.link("r", "s")
+            link = memory.graph.link("r", "s")
         ids = [f"r{number}" for number in range(leaves)]
         found = Graph(
             records=(record, *(replace(record, id=id) for id in ids)),

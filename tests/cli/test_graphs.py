@@ -150,8 +150,8 @@ def test_again_brings_nothing_and_a_change_brings_what_changed(shell: Shell, pla
     assert "not imported" not in said, said
     assert exported(shell, place) == sorted_parts(changed)
     with Memory.open(shell.folder / place, embedder="none") as memory:
-        assert memory.documents.get("profile", "night").data["title"] == "Late shift"
-        assert memory.check() == []
+        assert memory.settings.documents.get("profile", "night").data["title"] == "Late shift"
+        assert memory.admin.check() == []
     brought(shell, place, given())
     back = exported(shell, place)
     assert back["edges"] == given()["edges"], "also back to what it was"
@@ -230,9 +230,9 @@ def test_a_workspace_exports_what_its_store_exports(shell: Shell) -> None:
     # S1-68 S1-82: also links without a name, and no node that is hidden
     with FileBackedMemoryGraphStore(shell.folder / "w") as store:
         store.import_graph(given())
-        store.memory.link("c", "a.old", "raises")
+        store.memory.graph.link("c", "a.old", "raises")
         store.memory.remember("Not a node any more.", id="gone")
-        store.memory.link("gone", "c")
+        store.memory.graph.link("gone", "c")
         store.memory.forget("gone")
         store.events.append({"id": "by.hand", "kind": "recorded"})
         wanted = store.export_graph()
@@ -332,7 +332,7 @@ def test_what_a_person_changed_here_stays(shell: Shell) -> None:
         store.save_node(Node(id="c", kind="constraint", text="10 tonnes at most."))
         store.save_edge(Edge(id="e.because", kind="supports", source="c", target="b.new"))
         store.save_profile(Profile(id="night", extra={"title": "Mine"}))
-        store.memory.unlink("b.new", "a.old", "supersedes")
+        store.memory.graph.unlink("b.new", "a.old", "supersedes")
         known = store.export_graph()
     changed, other = given(), profile()
     changed["nodes"][2]["text"] = "14 tonnes at most."
@@ -352,9 +352,11 @@ def test_what_an_earlier_release_imported_keeps_its_ids(tmp_path: Path) -> None:
         for node in given()["nodes"]:
             id = f"markitect-quay/{node['id']}"
             agent.remember(node["text"], id=id, kind=node["kind"], idempotency_key=id)
-        agent.link("markitect-quay/c", "markitect-quay/b.new", "supports")
+        agent.graph.link("markitect-quay/c", "markitect-quay/b.new", "supports")
         (tmp_path / "graph.json").write_text(json.dumps(given()))
-        assert memory.import_(tmp_path / "graph.json").refused == 1, "the link is not an import's"
+        assert memory.admin.import_(tmp_path / "graph.json").refused == 1, (
+            "the link is not an import's"
+        )
         with InMemoryGraphStore(memory) as store:
             assert [node.id for node in store.list_nodes()] == [
                 f"markitect-quay/{node['id']}" for node in given()["nodes"]
@@ -373,7 +375,7 @@ def test_a_secret_in_a_graph_is_not_kept(tmp_path: Path) -> None:
     graph["nodes"].append({"id": key, "kind": "claim", "text": "Its id is a secret."})
     (tmp_path / "graph.json").write_text(json.dumps(graph))
     with Memory.open(tmp_path / "m", embedder="none") as memory:
-        done = memory.import_(tmp_path / "graph.json")
+        done = memory.admin.import_(tmp_path / "graph.json")
         assert sum(done.redacted.values()) >= 5
         assert (done.records, done.problems) == (4, ())
     assert key.encode() not in (tmp_path / "m" / "events.wal").read_bytes()
@@ -383,10 +385,10 @@ def test_a_held_import_keeps_nothing_that_changes_how_a_memory_works(tmp_path: P
     for name, document in (("graph", given()), ("profile", profile())):
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     with Memory.open(tmp_path / "m", embedder="none") as memory:
-        memory.import_(tmp_path / "graph.json", hold=True)
-        done = memory.import_(tmp_path / "profile.json", hold=True)
+        memory.admin.import_(tmp_path / "graph.json", hold=True)
+        done = memory.admin.import_(tmp_path / "profile.json", hold=True)
         assert (done.kept, done.refused) == (0, 1)
-        assert memory.documents.list() == []
+        assert memory.settings.documents.list() == []
         assert len(memory.review.list()) == 3
 
 

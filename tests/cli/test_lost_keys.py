@@ -117,7 +117,7 @@ def test_a_wrong_setting_is_no_loss(
         refused = memory.run("doctor", "--accept-loss", "--yes")
         assert "no loss to accept" in refused.err
         with Memory.open(memory.folder / ".recollect") as opened, pytest.raises(ConfigError):
-            opened.accept_loss()
+            opened.admin.accept_loss()
     without_index(memory)
     assert memory.run("doctor").code == 0
     assert SAID in memory.run("list").out

@@ -93,8 +93,8 @@ def test_a_transcript_and_an_export_come_in_without_such_a_date(tmp_path: Path) 
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     with Memory.open(tmp_path / "store", embedder="none") as memory:
-        memory.import_(path, format="claude-code")
-        told = memory.episodes(limit=10)
+        memory.admin.import_(path, format="claude-code")
+        told = memory.sessions.episodes(limit=10)
         assert len(told) == len(ENDS)
         assert {each.said_at[:4] for each in told} == {told[0].at[:4]}
 

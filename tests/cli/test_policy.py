@@ -35,7 +35,7 @@ def test_when_a_checkpoint_is_signed_is_a_policy_too(store: Shell) -> None:
     assert (now["checkpoint_events"], now["checkpoint_seconds"]) == (3, 3600)
     assert now["update"] == "review"
     with Memory.open(store.folder / ".recollect") as memory:
-        found = memory.documents.get("policy", "checkpoints")
+        found = memory.settings.documents.get("policy", "checkpoints")
         assert (found.data, found.trust) == ({"every_events": 3, "every_seconds": 3600}, "person")
     store.run("admin", "key", "create")
     for number in range(4):
@@ -73,7 +73,7 @@ def test_what_is_not_a_policy_is_refused(store: Shell, arguments: list[str], tol
 def test_a_policy_of_a_later_release_can_be_reset(store: Shell) -> None:
     with Memory.open(store.folder / ".recollect") as memory, pytest.MonkeyPatch.context() as later:
         later.setattr("recollect.lifecycle.policy.policy_from", lambda data: None)
-        memory.documents.set("policy", "agents", {"later": 1})
+        memory.settings.documents.set("policy", "agents", {"later": 1})
     found = store.run("policy")
     assert found.code == 2
     assert "--reset" in found.err

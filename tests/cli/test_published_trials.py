@@ -162,7 +162,7 @@ def test_m5_undo_takes_back_the_change_and_not_the_prompt(store: Shell, memory: 
     prompt(store, "By the way, the build is slow.")
     undone = store.run("undo", "--yes")
     assert (undone.code, "The agent thinks so." in undone.out) == (0, True)
-    assert [one.text for one in memory.episodes()] == ["By the way, the build is slow."]
+    assert [one.text for one in memory.sessions.episodes()] == ["By the way, the build is slow."]
 
 
 def test_m11_a_small_budget_hands_out_a_line(store: Shell, memory: Memory) -> None:

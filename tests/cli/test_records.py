@@ -25,7 +25,7 @@ def test_receipts_and_erasures_are_listed(store: Shell) -> None:
 def test_retain_erases_only_what_a_setting_says(store: Shell) -> None:
     id = remembered(store, "Sale ends.")
     with Memory.open(store.folder / ".recollect") as memory:
-        memory.submit(Revise(id=id, expires="2020-01-01T00:00:00.000000Z"))
+        memory.events.submit(Revise(id=id, expires="2020-01-01T00:00:00.000000Z"))
     kept = store.run("retain", "--yes")
     assert (kept.code, "no retention is set" in kept.out) == (0, True)
     assert store.run("retain", "--keep", "soon").code == 2

@@ -28,7 +28,7 @@ def evil(shell: Shell) -> tuple[Shell, str, str, str]:
         )
         memory.revise(record.id, EVIL + " more", reason="because \x9b31m \u202e")
         context = memory.context("deploy end", tokens=20_000)
-        memory.flush()
+        memory.admin.flush()
         assert context.receipt
         return shell, record.id, heard.id, context.receipt
 

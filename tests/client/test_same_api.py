@@ -17,8 +17,6 @@ from tests.client.test_cli import service  # noqa: F401 - the same service
 from tests.http.test_process import Service
 from tools import client_api
 
-OWN = {"tail", "wait"}  # a service is followed
-
 
 def names(call: object) -> list[tuple[str, object]]:
     parameters = inspect.signature(function(call)).parameters.values()  # type: ignore[arg-type]
@@ -27,7 +25,7 @@ def names(call: object) -> list[tuple[str, object]]:
 
 def test_no_call_and_no_argument_is_missing() -> None:
     plain, ours = public(recollect.Memory), public(Memory)
-    assert ours.keys() - OWN == plain.keys()
+    assert ours.keys() == plain.keys()
     differing = [
         name for name in plain if name != "open" and names(plain[name]) != names(ours[name])
     ]
@@ -48,8 +46,8 @@ def test_the_async_client_writes_reads_and_follows(service: Service) -> None:  #
             async with memory.batch() as batch:
                 batch.remember("Two.")
                 batch.remember("Three.")
-            assert await memory.wait(after + 2, 5)
-            stream = memory.tail(after=after)
+            assert await memory.events.wait(after + 2, 5)
+            stream = memory.events.tail(after=after)
             return [(await anext(stream)).text or "" for _ in range(2)]
 
     assert asyncio.run(run()) == ["Two.", "Three."]
@@ -65,20 +63,28 @@ def test_a_memory_of_a_service_can_be_wrapped(service: Service) -> None:  # noqa
     assert asyncio.run(run()) == 1
 
 
-def test_a_memory_in_files_is_not_followed() -> None:
-    async def run() -> None:
+def test_a_memory_in_files_is_followed_too() -> None:
+    async def run() -> list[str | None]:
         async with await AsyncMemory.open(":memory:") as memory:
-            with pytest.raises(recollect.Unsupported, match="can be followed"):
-                await memory.wait(1)
-            with pytest.raises(recollect.Unsupported, match="can be followed"):
-                await anext(memory.tail())
+            await memory.remember("One.")
+            stream = memory.events.tail(after=0, kinds=["record.added"])
+            found = [(await anext(stream)).text]
+            await memory.remember("Two.")
+            found.append((await anext(stream)).text)
+            assert await memory.events.wait(await memory.position)
+            assert not await memory.events.wait(1_000, 0.01)
+            past = [each.seq async for each in (await memory.at(2)).events.tail(after=0)]
+            assert past == [1, 2]
+            return found
 
-    asyncio.run(run())
+    assert asyncio.run(run()) == ["One.", "Two."]
 
 
 LOADED = """
 import sys
 from recollect import AsyncMemory, AsyncStore
+from recollect.client import Memory, Store
+address, token = "https://memory.example", "rct_" + "A" * 43
 {opened}
 engine = ("compose", "index", "ledger", "lifecycle", "memory", "recall", "store")
 print([name for name in engine if f"recollect.{{name}}" in sys.modules])
@@ -88,14 +94,11 @@ print([name for name in engine if f"recollect.{{name}}" in sys.modules])
 @pytest.mark.parametrize(
     ("opened", "is_engine"),
     [
-        ("from recollect.client import Memory, Store", False),
-        ("AsyncMemory(__import__('recollect.client').client.Memory.open('http://h', token='t'))",
-         False),
-        ("AsyncStore(__import__('recollect.client').client.Store.open('http://h', token='t'))",
-         False),
+        ("AsyncMemory(Memory.open(address, token=token))", False),
+        ("AsyncStore(Store.open(address, token=token))", False),
         ("from recollect import Memory", True),  # the control
     ],
-)  # fmt: skip
+)
 def test_to_await_a_service_loads_no_engine(opened: str, is_engine: bool) -> None:
     code = LOADED.format(opened=opened)
     ran = subprocess.run(

@@ -164,7 +164,9 @@ def test_the_same_calls_can_be_awaited(store: Store) -> None:
             assert (await remote.jobs.get(job.id)).id == job.id
             made = await remote.tokens.create("phone", space="main")
             assert (await remote.tokens.get(made.id)).label == "phone"
-            assert (await remote.token()).label == "all"
+            mine = await remote.token()
+            assert mine is not None
+            assert mine.label == "all"
             assert await remote.heads(["main"]) == {"main": store.space("main").position}
             assert (await remote.drop("alice", dry_run=True)).records == 1
 

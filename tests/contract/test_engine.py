@@ -39,7 +39,7 @@ def record(memory: Memory, id: str) -> Record:
 
 
 def test_what_waits_in_the_inbox_shows_but_is_not_recalled(memory: Memory) -> None:
-    memory.submit(remember("a", "The kettle is red.", inbox=True))
+    memory.events.submit(remember("a", "The kettle is red.", inbox=True))
     assert (record(memory, "a").status, [r.id for r in memory.list()]) == ("inbox", ["a"])
     assert len(memory.recall("kettle")) == len(memory.context("kettle").hits) == 0
     position = memory.position
@@ -53,7 +53,7 @@ def test_what_waits_in_the_inbox_shows_but_is_not_recalled(memory: Memory) -> No
 
 def test_a_record_in_the_inbox_takes_its_key_when_it_becomes_active(memory: Memory) -> None:
     memory.remember("The kettle is red.", key="kettle.colour", id="old")
-    memory.submit(remember("new", "The kettle is blue.", inbox=True, key="kettle.colour"))
+    memory.events.submit(remember("new", "The kettle is blue.", inbox=True, key="kettle.colour"))
     assert memory.keyed("kettle.colour").id == "old"
     with pytest.raises(Conflict):
         memory.restore("new")
@@ -63,20 +63,22 @@ def test_a_record_in_the_inbox_takes_its_key_when_it_becomes_active(memory: Memo
 
 
 def test_less_trust_cannot_activate_a_record_of_more_trust(memory: Memory) -> None:
-    memory.submit(remember("a", "The kettle is red.", inbox=True))
+    memory.events.submit(remember("a", "The kettle is red.", inbox=True))
     for origin in ("agent", "unverified"):
         with pytest.raises(Forbidden):
             memory.scoped(origin=origin).restore("a")
-    memory.scoped(origin="unverified").submit(remember("b", "The kettle is blue.", inbox=True))
+    memory.scoped(origin="unverified").events.submit(
+        remember("b", "The kettle is blue.", inbox=True)
+    )
     assert record(memory, "b").status == "held"
 
 
 def test_a_fresh_record_states_nothing_again(memory: Memory) -> None:
-    memory.submit(remember("a", "The kettle is red."))
+    memory.events.submit(remember("a", "The kettle is red."))
     with pytest.raises(Conflict):
-        memory.submit(remember("a", "The kettle is red."))
+        memory.events.submit(remember("a", "The kettle is red."))
     assert record(memory, "a").reinforcement_count == 0
-    memory.submit(remember("a", "The kettle is red.", fresh=False))
+    memory.events.submit(remember("a", "The kettle is red.", fresh=False))
     assert record(memory, "a").reinforcement_count == 1
 
 
@@ -89,7 +91,7 @@ def test_a_patch_changes_parts_of_the_data(memory: Memory) -> None:
         ({"deep": None, "keep": None, "gone": None}, {"new": "n"}),
     ]
     for patch, data in steps:
-        memory.submit(Revise(id="a", patch=patch, confidence=0.25, decay_tier="durable"))
+        memory.events.submit(Revise(id="a", patch=patch, confidence=0.25, decay_tier="durable"))
         assert record(memory, "a").data == data
     found = record(memory, "a")
     assert (found.text, found.confidence, found.decay_tier) == (
@@ -98,15 +100,15 @@ def test_a_patch_changes_parts_of_the_data(memory: Memory) -> None:
         "durable",
     )
     position = memory.position
-    memory.submit(Revise(id="a", patch={"new": "n"}))
+    memory.events.submit(Revise(id="a", patch={"new": "n"}))
     assert memory.position == position
 
 
 def test_patches_cannot_grow_data_beyond_its_limit(memory: Memory) -> None:
     memory.remember("The kettle is red.", id="a")
-    memory.submit(Revise(id="a", patch={"one": "x" * 200_000}))
+    memory.events.submit(Revise(id="a", patch={"one": "x" * 200_000}))
     with pytest.raises(LimitExceeded):
-        memory.submit(Revise(id="a", patch={"two": "x" * 200_000}))
+        memory.events.submit(Revise(id="a", patch={"two": "x" * 200_000}))
     assert list(record(memory, "a").data) == ["one"]
 
 
@@ -114,30 +116,32 @@ def test_a_link_is_reinforced_and_a_rebuild_counts_the_same(memory: Memory) -> N
     for id in ("a", "b"):
         memory.remember(f"Record {id}.", id=id)
     act = ReinforceLink(source="a", target="b", kind="relates_to")
-    memory.submit(act)  # there is none: nothing happens
-    memory.submit(Link(source="a", target="b", kind="relates_to", weight=0.5, fresh=True))
+    memory.events.submit(act)  # there is none: nothing happens
+    memory.events.submit(Link(source="a", target="b", kind="relates_to", weight=0.5, fresh=True))
     with pytest.raises(Conflict):
-        memory.submit(Link(source="a", target="b", kind="relates_to", weight=0.9, fresh=True))
-    memory.submit(act, act)
-    memory.scoped(origin="agent").submit(act)
+        memory.events.submit(
+            Link(source="a", target="b", kind="relates_to", weight=0.9, fresh=True)
+        )
+    memory.events.submit(act, act)
+    memory.scoped(origin="agent").events.submit(act)
     with pytest.raises(Forbidden):
-        memory.scoped(origin="unverified").submit(act)
+        memory.scoped(origin="unverified").events.submit(act)
     (link,) = memory.why("a").links
     assert (link.weight, link.trust, link.reinforcement_count) == (0.5, "person", 3)
-    assert memory.link("a", "b", weight=0.75).reinforcement_count == 3
-    digest = memory.digest()
-    assert rebuilt_digest(memory) == digest == memory.digest()
-    memory.unlink("a", "b")
-    assert memory.link("a", "b").reinforcement_count == 0
-    assert memory.verify().ok
+    assert memory.graph.link("a", "b", weight=0.75).reinforcement_count == 3
+    digest = memory.admin.digest()
+    assert rebuilt_digest(memory.admin) == digest == memory.admin.digest()
+    memory.graph.unlink("a", "b")
+    assert memory.graph.link("a", "b").reinforcement_count == 0
+    assert memory.admin.verify().ok
 
 
 def test_erasing_a_record_erases_how_its_links_were_used(memory: Memory) -> None:
     for id in ("a", "b"):
         memory.remember(f"Record {id}.", id=id)
     first = memory.position
-    memory.link("a", "b")
-    memory.submit(ReinforceLink(source="a", target="b", kind="relates_to"))
+    memory.graph.link("a", "b")
+    memory.events.submit(ReinforceLink(source="a", target="b", kind="relates_to"))
     last = memory.position
     erasure = memory.erase("a")
     assert set(range(first + 1, last + 1)) <= set(erasure.events)
@@ -147,8 +151,8 @@ def test_erasing_a_record_erases_how_its_links_were_used(memory: Memory) -> None
 def test_submitted_acts_happen_together_or_not_at_all(memory: Memory) -> None:
     position = memory.position
     with pytest.raises(NotFound):
-        memory.submit(remember("a", "The kettle is red."), Restore(id="nobody"))
-    memory.submit()
+        memory.events.submit(remember("a", "The kettle is red."), Restore(id="nobody"))
+    memory.events.submit()
     assert memory.position == position
 
 

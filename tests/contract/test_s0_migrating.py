@@ -118,7 +118,7 @@ def test_both_dialects_are_taken_over(tmp_path: Path, dialect: tuple[str, str], 
         assert (gone.label, gone.data) == ("statement R-1", {"id": "R-1", "deep": {"x": [1]}})
         (odd,) = [one for one in store.query() if one.label == "an odd id"]
         assert odd.id.startswith("chrono-")
-        said = store.memory.documents.get("chrono", "original").data
+        said = store.memory.settings.documents.get("chrono", "original").data
         assert said == {"lines": 6, "dialect": name, "seq": 6, "records": 4, "torn": False}
         position = store.memory.position
         kept = store.memory.get("H-1")
@@ -160,7 +160,7 @@ def test_a_line_that_a_crash_cut_off_is_left_out(tmp_path: Path) -> None:
     original(tmp_path, log(EVENTS)[:-20])
     assert EsdbBridge(tmp_path).status().chain_valid is False
     with ChronoStore(tmp_path) as store:
-        assert store.memory.documents.get("chrono", "original").data["torn"] is True
+        assert store.memory.settings.documents.get("chrono", "original").data["torn"] is True
         assert len(store.query(status=None)) == 3
 
 
@@ -394,7 +394,7 @@ def test_a_log_is_imported_as_it_is_taken_over(tmp_path: Path) -> None:
     old = original(tmp_path / "old", log([*EVENTS, event("D-1", status="draft", label=" ")]))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
         for kept, known in ((5, 0), (0, 5)):
-            done = memory.scoped(origin="agent").import_(home(old))
+            done = memory.scoped(origin="agent").admin.import_(home(old))
             assert (done.kept, done.known, done.changed, done.refused) == (kept, known, 0, 0)
         imported = everything(ChronoStore.over(memory))
         hits = [hit.id for hit in memory.recall("statement").hits]
@@ -444,7 +444,7 @@ def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
         agent.observe("Said by someone.", id="TOLD")
         position = memory.position
         for _ in range(2):
-            done = agent.import_(home(old))
+            done = agent.admin.import_(home(old))
             assert (done.kept, done.changed, done.forgotten, done.known) == (0, 0, 0, 1)
             assert [one.why for one in done.problems] == [
                 "'TOLD' is the id of an episode",
@@ -453,7 +453,7 @@ def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
             ]
         assert memory.position == position
         alice = memory.scoped(user="alice", origin="agent")
-        refused = [one.why for one in alice.import_(home(old)).problems]
+        refused = [one.why for one in alice.admin.import_(home(old)).problems]
         assert "the id SAME is already used" in refused
 
 
@@ -463,18 +463,18 @@ def test_what_changed_there_follows_and_what_ended_here_does_not_come_back(tmp_p
     old = original(tmp_path / "old", log([event("A"), event("B"), event("C"), event("P")]))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
         agent = memory.scoped(origin="agent")
-        assert agent.import_(home(old)).kept == 4
+        assert agent.admin.import_(home(old)).kept == 4
         agent.forget("B")
         memory.erase("C")
         memory.revise("P", "A person's words.")
         later = [event("A", label="changed"), event("B", label="back"), event("C"), event("P")]
         (home(old) / "events.wal").write_bytes(log([*later, event("P", op="delete")]))
-        done = agent.import_(home(old))
+        done = agent.admin.import_(home(old))
         assert (done.kept, done.changed, done.known) == (0, 1, 2)
         assert [one.why for one in done.problems] == ["a person has changed P here"]
         assert (memory.get("A").text, memory.get("P").text) == ("changed", "A person's words.")
         (home(old) / "events.wal").write_bytes(log([*later, event("A", op="delete")]))
-        agent.import_(home(old))
+        agent.admin.import_(home(old))
         store = ChronoStore.over(memory)
         assert {one.id: one.status for one in store.query(status=None)} == {
             "A": "tombstone", "B": "tombstone", "P": "active",
@@ -485,7 +485,7 @@ def test_a_held_import_trusts_nothing(tmp_path: Path) -> None:  # decision 45
     (tmp_path / "old").mkdir()
     old = original(tmp_path / "old", log(EVENTS))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
-        done = memory.import_(home(old), hold=True)
+        done = memory.admin.import_(home(old), hold=True)
         assert (done.held, done.kept) == (True, 4)
         assert {one.trust for one in memory.list(include=INCLUDES)} == {"unverified"}
         assert memory.recall("statement").hits == ()
@@ -504,7 +504,7 @@ def test_ids_of_an_earlier_release_stay(tmp_path: Path) -> None:
         (folder / "testcases.json").write_text(json.dumps([*TESTCASES, more]))
         (folder / "requirements.json").write_text(json.dumps([REQUIREMENTS[0], changed]))
         for _ in range(2):
-            agent.import_(folder)
+            agent.admin.import_(folder)
             assert {one.id for one in memory.list()} == {
                 "specsmith-REQ-1", "specsmith-REQ-2", "specsmith-TEST-1", "TEST-2",
             }  # fmt: skip
@@ -519,7 +519,7 @@ def test_a_secret_is_in_no_record_whichever_way_it_comes(tmp_path: Path) -> None
     (tmp_path / "old").mkdir()
     old = original(tmp_path / "old", log([event("S", label=f"token {token}", kind=token)]))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
-        memory.scoped(origin="agent").import_(home(old))
+        memory.scoped(origin="agent").admin.import_(home(old))
         imported = everything(ChronoStore.over(memory))
     assert token not in str(imported)
     assert token not in str(EsdbBridge(old).status())

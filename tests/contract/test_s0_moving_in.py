@@ -84,7 +84,7 @@ def test_any_log_moves_in_by_taking_over_and_by_import(tmp_path: Path, count: in
         assert {one.id for one in EsdbBridge(project).requirements()} == requirements
         with Memory.open(path, embedder="none") as memory:
             for kept, known in ((len(wanted), 0), (0, len(wanted))):
-                done = memory.scoped(origin="agent").import_(home(project))
+                done = memory.scoped(origin="agent").admin.import_(home(project))
                 assert (done.kept, done.known, done.changed) == (kept, known, 0)
                 assert done.problems == ()
             assert held(ChronoStore.over(memory)) == wanted
@@ -109,9 +109,9 @@ def test_any_store_goes_out_and_in(tmp_path: Path, count: int) -> None:
                     store.upsert(ChronoRecord(**one["record"]))
             wanted = held(store)
             assert wanted == led_to(told)
-            memory.export("ndjson", file)
+            memory.admin.export("ndjson", file)
         with Memory.open(tmp_path / f"{number}-b", embedder="none") as memory:
-            assert memory.import_(file).problems == ()
+            assert memory.admin.import_(file).problems == ()
             there = held(ChronoStore.over(memory))
         left = {id: one for id, one in wanted.items() if one["status"] != "tombstone"}
         assert {id: one for id, one in there.items() if one["status"] != "tombstone"} == left

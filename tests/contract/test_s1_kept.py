@@ -310,7 +310,7 @@ def test_the_command_exports_the_same_bytes(tmp_path: Path) -> None:
 def test_what_the_seed_carries_forward_is_here_in_part(tmp_path: Path) -> None:
     # S1-115: policy and reviews by the memory, a small audit record, an activation without a text
     with filled(tmp_path) as person:
-        person.memory.documents.set("policy", "agents", {"add": "review"})
+        person.memory.settings.documents.set("policy", "agents", {"add": "review"})
         found = person.activate("Which crane lifts the containers?")
         assert found is not None
         PhaseMemoryRuntime(person).apply([Action(kind="forget", subject=CRANE, reason="old")])
@@ -319,7 +319,7 @@ def test_what_the_seed_carries_forward_is_here_in_part(tmp_path: Path) -> None:
         agent.save_node(Node(id="n.new", kind="claim", text="The agent's claim."))
         assert agent.export_graph() == before, "the policy lets it wait"
         with pytest.raises(Forbidden):
-            agent.memory.documents.set("policy", "agents", {})
+            agent.memory.settings.documents.set("policy", "agents", {})
     assert not (tmp_path / "nodes" / "n.new.json").exists()
     with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
         (waiting,) = person.memory.review.list()

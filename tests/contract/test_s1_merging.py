@@ -267,7 +267,7 @@ def test_no_path_of_an_agent_reaches_what_a_person_vouched_for(
         position, graph = agent.memory.position, agent.export_graph()
         if what == "edge":  # it says nothing of the person's node, and has an agent's trust
             merged(agent, "try")
-            assert [link.trust for link in agent.memory.neighbours("n").links] == ["agent"]
+            assert [link.trust for link in agent.memory.graph.neighbours("n").links] == ["agent"]
             return
         with pytest.raises(Forbidden, match="person"):
             merged(agent, "try")
@@ -283,7 +283,7 @@ def test_no_path_of_an_agent_reaches_what_a_person_vouched_for(
 
 def test_a_policy_holds_for_a_merge_of_an_agent(tmp_path: Path) -> None:
     with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
-        person.memory.documents.set("policy", "agents", {"add": "review"})
+        person.memory.settings.documents.set("policy", "agents", {"add": "review"})
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         paths.branch(agent, "try")
         agent.on("try").save_node(claim("n", "It rains."))

@@ -362,8 +362,8 @@ def test_a_memory_that_was_there_is_a_graph_too() -> None:
     memory = Memory.open(":memory:", embedder="none")
     for id in ("r.a", "r.b", "r.c"):
         memory.remember(f"About {id}.", id=id)
-    memory.link("r.a", "r.b", "cites|of")
-    memory.link("r.b", "r.c", "cites", name="seven")
+    memory.graph.link("r.a", "r.b", "cites|of")
+    memory.graph.link("r.b", "r.c", "cites", name="seven")
     with InMemoryGraphStore(memory) as store:
         edges = store.list_edges()
         assert [edge.id for edge in edges] == ["r.a|cites|of|r.b", "seven"]

@@ -131,7 +131,7 @@ def test_a_pass_that_was_stopped_runs_again(memory: Memory) -> None:
 def test_a_note_that_is_none_of_ours_counts_as_no_pass(
     memory: Memory, data: dict[str, object]
 ) -> None:
-    memory.scoped(origin="agent").documents.set("episodic", "nightly", data)  # type: ignore[arg-type]
+    memory.scoped(origin="agent").settings.documents.set("episodic", "nightly", data)  # type: ignore[arg-type]
 
     async def scenario() -> None:
         episodes, _ = stores(memory)

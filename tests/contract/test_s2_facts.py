@@ -218,8 +218,8 @@ def test_a_pass_that_is_applied_again_changes_nothing(stores: Stores) -> None:
     told, position = stores.found(), stores.memory.position
     stores.apply(*deltas, *stores.consolidate())
     assert (stores.found(), stores.memory.position) == (told, position)
-    assert stores.memory.verify(deep=True).ok
-    assert rebuilt_digest(stores.memory) == stores.memory.digest()
+    assert stores.memory.admin.verify(deep=True).ok
+    assert rebuilt_digest(stores.memory.admin) == stores.memory.admin.digest()
 
 
 def test_what_a_person_forgot_is_not_brought_back(stores: Stores) -> None:

@@ -343,7 +343,7 @@ def test_writes_of_several_programs_wait_for_each_other(tmp_path: Path) -> None:
 
     run(scenario())
     with Memory.open(path) as memory:
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_facts_and_episodes_share_a_path(tmp_path: Path) -> None:

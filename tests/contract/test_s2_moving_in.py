@@ -102,7 +102,7 @@ async def held(path: Path) -> tuple[list[TableRow], list[Fact]]:
 
 def imported(path: Path, file: Path, format: str | None = None) -> tuple[int, int, int]:
     with Memory.open(path, embedder="none") as memory:
-        done = memory.scoped(origin="agent").import_(file, format)
+        done = memory.scoped(origin="agent").admin.import_(file, format)
         assert done.problems == ()
         return done.kept, done.changed, done.known
 
@@ -156,7 +156,7 @@ def test_episodes_and_facts_go_out_and_in(tmp_path: Path, count: int) -> None:
         asyncio.run(fill(path, episodes))
         file = tmp_path / f"{number}.ndjson"
         with Memory.open(path, embedder="none") as memory:
-            memory.export("ndjson", file)
+            memory.admin.export("ndjson", file)
         imported(other, file)
         rows, facts = asyncio.run(held(path))
         assert len(rows) == len(episodes)
@@ -177,7 +177,7 @@ def test_an_episode_whose_fact_was_corrected_comes_forgotten(tmp_path: Path) -> 
 
     asyncio.run(fill(tmp_path / "a"))
     with Memory.open(tmp_path / "a", embedder="none") as memory:
-        memory.export("ndjson", tmp_path / "a.ndjson")
+        memory.admin.export("ndjson", tmp_path / "a.ndjson")
     imported(tmp_path / "b", tmp_path / "a.ndjson")
     rows, facts = asyncio.run(held(tmp_path / "a"))
     again, there = asyncio.run(held(tmp_path / "b"))
@@ -206,7 +206,7 @@ def test_what_cannot_move_in_as_it_stands_is_named(tmp_path: Path) -> None:
     asyncio.run(mine())
     with Memory.open(tmp_path / "m", embedder="none") as memory:
         for _ in range(2):
-            done = memory.scoped(origin="agent").import_(file)
+            done = memory.scoped(origin="agent").admin.import_(file)
             assert (done.kept, done.known) == (0, 1)
             assert [(one.where, one.why) for one in done.problems] == [
                 ("old.db, strange", "its user, session or agent is not a name as it stands"),

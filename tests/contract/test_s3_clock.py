@@ -106,7 +106,7 @@ def test_created_is_the_same_wherever_the_file_is_written(
         files.append(name, "It is there.", ["x"])
         memory.forget(first)
         files.rebuild_index()
-        memory.rebuild()
+        memory.admin.rebuild()
         elsewhere = MemoryFiles.over(memory, tmp_path / "elsewhere")
         said = [frontmatter(one, name)["created"] for one in (files, elsewhere)]
         assert said == [before, before]
@@ -180,7 +180,7 @@ def test_a_file_that_comes_in_is_updated_when_it_does(
     if way == "adopted":
         assert files.rebuild_index(unknown="adopt").entries == 3
     else:
-        assert memory.import_(there).records == 3
+        assert memory.admin.import_(there).records == 3
         memory.pages.render(files.folder)
     fields = frontmatter(files, "user-profile")
     assert fields["updated"] == "2026-05-20T14:02:11+08:00"
@@ -224,7 +224,7 @@ def test_a_person_may_call_a_file_dormant(files: MemoryFiles) -> None:  # S3-194
 def test_no_file_has_another_status(memory: Memory, files: MemoryFiles) -> None:  # S3-193
     files.create("tool-make", "Builds")
     agent = memory.scoped(origin="agent")
-    agent.documents.set("page", "tool-make", {"status": "asleep"})
+    agent.settings.documents.set("page", "tool-make", {"status": "asleep"})
     memory.pages.render(files.folder)
     assert frontmatter(files, "tool-make")["status"] == "active"
     path = files.folder / "tool-make.md"

@@ -75,7 +75,7 @@ def test_an_index_of_the_original_is_left_alone(root: Path) -> None:
         MemoryFiles(root)
     assert (root / "index.db").read_bytes() == before
     with Memory.open(root.parent / "mine") as memory:
-        assert memory.import_(root / "memory").records == 3
+        assert memory.admin.import_(root / "memory").records == 3
 
 
 def test_a_folder_without_its_ledger_is_a_memory_again(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_rebuild_that_is_stopped_leaves_the_old_index(home: Home) -> None:
 
     before, number = home.search(), (home.root / "index.db").stat().st_ino
     with Memory.open(home.root) as memory, pytest.raises(Stopped):
-        memory.rebuild(stop)
+        memory.admin.rebuild(stop)
     assert (home.root / "index.db").stat().st_ino == number
     assert home.search() == before
     assert home.printed(REBUILD).code == 0

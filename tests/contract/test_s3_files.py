@@ -347,7 +347,7 @@ def test_two_programs_append_to_one_file(tmp_path: Path) -> None:
         assert re.findall(rf"Entry (\d+) of {name}\.", page) == [str(n) for n in range(20)]
     assert "entry_count: 40\n" in page
     with Memory.open(tmp_path) as memory:
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_two_pages_are_preseeded(memory: Memory) -> None:  # S3-187
 def test_frontmatter_title_and_entries(memory: Memory) -> None:
     # S3-175 S3-190 S3-192 S3-195 S3-197 S3-199
     memory.remember("First.", about="tool:Make")
-    memory.documents.set("page", "tool-make", {"tags": ["build", "c"]})
+    memory.settings.documents.set("page", "tool-make", {"tags": ["build", "c"]})
     memory.remember("Second.", about="tool:Make")
     page = text(memory, "tool-make")
     fields = dict(line.split(": ", 1) for line in page.split("---\n")[1].splitlines())
@@ -91,7 +91,9 @@ def test_description_and_status(memory: Memory) -> None:  # S3-193
     assert "\n" not in page.description
     assert page.description
     assert page.status == "active"
-    memory.documents.set("page", "tool-make", {"description": "Builds.", "status": "archived"})
+    memory.settings.documents.set(
+        "page", "tool-make", {"description": "Builds.", "status": "archived"}
+    )
     assert "description: Builds.\n" in text(memory, "tool-make")
     assert "status: archived\n" in text(memory, "tool-make")
 

@@ -386,7 +386,7 @@ def test_the_inbox_shows_and_is_not_recalled(call: Call) -> None:
     assert len(call.memory.recall("kettle whistles")) == 0
     call(update_block_status, id, status="active")
     assert [hit.id for hit in call.memory.recall("kettle whistles")] == [id]
-    assert call.memory.verify().ok
+    assert call.memory.admin.verify().ok
 
 
 def test_a_record_that_came_another_way_is_a_block(call: Call) -> None:
@@ -513,6 +513,6 @@ def test_erasing_a_block_leaves_no_byte_of_its_embedding(tmp_path: Path) -> None
     assert holding(coded)  # the control: before, it can be found
     with Memory.open(tmp_path / "w") as memory:
         memory.erase(id)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     assert holding(coded) == []
     assert holding(text.encode()) == []

@@ -187,7 +187,7 @@ def test_erasing_leaves_no_byte_in_the_file(tmp_path: Path) -> None:  # S4-249
     with Memory.open(f"{path}-memory") as memory:
         told = memory.erase(id)
         assert any("x.db" in line for line in told.places)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     assert not path.exists()
     assert holding(text.encode()) == holding(vector.tobytes()) == holding(id.encode()) == []
 

@@ -49,7 +49,7 @@ def got(call: Call, name: str) -> FrameRow:
 
 
 def test_a_frame_has_nine_columns_with_the_stated_defaults(call: Call) -> None:
-    call.memory.frames.set({"name": "kitchen", "weights": EVEN})
+    call.memory.settings.frames.set({"name": "kitchen", "weights": EVEN})
     row = got(call, "kitchen")
     columns = "name weights_json filters_json guarantees_json template token_budget cache_json"
     assert list(row) == [*columns.split(), "source", "created_at"]
@@ -130,7 +130,9 @@ def test_a_frame_set_here_is_the_one_that_contexts_use(call: Call) -> None:
 
 def test_a_filter_in_the_engine_s_words_stays_one(call: Call) -> None:
     where = "confidence > 0.5 and (tags contains 'tea' or kind in ('knowledge'))"
-    call.memory.frames.set({"name": "kitchen", "weights": EVEN, "where": where, "unit": "record"})
+    call.memory.settings.frames.set(
+        {"name": "kitchen", "weights": EVEN, "where": where, "unit": "record"}
+    )
     row = got(call, "kitchen")
     filters = json.loads(row["filters_json"])
     assert filters["where"] == where

@@ -110,7 +110,7 @@ def test_a_policy_can_ask_for_less_than_20_of_an_agent_alone(tmp_path: Path) -> 
 
     as_("agent", path, three)
     with Memory.open(f"{path}-memory") as memory:
-        memory.documents.set("policy", "agents", {"forget_at_once": 2})
+        memory.settings.documents.set("policy", "agents", {"forget_at_once": 2})
     with pytest.raises(Forbidden, match="more than 2 "):
         as_("agent", path, archive_all)
     as_("person", path, archive_all)
@@ -321,22 +321,25 @@ def test_a_frame_of_the_database_is_one_that_contexts_use(tmp_path: Path) -> Non
             made = memory.context("tea", frame="kitchen")
             assert [hit.id for hit in made.hits] == ["a"]
             assert str(made).count("What the kitchen knows:") == 1
-            frame = memory.frames.get("kitchen")
+            frame = memory.settings.frames.get("kitchen")
             assert (frame.tokens, frame.weights.similarity) == (300, 1.0)
-            memory.frames.drop("kitchen")
+            memory.settings.frames.drop("kitchen")
         async with engine.begin() as conn:
             assert await queries.get_frame(conn, "kitchen") is None
             await upsert(conn)
         with Memory.open(f"{path}-memory") as memory:
-            changed = memory.frames.get("kitchen").to_dict() | {"tokens": 80, "template": {}}
-            memory.scoped(origin="agent").frames.set(changed)
+            changed = memory.settings.frames.get("kitchen").to_dict() | {
+                "tokens": 80,
+                "template": {},
+            }
+            memory.scoped(origin="agent").settings.frames.set(changed)
         async with engine.begin() as conn:
             row = await queries.get_frame(conn, "kitchen") or {}
             assert (row["token_budget"], row["template"][:5]) == (80, "Notes")
             assert json.loads(row["filters_json"]) == FILTERS
             await conn.exec_driver_sql("DELETE FROM frames WHERE name = 'kitchen'")
         with Memory.open(f"{path}-memory") as memory:
-            assert "kitchen" not in [frame.name for frame in memory.frames.list()]
+            assert "kitchen" not in [frame.name for frame in memory.settings.frames.list()]
         for statement in ("DELETE FROM frames", "UPDATE frames SET token_budget = 1"):
             with pytest.raises(IntegrityError) as caught:
                 async with engine.begin() as conn:
@@ -374,10 +377,10 @@ def test_erasing_a_frame_leaves_no_byte_of_its_row(tmp_path: Path) -> None:
     as_("agent", path, upsert)
     assert holding()
     with Memory.open(f"{path}-memory") as memory:
-        memory.frames.drop("kitchen")  # its past stays, and so does the row's
+        memory.settings.frames.drop("kitchen")  # its past stays, and so does the row's
         for _ in range(2):  # a repetition of the same call
-            memory.frames.drop("kitchen", erase=True, idempotency_key="once")
-        assert memory.verify().ok
+            memory.settings.frames.drop("kitchen", erase=True, idempotency_key="once")
+        assert memory.admin.verify().ok
     assert holding() == []
 
 
@@ -389,11 +392,11 @@ def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> No
     with Memory.open(tmp_path / "w") as person:
         memory = person.scoped(origin="agent")
         for name in ("kitchen", "self"):  # rows alone, also of the built-in frames
-            memory.documents.set("block-frame", name, row)
+            memory.settings.documents.set("block-frame", name, row)
         for id in "abc":
             data: Any = {"block": {"archive_reason": "forgotten"}}
             memory.remember(f"Block {id}.", id=id, tags=["tea"], data=data if id == "c" else None)
-        memory.submit(Link(source="a", target="b", kind="relates_to", weight=1.0,
+        memory.events.submit(Link(source="a", target="b", kind="relates_to", weight=1.0,
                            name="block 2026-01-01T00:00:00.000000Z 3.5"))  # fmt: skip
         memory.forget("c")
 
@@ -413,7 +416,7 @@ def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> No
             await upsert(conn)
             assert (await queries.get_frame(conn, "kitchen") or {})["token_budget"] == 300
         with Memory.open(tmp_path / "w") as memory:
-            assert memory.frames.get("kitchen").tokens == 300
+            assert memory.settings.frames.get("kitchen").tokens == 300
 
     using(tmp_path / "w" / "blocks.db", work)
 

@@ -46,12 +46,12 @@ def moved_in(folder: Path, rows: Any, ddl: str = DDL) -> tuple[Any, Tables]:
     """What an import said, and the rows of an engine over the memory."""
     file = make(folder / "elfmem.db", rows, ddl)
     with Memory.open(folder / "elfmem.db-memory") as memory:
-        done = memory.import_(file)
-        digest = memory.digest()
-        again = memory.import_(file)
+        done = memory.admin.import_(file)
+        digest = memory.admin.digest()
+        again = memory.admin.import_(file)
         assert (again.kept, again.changed, again.known) == (0, 0, done.kept)
-        assert memory.digest() == digest
-        assert memory.verify().ok
+        assert memory.admin.digest() == digest
+        assert memory.admin.verify().ok
     file.unlink()
     return done, rows_of(file)
 
@@ -126,7 +126,7 @@ def test_what_changed_there_comes_in_the_next_time(tmp_path: Path) -> None:
     file = make(tmp_path / "elfmem.db", given)
     tea, coffee, milk = (str(row["id"]) for row in given["blocks"])
     with Memory.open(tmp_path / "elfmem.db-memory") as memory:
-        memory.import_(file)
+        memory.admin.import_(file)
         with closing(sqlite3.connect(file)) as there:
             there.execute("UPDATE blocks SET confidence = 0.9, category = 'habit', "
                           "reinforcement_count = 4 WHERE id = ?", (tea,))  # fmt: skip
@@ -136,9 +136,9 @@ def test_what_changed_there_comes_in_the_next_time(tmp_path: Path) -> None:
             there.execute("INSERT INTO block_tags VALUES (?, 'self/goal')", (tea,))
             there.execute("UPDATE sessions SET ended_at = '2026-01-02'")
             there.commit()
-        done = memory.import_(file)
+        done = memory.admin.import_(file)
         assert (done.kept, done.changed) == (1, 3)  # kept: the end of the session
-        assert memory.import_(file).changed == 0
+        assert memory.admin.import_(file).changed == 0
     file.unlink()
     found = {row["id"]: row for row in rows_of(file)["blocks"]}
     row = found[tea]
@@ -155,26 +155,26 @@ def test_what_was_forgotten_or_erased_here_does_not_come_back(tmp_path: Path) ->
     tea, milk, cake = (str(row["id"]) for row in rows)
     file = make(tmp_path / "elfmem.db", {"blocks": rows})
     with Memory.open(tmp_path / "memory") as memory:
-        memory.import_(file)
+        memory.admin.import_(file)
         memory.forget(tea)
         memory.erase(milk)
-        memory.backup(tmp_path / "saved")
-        done = memory.import_(file)
+        memory.admin.backup(tmp_path / "saved")
+        done = memory.admin.import_(file)
         assert (done.kept, done.changed, done.known) == (0, 0, 3)
         assert [record.id for record in memory.list()] == [cake]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_what_is_held_waits_whole_and_raises_no_trust(tmp_path: Path) -> None:
     file = make(tmp_path / "elfmem.db", sample())
     with Memory.open(tmp_path / "memory") as memory:
         memory.remember("Tea is at six.", id=str(sample()["blocks"][0]["id"]))
-        done = memory.import_(file, hold=True)
+        done = memory.admin.import_(file, hold=True)
         assert done.held
         held = memory.list(filter="status = 'held'", include=["held"], limit=200)
         assert {record.trust for record in held} == {"unverified"}
         assert [record.text for record in memory.list()] == ["Tea is at six."]
-        assert "kitchen" not in [frame.name for frame in memory.frames.list()]
+        assert "kitchen" not in [frame.name for frame in memory.settings.frames.list()]
         assert memory.sessions.list() == []
         said = [(one.where, one.why) for one in done.problems]
         assert any("frame kitchen" in where for where, _ in said)
@@ -191,7 +191,7 @@ def test_a_projection_whose_memory_is_lost_can_be_brought_in(tmp_path: Path) -> 
     assert "recollect import elfmem" in (caught.value.hint or "")
     other = tmp_path / "other.db"
     with Memory.open(tmp_path / "other.db-memory") as memory:
-        done = memory.import_(lost)
+        done = memory.admin.import_(lost)
         assert (done.records, done.links) == (84, 24)
     same(rows_of(other), before)
 
@@ -202,14 +202,14 @@ def test_a_link_that_changed_there_stays_and_is_named(tmp_path: Path) -> None:
             "created_at": "2026-01-01"}  # fmt: skip
     file = make(tmp_path / "elfmem.db", {"blocks": [one, other], "edges": [edge]})
     with Memory.open(tmp_path / "elfmem.db-memory") as memory:
-        memory.import_(file)
+        memory.admin.import_(file)
         memory.revise(str(one["id"]), "Tea is at five.")
-        assert memory.import_(file).refused == 0, "what changed here is no change there"
+        assert memory.admin.import_(file).refused == 0, "what changed here is no change there"
         with closing(sqlite3.connect(file)) as there:
             there.execute("UPDATE edges SET weight = 0.9")
             there.commit()
         for dry_run in (True, False):
-            done = memory.import_(file, dry_run=dry_run)
+            done = memory.admin.import_(file, dry_run=dry_run)
             assert (done.kept, done.changed, done.known) == (0, 0, 2)
             assert [said.split(": ")[1] for said in why(done)] == [
                 "the link has changed there; the one here stays"
@@ -224,11 +224,11 @@ def test_a_database_whose_last_changes_are_in_its_log_is_not_half_read(tmp_path:
         still_open.commit()
         with Memory.open(tmp_path / "memory") as memory:
             for place in (file, tmp_path):
-                done = memory.import_(place, "elfmem")
+                done = memory.admin.import_(place, "elfmem")
                 assert (done.kept, done.refused) == (0, 1)
                 assert "wal_checkpoint" in done.problems[0].why
             still_open.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            assert memory.import_(file).kept == 1
+            assert memory.admin.import_(file).kept == 1
 
 
 def test_a_transaction_that_a_crash_cut_off_is_not_read(tmp_path: Path) -> None:
@@ -236,11 +236,11 @@ def test_a_transaction_that_a_crash_cut_off_is_not_read(tmp_path: Path) -> None:
     journal = tmp_path / "elfmem.db-journal"
     journal.write_bytes(b"\xd9\xd5\x05\xf9 what a rollback needs")
     with Memory.open(tmp_path / "memory") as memory:
-        done = memory.import_(file)
+        done = memory.admin.import_(file)
         assert (done.kept, done.refused) == (0, 1)
         assert "elfmem.db-journal" in done.problems[0].why
         journal.write_bytes(b"")
-        assert memory.import_(file).kept == 1
+        assert memory.admin.import_(file).kept == 1
 
 
 # A file from elsewhere says anything.
@@ -323,7 +323,7 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     file = make(tmp_path / "elfmem.db", {"blocks": [block("Tea is at four.")]})
     file.write_bytes(file.read_bytes().replace(b"Tea is", b"T\xff\xfe is"))
     with Memory.open(tmp_path / "memory") as memory:
-        done = memory.import_(file)
+        done = memory.admin.import_(file)
         assert memory.list()[0].text == "T\ufffd\ufffd is at four."
     assert why(done) == ["texts: not UTF-8: � stands for what is not (1)"]
 
@@ -341,7 +341,7 @@ def test_what_a_database_computes_is_not_run(what: str, tmp_path: Path) -> None:
     ddl = COMPUTED[what] + "CREATE TABLE block_tags(block_id, tag); CREATE TABLE system_config(k);"
     file = make(tmp_path / "elfmem.db", {}, ddl)
     with Memory.open(tmp_path / "memory") as memory:
-        done = memory.import_(file)
+        done = memory.admin.import_(file)
     assert (done.format, done.kept) == ("elfmem", 0)
     assert done.problems[0].why == "it has no table of blocks"
 
@@ -356,7 +356,7 @@ def test_triggers_run_nothing_and_other_tables_are_named(tmp_path: Path) -> None
         there.execute("CREATE TRIGGER t AFTER INSERT ON blocks BEGIN DELETE FROM blocks; END")
     before = file.read_bytes()
     with Memory.open(tmp_path / "memory") as memory:
-        done = memory.import_(file)
+        done = memory.admin.import_(file)
     assert (file.read_bytes(), done.records) == (before, 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elfmem.db", "memory"]
     assert why(done) == ["table extra: it is not read", "blocks: the column mood is not read (1)"]
@@ -372,7 +372,7 @@ def test_a_damaged_database_is_told_and_never_raises(tmp_path: Path) -> None:
                 damaged[chance.randrange(100, len(whole))] = chance.randrange(256)
             file = tmp_path / "damaged.db"
             file.write_bytes(damaged[: chance.choice([len(whole), len(whole) // 2])])
-            done = memory.import_(file, "elfmem", dry_run=True)
+            done = memory.admin.import_(file, "elfmem", dry_run=True)
             assert done.kept + done.refused > 0
 
 

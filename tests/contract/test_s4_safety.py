@@ -161,10 +161,12 @@ def test_a_key_that_is_used_is_in_no_file(
         using(path, write)
         with Memory.open(tmp_path / "x.db-memory") as memory:
             memory.observe("From now on tea is at five.", id="e1")
-            memory.rules.set("asked", propose=True)
-            done = memory.consolidate("asked", proposer=ChatProposer(model.url, "small", SECRET))
+            memory.settings.rules.set("asked", propose=True)
+            done = memory.settings.rules.run(
+                "asked", proposer=ChatProposer(model.url, "small", SECRET)
+            )
             assert done.waiting == 1
-            memory.embed()
+            memory.admin.embed()
             assert memory.recall("tea")
         using(path, write_more)
         for asked in (embedding, model):
@@ -197,7 +199,7 @@ def test_a_key_that_a_caller_sets_is_a_setting_until_it_is_erased(tmp_path: Path
     using(path, leak)
     assert "x.db" in " ".join(holding(tmp_path))  # the control: the search finds it
     with Memory.open(tmp_path / "x.db-memory") as memory:
-        memory.documents.drop("settings", "block-settings", erase=True)
+        memory.settings.documents.drop("settings", "block-settings", erase=True)
     using(path, after)
     assert holding(tmp_path) == []
 

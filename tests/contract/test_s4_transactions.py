@@ -58,7 +58,7 @@ async def block(conn: AsyncConnection, id: str, status: str = "active") -> None:
 
 def position(path: Path) -> int:
     with Memory.open(f"{path}-memory") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         return memory.position
 
 
@@ -83,7 +83,7 @@ def test_a_commit_is_one_command_and_a_rollback_is_none(tmp_path: Path) -> None:
     using(path, commit)
     before = position(path)
     with Memory.open(f"{path}-memory") as memory:
-        made = memory.events(after=1)
+        made = memory.events.list(after=1)
         assert [change.kind for change in made] == [
             "record.added",
             "record.added",
@@ -233,7 +233,7 @@ def test_what_the_memory_does_shows_in_the_tables_and_back(tmp_path: Path) -> No
     with Memory.open(tmp_path / "kitchen") as memory:
         memory.remember("Alice sits at the window.", id="seat", tags=["alice"])
         memory.remember("Bob sits at the door.", id="bob")
-        memory.link("seat", "bob", weight=0.25)
+        memory.graph.link("seat", "bob", weight=0.25)
 
     async def work(engine: AsyncEngine) -> None:
         async with engine.begin() as conn:
@@ -328,9 +328,9 @@ def test_what_another_wrote_meanwhile_is_merged(tmp_path: Path) -> None:
             await reinforce_blocks(conn, ["a"], 1.0)
             await set_config(conn, "mine", "2")
             with Memory.open(f"{tmp_path}/x.db-memory") as memory:
-                memory.submit(Reinforce(id="a"))
+                memory.events.submit(Reinforce(id="a"))
                 memory.tag("a", "tea")
-                mine = memory.scoped(origin="agent").documents
+                mine = memory.scoped(origin="agent").settings.documents
                 mine.set("settings", "block-settings", {"mine": "1", "theirs": "3"})
         async with engine.begin() as conn:
             row = await get_block(conn, "a") or {}

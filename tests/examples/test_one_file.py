@@ -155,8 +155,8 @@ def test_erased_words_are_not_in_the_file_any_more(tmp_path: Path) -> None:
         report = memory.erase(gone.id)
         assert b"zanzibar" not in file.read_bytes()
         assert any(place.startswith("NOT known") for place in report.places)
-        assert memory.verify().ok
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.admin.verify().ok
+        assert rebuilt_digest(memory.admin) == memory.admin.digest()
         assert memory.get(kept.id).text == "Tea is at four."
 
 
@@ -164,13 +164,13 @@ def test_a_subject_is_encrypted_and_erased_by_its_key(tmp_path: Path) -> None:
     file = tmp_path / "place.db"
     with closing(open_file(opening(tmp_path))) as backend:
         memory = memory_of(backend)
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
         memory.scoped(user="ann").remember("The word is zanzibar.")
         assert b"zanzibar" not in file.read_bytes()
         assert memory.scoped(user="ann").recall("zanzibar").hits
         memory.erase(subject="ann")
         assert not memory.scoped(user="ann").list()
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 class Forgetful(FileLedger):
@@ -301,9 +301,9 @@ def test_processes_that_begin_and_write_at_once_lose_nothing(tmp_path: Path) -> 
     with closing(open_file(opening(tmp_path))) as backend:
         memory = memory_of(backend)
         assert {record.id for record in memory.list(limit=100)} == wanted
-        assert memory.verify().ok
-        assert {finding.level for finding in memory.doctor()} == {"ok"}
-        assert rebuilt_digest(memory) == memory.digest()
+        assert memory.admin.verify().ok
+        assert {finding.level for finding in memory.admin.doctor()} == {"ok"}
+        assert rebuilt_digest(memory.admin) == memory.admin.digest()
 
 
 def lost(folder: Path, kind: str) -> set[str]:
@@ -318,7 +318,7 @@ def lost(folder: Path, kind: str) -> set[str]:
     assert len(told) == 20
     with closing(open_file(opening(folder))) as backend:
         memory = memory_of(backend)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         memory.remember("It goes on.")
         return told - {record.id for record in memory.list(limit=100)}
 
@@ -336,11 +336,11 @@ def test_an_append_that_was_interrupted_has_not_happened(tmp_path: Path) -> None
     with closing(open_file(opening(tmp_path))) as backend:
         memory = memory_of(backend)
         memory.remember("Tea is at four.", id="tea")
-        before, head = memory.digest(), memory.position
+        before, head = memory.admin.digest(), memory.position
     with started(tmp_path, _DIES) as one:
         pass
     assert one.returncode == -signal.SIGKILL
     with closing(open_file(opening(tmp_path))) as backend:
         memory = memory_of(backend)
-        assert (memory.digest(), memory.position) == (before, head)
-        assert memory.verify().ok
+        assert (memory.admin.digest(), memory.position) == (before, head)
+        assert memory.admin.verify().ok

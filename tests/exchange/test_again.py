@@ -47,9 +47,9 @@ def test_an_entity_says_something_else(memory: Memory, tmp_path: Path) -> None:
     file = tmp_path / "memory.json"
     ada = entity("Ada", "Lives in Oslo since May", "Sings", "Has a boat")
     bo = entity("Bo", "Runs")
-    memory.import_(graph(file, ada, bo, relation("Ada", "knows", "Bo")))
+    memory.admin.import_(graph(file, ada, bo, relation("Ada", "knows", "Bo")))
     ada = entity("Ada", "Sings", "Lives in Rome since May", "Paints")
-    done = memory.import_(graph(file, relation("Bo", "knows", "Ada"), bo, ada))
+    done = memory.admin.import_(graph(file, relation("Bo", "knows", "Ada"), bo, ada))
     # New: Paints, a sentence and a link. Gone: the boat, a sentence and a link.
     assert counts(done) == (3, 1, 3, 4, 0, 0)
     assert holding(memory) == {"Lives in Rome since May", "Sings", "Paints", "Runs", "Bo knows Ada"}
@@ -64,8 +64,8 @@ def test_an_entity_says_something_else(memory: Memory, tmp_path: Path) -> None:
 def test_two_projects_with_one_name_do_not_end_each_other(memory: Memory, tmp_path: Path) -> None:
     one = graph(tmp_path / "one.json", entity("default_user", "Likes tabs", "Speaks Spanish"))
     two = graph(tmp_path / "two.json", entity("default_user", "Builds boats", "Speaks French"))
-    memory.import_(one)
-    done = memory.import_(two)
+    memory.admin.import_(one)
+    done = memory.admin.import_(two)
     assert (done.changed, done.forgotten, done.missing) == (0, 0, 2)
     assert len(holding(memory)) == 4
 
@@ -73,13 +73,13 @@ def test_two_projects_with_one_name_do_not_end_each_other(memory: Memory, tmp_pa
 def test_an_entity_on_two_lines_is_the_sum_of_both(memory: Memory, tmp_path: Path) -> None:
     file = graph(tmp_path / "memory.json", entity("Ada", "Sings"), entity("Ada", "Paints"))
     for _ in range(3):
-        assert memory.import_(file).refused == 0
+        assert memory.admin.import_(file).refused == 0
         assert holding(memory) == {"Sings", "Paints"}
 
 
 def test_what_the_format_does_not_have_is_counted(memory: Memory, tmp_path: Path) -> None:
     odd = entity("Ada", "Sings") | {"embedding": [1], "createdAt": "2025-01-01"}
-    done = memory.import_(graph(tmp_path / "memory.json", odd))
+    done = memory.admin.import_(graph(tmp_path / "memory.json", odd))
     assert done.left_out == {"fields that this format does not have": 2}
 
 
@@ -100,7 +100,7 @@ def test_memories_of_one_id_are_one_and_the_others_are_reported(
 ) -> None:
     file = mem0(tmp_path / "m.json", said("1", "Sings"), said("1", "Paints"), said("1", "Sings"))
     for known in (0, 1):
-        done = memory.import_(file)
+        done = memory.admin.import_(file)
         assert counts(done) == (1 - known, 0, 0, 1 + known, 0, 1)
         assert "its id stands in it twice" in done.problems[0].why
         assert holding(memory) == {"Sings"}
@@ -108,17 +108,17 @@ def test_memories_of_one_id_are_one_and_the_others_are_reported(
 
 def test_memories_that_are_gone_stay_and_are_counted(memory: Memory, tmp_path: Path) -> None:
     many = [said(str(number), f"Fact {number}") for number in range(5)]
-    memory.import_(mem0(tmp_path / "m.json", *many, said("b", "Runs", "bob")))
-    done = memory.import_(mem0(tmp_path / "m.json", *many[:3][::-1]))
+    memory.admin.import_(mem0(tmp_path / "m.json", *many, said("b", "Runs", "bob")))
+    done = memory.admin.import_(mem0(tmp_path / "m.json", *many[:3][::-1]))
     assert counts(done) == (0, 0, 0, 3, 2, 0)  # those of another user may be in another file
     assert len(holding(memory)) == 6
 
 
 def test_one_page_of_an_export_says_that_there_are_more(memory: Memory, tmp_path: Path) -> None:
     file = mem0(tmp_path / "m.json", said("1", "Sings"), count=9, next="https://x/?page=2")
-    done = memory.import_(file)
+    done = memory.admin.import_(file)
     assert done.left_out == {"further pages of the export, which are other files": 1}
-    assert memory.import_(mem0(file, said("1", "Sings"), count=1, next=None)).left_out == {}
+    assert memory.admin.import_(mem0(file, said("1", "Sings"), count=1, next=None)).left_out == {}
 
 
 # ChatGPT.
@@ -149,7 +149,10 @@ def archive(file: Path, members: Mapping[str, object]) -> Path:
 
 def episodes(memory: Memory) -> Sequence[tuple[str, str]]:
     """What was said, in its order, and when."""
-    return [(one.text, str(one.said_at)[:19]) for one in reversed(memory.recent(unit="episode"))]
+    return [
+        (one.text, str(one.said_at)[:19])
+        for one in reversed(memory.sessions.recent(unit="episode"))
+    ]
 
 
 def test_messages_without_a_time_stay_in_their_order(memory: Memory, tmp_path: Path) -> None:
@@ -160,7 +163,7 @@ def test_messages_without_a_time_stay_in_their_order(memory: Memory, tmp_path: P
         ("m3", "m2", first),
         ("m4", "m3", "Fine"),
     )
-    memory.import_(archive(tmp_path / "e.zip", {"conversations.json": [talk]}))
+    memory.admin.import_(archive(tmp_path / "e.zip", {"conversations.json": [talk]}))
     assert episodes(memory) == [
         ("What hydration?", "2023-11-14T22:13:20"),
         ("70%", "2023-11-14T22:13:20"),
@@ -174,9 +177,9 @@ def test_an_edited_question_adds_its_branch_and_loses_nothing(
 ) -> None:
     messages = [("m1", "root", "Rye?"), ("m2", "m1", "Yes")]
     file = archive(tmp_path / "e.zip", {"conversations-000.json": [chat(*messages)]})
-    memory.import_(file)
+    memory.admin.import_(file)
     talk = chat(*messages, ("m3", "root", "Rye or wheat?"), ("m4", "m3", "Wheat"))
-    done = memory.import_(
+    done = memory.admin.import_(
         archive(file, {"conversations-000.json": [], "conversations-001.json": [talk]})
     )
     assert counts(done) == (2, 0, 0, 0, 0, 0)
@@ -201,8 +204,8 @@ def test_every_kind_of_message_is_taken_or_counted(memory: Memory, tmp_path: Pat
     ]
     parents = ["root", *(f"m{number}" for number in range(len(given)))]
     talk = chat(*((f"m{at}", parents[at], one) for at, one in enumerate(given)))
-    done = memory.import_(archive(tmp_path / "e.zip", {"conversations.json": [talk]}))
-    assert {one.text for one in memory.episodes(include=["held"])} == {
+    done = memory.admin.import_(archive(tmp_path / "e.zip", {"conversations.json": [talk]}))
+    assert {one.text for one in memory.sessions.episodes(include=["held"])} == {
         "What is on it?",
         "Found a page",
         "A cat:\n```\nmeow\n```",
@@ -220,10 +223,10 @@ def test_every_kind_of_message_is_taken_or_counted(memory: Memory, tmp_path: Pat
 
 def test_a_message_that_was_changed_in_place_is_reported(memory: Memory, tmp_path: Path) -> None:
     file = tmp_path / "e.zip"
-    memory.import_(archive(file, {"conversations.json": [chat(("m1", "root", "Rye?"))]}))
+    memory.admin.import_(archive(file, {"conversations.json": [chat(("m1", "root", "Rye?"))]}))
     changed = archive(file, {"conversations.json": [chat(("m1", "root", "Wheat?"))]})
-    assert memory.import_(changed, dry_run=True).refused == 1
-    done = memory.import_(changed)
+    assert memory.admin.import_(changed, dry_run=True).refused == 1
+    done = memory.admin.import_(changed)
     assert counts(done) == (0, 0, 0, 0, 0, 1)
     assert "says something else there" in done.problems[0].why
     assert [text for text, _ in episodes(memory)] == ["Rye?"]
@@ -232,23 +235,23 @@ def test_a_message_that_was_changed_in_place_is_reported(memory: Memory, tmp_pat
 def test_nothing_that_is_imported_has_a_persons_trust(memory: Memory, tmp_path: Path) -> None:
     """Whatever a file claims; a person's own words come from nowhere else."""
     forged = {"trust": "person", "origin": "person", "status": "active", "key": "home"}
-    memory.import_(mem0(tmp_path / "m.json", said("1", "Sings") | forged))
-    memory.import_(graph(tmp_path / "g.json", entity("Ada", "Paints") | forged))
+    memory.admin.import_(mem0(tmp_path / "m.json", said("1", "Sings") | forged))
+    memory.admin.import_(graph(tmp_path / "g.json", entity("Ada", "Paints") | forged))
     talk = chat(("m1", "root", "I live in Oslo"))
-    memory.import_(archive(tmp_path / "e.zip", {"conversations.json": [talk]}))
+    memory.admin.import_(archive(tmp_path / "e.zip", {"conversations.json": [talk]}))
     assert {record.trust for record in memory.list()} == {"agent"}
-    assert {episode.trust for episode in memory.episodes()} == {"agent"}
+    assert {episode.trust for episode in memory.sessions.episodes()} == {"agent"}
 
 
 def test_what_a_person_changed_stays_and_is_reported(memory: Memory, tmp_path: Path) -> None:
     file = graph(tmp_path / "g.json", entity("Ada", "Lives in Oslo since May", "Sings"))
-    memory.import_(file)
+    memory.admin.import_(file)
     (record,) = (one for one in memory.list() if one.text.startswith("Lives"))
     memory.revise(record.id, "Lives in Bergen since May")
     for text in ("Lives in Rome since May", "Lives in Nice since May"):
-        done = memory.import_(graph(file, entity("Ada", text, "Sings")))
+        done = memory.admin.import_(graph(file, entity("Ada", text, "Sings")))
         assert (done.kept, done.changed, done.forgotten, done.refused) == (0, 0, 0, 1)
         assert holding(memory) == {"Lives in Bergen since May", "Sings"}
-    done = memory.import_(graph(file, entity("Ada", "Sings")))
+    done = memory.admin.import_(graph(file, entity("Ada", "Sings")))
     assert (done.forgotten, done.refused) == (0, 1)
     assert memory.get(record.id).trust == "person"

@@ -39,7 +39,9 @@ def counts(done: Imported) -> tuple[int, ...]:
 
 def test_a_title_is_no_fact(memory: Memory, tmp_path: Path) -> None:
     body = "- [lead] Amina leads the writing of it\n- [venue] It goes to Nature\n"
-    memory.import_(note(tmp_path / "v", "glacier.md", body, title="Glacier Paper", type="project"))
+    memory.admin.import_(
+        note(tmp_path / "v", "glacier.md", body, title="Glacier Paper", type="project")
+    )
     found = memory.recall("who leads the glacier paper?")
     assert found[0].text == "Amina leads the writing of it"
     assert "project: Glacier Paper" not in [hit.text for hit in memory.recall("glacier paper")]
@@ -58,7 +60,7 @@ def test_notes_of_a_kind_have_pages_of_that_kind_in_their_order(
         f"- [fact] {word} is number {place}" for place, word in enumerate("zebra ape cat".split())
     ]
     fields = {"title": "Dr Amina Yusuf", "type": "Person", "modified": "2025-03-04T10:00:00+01:00"}
-    memory.import_(note(tmp_path / "v", "amina.md", "\n".join(facts), **fields))
+    memory.admin.import_(note(tmp_path / "v", "amina.md", "\n".join(facts), **fields))
     memory.pages.render(tmp_path / "pages")
     text = (tmp_path / "pages" / "person-dr-amina-yusuf.md").read_text("utf-8")
     places = [text.index(f"number {place}") for place in range(3)]
@@ -69,9 +71,11 @@ def test_notes_of_a_kind_have_pages_of_that_kind_in_their_order(
 
 def test_a_changed_observation_replaces_the_old_one(memory: Memory, tmp_path: Path) -> None:
     vault = tmp_path / "v"
-    memory.import_(note(vault, "a.md", "- [deadline] It is due on 1 May\n- [fact] It is long\n"))
+    memory.admin.import_(
+        note(vault, "a.md", "- [deadline] It is due on 1 May\n- [fact] It is long\n")
+    )
     note(vault, "a.md", "- [fact] It is long\n- [deadline] It is due on 8 May #hard\n")
-    assert counts(memory.import_(vault)) == (0, 1, 0, 2, 0, 0)
+    assert counts(memory.admin.import_(vault)) == (0, 1, 0, 2, 0, 0)
     assert holding(memory) == {"It is due on 8 May", "It is long"}
     (old,) = (one for one in memory.list(include=["superseded"]) if one.superseded_by)
     assert old.text == "It is due on 1 May"
@@ -81,9 +85,9 @@ def test_a_changed_observation_replaces_the_old_one(memory: Memory, tmp_path: Pa
 
 def test_the_only_observation_in_quite_other_words(memory: Memory, tmp_path: Path) -> None:
     vault = note(tmp_path / "v", "a.md", "- [deadline] 1 May\n")
-    memory.import_(vault)
+    memory.admin.import_(vault)
     note(vault, "a.md", "- [deadline] when the snow melts\n")
-    assert counts(memory.import_(vault)) == (0, 1, 0, 1, 0, 0)
+    assert counts(memory.admin.import_(vault)) == (0, 1, 0, 1, 0, 0)
     assert holding(memory) == {"when the snow melts"}
 
 
@@ -92,32 +96,32 @@ def test_what_goes_away_and_comes_back_any_number_of_times(memory: Memory, tmp_p
     expected = [{"Tea is green", "a led by b"}, {"Tea is black"}, {"Nothing"}]
     vault = note(tmp_path / "v", "b.md", "")
     for turn in (0, 1, 0, 2, 0, 1, 2, 1, 0):
-        memory.import_(note(vault, "a.md", bodies[turn]))
+        memory.admin.import_(note(vault, "a.md", bodies[turn]))
         assert holding(memory) == expected[turn]
         links = sum(
             len(memory.why(record.id).links) for record in memory.list(filter="about = 'a'")
         )
         assert links == (1 if turn == 0 else 0)
-        assert memory.import_(vault).changed == 0
+        assert memory.admin.import_(vault).changed == 0
 
 
 def test_what_a_person_forgot_stays_forgotten(memory: Memory, tmp_path: Path) -> None:
     vault = note(tmp_path / "v", "a.md", "- [fact] Tea is green\n- [tip] Drink it hot\n")
-    memory.import_(vault)
+    memory.admin.import_(vault)
     (tip,) = memory.list(filter="kind = 'tip'")
     memory.forget(tip.id)
     for body in ("- [fact] Tea is green\n", "- [fact] Tea is green\n- [tip] Drink it hot\n"):
-        memory.import_(note(vault, "a.md", body))
+        memory.admin.import_(note(vault, "a.md", body))
         assert holding(memory) == {"Tea is green"}
 
 
 def test_a_persons_correction_is_not_ended(memory: Memory, tmp_path: Path) -> None:
     vault = note(tmp_path / "v", "a.md", "- [fact] Tea is green\n- [tip] Drink it hot\n")
-    memory.import_(vault)
+    memory.admin.import_(vault)
     fact, tip = (memory.list(filter=f"kind = '{kind}'")[0] for kind in ("fact", "tip"))
     memory.revise(fact.id, "Tea is brown")
     memory.revise(tip.id, tip.text, data={"mine": 1})  # the same words, now a person's
-    done = memory.import_(note(vault, "a.md", "- [fact] Tea is black\n"))
+    done = memory.admin.import_(note(vault, "a.md", "- [fact] Tea is black\n"))
     assert (done.changed, done.forgotten, done.refused) == (0, 0, 2)
     whys = " ".join(problem.why for problem in done.problems)
     assert "changed both there and here" in whys
@@ -128,13 +132,13 @@ def test_a_persons_correction_is_not_ended(memory: Memory, tmp_path: Path) -> No
 
 def test_an_unverified_import_ends_nothing(memory: Memory, tmp_path: Path) -> None:
     vault = note(tmp_path / "v", "a.md", "- [fact] Tea is green\n- [tip] Drink it hot\n")
-    memory.import_(vault)
-    done = memory.import_(note(vault, "a.md", "- [fact] Tea is black\n"), hold=True)
+    memory.admin.import_(vault)
+    done = memory.admin.import_(note(vault, "a.md", "- [fact] Tea is black\n"), hold=True)
     assert (done.kept, done.forgotten, done.missing, done.held) == (1, 0, 2, True)
     assert holding(memory) == {"Tea is green", "Drink it hot"}
     (held,) = memory.list(filter="status = 'held'", include=["held"])
     assert held.text == "Tea is black"
-    memory.import_(vault)  # a person trusts it now
+    memory.admin.import_(vault)  # a person trusts it now
     assert holding(memory) == set()
     assert memory.get(held.id).status == "held"  # it still waits for its review
 
@@ -145,12 +149,12 @@ def test_a_link_to_a_note_that_comes_later(memory: Memory, tmp_path: Path) -> No
     )
     waiting = {"links to something that is not there yet": 3}
     for _ in range(2):
-        assert memory.import_(vault, dry_run=True).left_out == waiting
-        done = memory.import_(vault)
+        assert memory.admin.import_(vault, dry_run=True).left_out == waiting
+        done = memory.admin.import_(vault)
         assert (done.links, done.left_out, done.refused) == (0, waiting, 0)
     assert "a knows Dr Bo" in holding(memory)
     note(vault, "people/bo.md", "She hikes.\n", title="Dr Bo")
-    done = memory.import_(vault)
+    done = memory.admin.import_(vault)
     assert (done.links, done.left_out) == (2, {"links to something that is not there yet": 1})
 
 
@@ -160,7 +164,7 @@ def test_notes_of_one_title_stay_apart(memory: Memory, tmp_path: Path) -> None:
         created = f"2025-01-0{day}"
         note(vault, f"{place}.md", f"- [status] done in {place}\n", title="Log", created=created)
     note(vault, "c.md", "- follows [[Log]]\n- cites [[work/log]]\n")
-    done = memory.import_(vault)
+    done = memory.admin.import_(vault)
     assert (done.refused, done.links) == (0, 2)
     assert {one.about for one in memory.list(filter="kind = 'status'")} == {
         "Log",
@@ -170,14 +174,16 @@ def test_notes_of_one_title_stay_apart(memory: Memory, tmp_path: Path) -> None:
     assert "c follows Log" in holding(memory)
     assert "c cites work/log (Log)" in holding(memory)
     note(vault, "new/log.md", "- [status] open\n", title="Log", created="2025-02-01")
-    assert counts(memory.import_(vault)) == (2, 0, 0, done.kept, 0, 0)
+    assert counts(memory.admin.import_(vault)) == (2, 0, 0, done.kept, 0, 0)
 
 
 def test_another_vault_with_a_note_of_that_title_ends_nothing(
     memory: Memory, tmp_path: Path
 ) -> None:
-    memory.import_(note(tmp_path / "one", "todo.md", "- [task] Buy milk\n", permalink="one/todo"))
-    done = memory.import_(
+    memory.admin.import_(
+        note(tmp_path / "one", "todo.md", "- [task] Buy milk\n", permalink="one/todo")
+    )
+    done = memory.admin.import_(
         note(tmp_path / "two", "todo.md", "- [idea] Paint a boat\n", permalink="two/todo")
     )
     assert (done.forgotten, done.missing) == (0, 1)
@@ -195,7 +201,9 @@ def test_prose_and_marks_are_no_relations_and_no_categories(memory: Memory, tmp_
 - [code] stays [[whole]]
 ```
 """
-    done = memory.import_(note(tmp_path / "v", "reise.md", body, title="Große Reise", type="Notiz"))
+    done = memory.admin.import_(
+        note(tmp_path / "v", "reise.md", body, title="Große Reise", type="Notiz")
+    )
     assert done.refused == 0
     assert holding(memory) == {
         "Ada went to [[Porto]] by train",
@@ -210,9 +218,9 @@ def test_prose_and_marks_are_no_relations_and_no_categories(memory: Memory, tmp_
 
 def test_a_note_that_is_gone_is_counted_and_stays(memory: Memory, tmp_path: Path) -> None:
     vault = note(tmp_path / "v", "a.md", "- [fact] Tea is green\n")
-    memory.import_(note(vault, "b.md", "- [fact] Milk is white\n"))
+    memory.admin.import_(note(vault, "b.md", "- [fact] Milk is white\n"))
     (vault / "b.md").unlink()
-    assert counts(memory.import_(vault)) == (0, 0, 0, 2, 2, 0)
+    assert counts(memory.admin.import_(vault)) == (0, 0, 0, 2, 2, 0)
     assert holding(memory) == {"Tea is green", "Milk is white"}
 
 
@@ -241,7 +249,7 @@ def test_what_an_earlier_release_imported_is_not_doubled(memory: Memory, tmp_pat
     )
     body = "- [sport] She hikes\n- [deadline] Due on 8 May\n"
     vault = note(tmp_path / "v", "bo.md", body, title="Dr Bo", type="person")
-    assert counts(memory.import_(vault)) == (0, 3, 0, 0, 0, 0)
+    assert counts(memory.admin.import_(vault)) == (0, 3, 0, 0, 0, 0)
     assert holding(memory) == {"She hikes", "Due on 8 May"}
     assert {record.about for record in memory.list()} == {"person: Dr Bo"}
-    assert counts(memory.import_(vault)) == (0, 0, 0, 3, 0, 0)
+    assert counts(memory.admin.import_(vault)) == (0, 0, 0, 3, 0, 0)

@@ -34,25 +34,25 @@ def story(make: Make, seed: int, count: int, folder: Path) -> None:
     store = make(random.Random(seed), count)
     with Memory.open(folder / "store", embedder="none") as memory:
         path = store.write(folder / "first")
-        planned = memory.import_(path, dry_run=True)
-        done = memory.import_(path)
+        planned = memory.admin.import_(path, dry_run=True)
+        done = memory.admin.import_(path)
         assert shown(planned) == shown(done)
         assert done.format == store.format
         assert (done.refused, done.problems, done.changed, done.forgotten) == (0, (), 0, 0)
         assert done.left_out == store.left_out()
         compare(memory, store, folder)
-        digest = memory.digest()
-        again = memory.import_(path)
+        digest = memory.admin.digest()
+        again = memory.admin.import_(path)
         assert (again.kept, again.changed, again.forgotten, again.refused) == (0, 0, 0, 0)
         assert (again.known, again.missing) == (done.kept, 0)
-        assert memory.digest() == digest
+        assert memory.admin.digest() == digest
         for number in range(3):
             before = {str(one["id"]): one for one in all_records(memory, folder)}
             was = store.expected(), store.links()
             store.change()
             path = store.write(folder / f"changed-{number}")
-            planned = memory.import_(path, dry_run=True)
-            done = memory.import_(path)
+            planned = memory.admin.import_(path, dry_run=True)
+            done = memory.admin.import_(path)
             assert shown(planned) == shown(done)
             assert (done.refused, done.problems, done.missing) == (0, (), 0)
             assert done.left_out == store.left_out()
@@ -65,9 +65,9 @@ def story(make: Make, seed: int, count: int, folder: Path) -> None:
             names = sum(one["text"] == one.get("about") for one in new)
             assert done.kept + done.changed == added + names
             assert done.changed + done.forgotten == gone + len(back)
-            digest = memory.digest()
-            memory.import_(path)
-            assert memory.digest() == digest
+            digest = memory.admin.digest()
+            memory.admin.import_(path)
+            assert memory.admin.digest() == digest
 
 
 def returned(before: dict[str, object] | None, after: dict[str, object]) -> bool:
@@ -119,16 +119,16 @@ def test_a_store_goes_out_in_its_format_and_comes_in_again(format: str, tmp_path
     store = STORES[format](random.Random(5), 40)
     one = Memory.open(tmp_path / "one", embedder="none")
     other = Memory.open(tmp_path / "other", embedder="none")
-    one.import_(store.write(tmp_path / "files"))
-    one.export(format, tmp_path / "out.json")
-    done = other.import_(tmp_path / "out.json", format)
+    one.admin.import_(store.write(tmp_path / "files"))
+    one.admin.export(format, tmp_path / "out.json")
+    done = other.admin.import_(tmp_path / "out.json", format)
     assert (done.refused, done.problems, done.left_out) == (0, (), {})
     found = [undated(records(memory, tmp_path)) for memory in (one, other)]
     assert found[0] == found[1]
     assert linked(one, tmp_path) == linked(other, tmp_path)
-    digest = other.digest()
-    other.import_(tmp_path / "out.json", format)
-    assert other.digest() == digest
+    digest = other.admin.digest()
+    other.admin.import_(tmp_path / "out.json", format)
+    assert other.admin.digest() == digest
 
 
 def undated(said: Counter[Said]) -> Counter[Said]:

@@ -217,13 +217,13 @@ def test_a_format_is_recognized_and_imported_once(
 ) -> None:
     make(name, tmp_path)
     path = next(tmp_path.glob("*.zip"), tmp_path)
-    done = memory.import_(path)
+    done = memory.admin.import_(path)
     assert (done.format, done.refused, done.problems) == (name, 0, ())
     assert done.kept > 0
-    digest = memory.digest()
-    again = memory.import_(path)
+    digest = memory.admin.digest()
+    again = memory.admin.import_(path)
     assert (again.kept, again.changed, again.known) == (0, 0, done.kept)
-    assert memory.digest() == digest
+    assert memory.admin.digest() == digest
     keeps = name in ("chrono", "specsmith")  # they say where a belief comes from
     wanted = "observed" if keeps else "imported"
     assert {record.source_type for record in memory.list()} <= {wanted}
@@ -243,7 +243,7 @@ def test_both_dialects_of_the_chain_are_verified(
 ) -> None:
     file = tmp_path / "events.wal"
     file.write_bytes(b"\n".join([*wal(dialect), b""]))
-    done = memory.import_(file)
+    done = memory.admin.import_(file)
     (chain,) = done.chains
     assert (chain.lines, chain.broken_at) == (3, None)
     assert chain.dialect == ("spaced" if dialect[0] == ", " else "compact")
@@ -263,7 +263,7 @@ def test_a_damaged_chain_is_located(damage: str, memory: Memory, tmp_path: Path)
         del chain[1]
     file = tmp_path / "events.wal"
     file.write_bytes(b"\n".join(chain))
-    done = memory.import_(file)
+    done = memory.admin.import_(file)
     assert done.chains[0].broken_at == 2
     assert done.problems[0].where == "events.wal:2"
     assert len(memory.list()) == 1
@@ -272,12 +272,12 @@ def test_a_damaged_chain_is_located(damage: str, memory: Memory, tmp_path: Path)
 def test_what_was_deleted_there_is_forgotten_here(memory: Memory, tmp_path: Path) -> None:
     file, chain = tmp_path / "events.wal", wal((", ", ": "))
     file.write_bytes(b"\n".join(chain[:2]))
-    assert memory.import_(file).kept == 2
+    assert memory.admin.import_(file).kept == 2
     file.write_bytes(b"\n".join(chain))
-    done = memory.import_(file)
+    done = memory.admin.import_(file)
     assert (done.forgotten, done.changed) == (1, 0)
     assert len(memory.list()) == 1
-    again = memory.import_(file)
+    again = memory.admin.import_(file)
     assert (again.forgotten, again.changed, again.known) == (0, 0, 2)
 
 
@@ -285,21 +285,21 @@ def test_a_compacted_log_goes_on_from_its_snapshot(memory: Memory, tmp_path: Pat
     record = {"id": "S-1", "kind": "fact", "status": "invalidated", "label": "It was so"}
     write(tmp_path, "events.wal", b"\n".join(wal((", ", ": "), compacted=True)))
     write(tmp_path, "snapshot.json", json.dumps({"ts": "2026-01-01", "records": [record]}))
-    assert memory.import_(tmp_path).records == 3
+    assert memory.admin.import_(tmp_path).records == 3
     (archived,) = (one for one in memory.list(include=["archived"]) if one.status == "archived")
     assert archived.text == "It was so"
 
 
 def test_of_an_edited_conversation_the_shown_branch_is_read(memory: Memory, tmp_path: Path) -> None:
     write(tmp_path, "conversations.json", json.dumps(chatgpt()))
-    memory.import_(tmp_path)
-    said = memory.recent(unit="episode", limit=10)
+    memory.admin.import_(tmp_path)
+    said = memory.sessions.recent(unit="episode", limit=10)
     assert {one.text for one in said} == {"Plan a trip to Porto", "Three days in Porto"}
 
 
 def test_superseded_entries_are_superseded_here(memory: Memory, tmp_path: Path) -> None:
     make("openchronicle", tmp_path)
-    memory.import_(tmp_path)
+    memory.admin.import_(tmp_path)
     assert [record.text for record in memory.list()] == ["Works at New Corp."]
     new = memory.get("a-2")
     assert isinstance(new, Record)
@@ -316,7 +316,7 @@ def test_superseded_entries_are_superseded_here(memory: Memory, tmp_path: Path) 
 
 def test_observations_and_relations_of_a_note(memory: Memory, tmp_path: Path) -> None:
     make("basic-memory", tmp_path)
-    done = memory.import_(tmp_path)
+    done = memory.admin.import_(tmp_path)
     assert done.links == 1
     (tip,) = memory.list(filter="kind = 'tip'")
     assert (tip.about, tip.tags) == ("Coffee", ("drinks", "morning"))
@@ -330,25 +330,25 @@ def test_observations_and_relations_of_a_note(memory: Memory, tmp_path: Path) ->
 def test_a_link_to_a_note_that_nobody_wrote_yet(memory: Memory, tmp_path: Path) -> None:
     write(tmp_path, "a.md", "---\ntitle: A\npermalink: a\n---\n- knows [[B]]\n")
     for _ in range(2):
-        done = memory.import_(tmp_path)
+        done = memory.admin.import_(tmp_path)
         assert (done.refused, done.problems, done.links) == (0, (), 0)
     write(tmp_path, "b.md", "---\ntitle: B\npermalink: b\n---\n")
-    assert memory.import_(tmp_path).links == 1
+    assert memory.admin.import_(tmp_path).links == 1
 
 
 def test_our_own_export_comes_back_with_what_became_of_it(memory: Memory, tmp_path: Path) -> None:
     make("recollect", tmp_path)
-    done = memory.import_(tmp_path)
+    done = memory.admin.import_(tmp_path)
     assert (done.kept, done.records, done.episodes, done.links) == (6, 2, 1, 1)
     (record,) = memory.list()
     assert (record.key, record.tags, record.trust) == ("ada.voice", ("music",), "agent")
     assert [one.id for one in memory.list(filter="status = 'held'", include=["held"])] == ["r-2"]
     assert memory.why("r-1").links[0].name == "edge"
-    (said,) = memory.episodes(include=["forgotten"])
+    (said,) = memory.sessions.episodes(include=["forgotten"])
     assert (said.status, said.scope.session) == ("forgotten", "s")  # here no record rests on it
-    (rule,) = memory.rules.list()
+    (rule,) = memory.settings.rules.list()
     assert rule.name == "mail"
-    assert memory.rules.due() == []
+    assert memory.settings.rules.due() == []
 
 
 def test_an_export_of_a_later_release_is_refused(memory: Memory, tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_an_export_of_a_later_release_is_refused(memory: Memory, tmp_path: Path)
     write(tmp_path, "later", lines(head, *rest))
     write(tmp_path, "later.json", '{"format":"recollect","version":2,"records":[]}')
     for name in ("later", "later.json"):
-        done = memory.import_(tmp_path / name)
+        done = memory.admin.import_(tmp_path / name)
         assert (done.kept, done.refused) == (0, 1)
         assert "later release" in done.problems[0].why
 
@@ -369,19 +369,19 @@ def test_a_secret_in_our_own_export_is_removed(memory: Memory, tmp_path: Path) -
     for word in ("Ada sings", "ada.voice", "edge"):
         text = text.replace(word, token)
     write(tmp_path, "leaky", text.replace('"every": 5', f'"every": 5, "password": "{token}"'))
-    done = memory.import_(tmp_path / "leaky")
+    done = memory.admin.import_(tmp_path / "leaky")
     assert done.redacted["github-token"] >= 2  # the same text counts once
-    memory.export("ndjson", tmp_path / "clean")
+    memory.admin.export("ndjson", tmp_path / "clean")
     assert token not in (tmp_path / "clean").read_text("utf-8")
 
 
 def test_a_damaged_export_is_located(memory: Memory, tmp_path: Path) -> None:
     text = lines(*own()) + '{"record": {"id": 5}}\n{"link": []}\nnot JSON\n'
     write(tmp_path, "damaged", text)
-    done = memory.import_(tmp_path / "damaged")
+    done = memory.admin.import_(tmp_path / "damaged")
     assert [problem.where for problem in done.problems] == [f"damaged:{n}" for n in (8, 9, 10)]
     write(tmp_path, "cut.json", '{"format":"recollect","version":1,"records":[{"id":')
-    (problem,) = memory.import_(tmp_path / "cut.json").problems
+    (problem,) = memory.admin.import_(tmp_path / "cut.json").problems
     assert "character" in problem.why
 
 
@@ -462,7 +462,7 @@ def test_a_text_that_is_not_utf8_is_read_as_it_can_be(memory: Memory, tmp_path: 
     make("stargraph", tmp_path)
     file = tmp_path / "episodes.db"
     file.write_bytes(file.read_bytes().replace(b"/user/ada/", b"/user/\xbb\xff\xfe/"))
-    assert memory.import_(file, "stargraph").kept == 1
+    assert memory.admin.import_(file, "stargraph").kept == 1
 
 
 def test_mutated_lines_never_raise(tmp_path: Path) -> None:
@@ -506,11 +506,11 @@ MADE = [
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
 @pytest.mark.parametrize(("sample", "format", "kept"), MADE)
 def test_a_sample_imports_once(sample: str, format: str, kept: int, memory: Memory) -> None:
-    done = memory.import_(SAMPLES / sample)
+    done = memory.admin.import_(SAMPLES / sample)
     assert (done.format, done.kept, done.refused) == (format, kept, 0)
-    digest = memory.digest()
-    assert memory.import_(SAMPLES / sample).known == kept
-    assert memory.digest() == digest
+    digest = memory.admin.digest()
+    assert memory.admin.import_(SAMPLES / sample).known == kept
+    assert memory.admin.digest() == digest
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
@@ -518,4 +518,4 @@ def test_a_sample_imports_once(sample: str, format: str, kept: int, memory: Memo
     ("sample", "line"), [("events_torn_tail.wal", 56), ("events_flipped_byte.wal", 1)]
 )
 def test_a_damaged_sample_is_located(sample: str, line: int, memory: Memory) -> None:
-    assert memory.import_(SAMPLES / sample).chains[0].broken_at == line
+    assert memory.admin.import_(SAMPLES / sample).chains[0].broken_at == line

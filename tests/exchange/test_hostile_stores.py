@@ -88,15 +88,15 @@ MAKERS: dict[str, Callable[..., Path]] = {
 
 def brought(memory: Memory, path: Path, format: str) -> tuple[Imported, set[str]]:
     """What an import reported, twice the same, and what a memory holds then."""
-    planned = memory.import_(path, format, dry_run=True)
-    done = memory.import_(path, format)
+    planned = memory.admin.import_(path, format, dry_run=True)
+    done = memory.admin.import_(path, format)
     assert (planned.kept, planned.refused) == (done.kept, done.refused)
-    digest = memory.digest()
-    again = memory.import_(path, format)
+    digest = memory.admin.digest()
+    again = memory.admin.import_(path, format)
     assert (again.kept, again.changed, again.forgotten) == (0, 0, 0)
-    assert memory.digest() == digest
+    assert memory.admin.digest() == digest
     said = {record.text for record in memory.list(limit=1_000)}
-    return done, said | {episode.text for episode in memory.episodes(limit=1_000)}
+    return done, said | {episode.text for episode in memory.sessions.episodes(limit=1_000)}
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -161,7 +161,7 @@ def test_a_file_that_is_of_another_format(format: str, memory: Memory, tmp_path:
         folder.mkdir()
         path = MAKERS[other](folder, raw("Odd words"))
         with suppress(RecollectError):  # a clear error is as good
-            assert memory.import_(path, format).kept == 0
+            assert memory.admin.import_(path, format).kept == 0
         assert memory.list() == []
 
 
@@ -178,7 +178,7 @@ def test_symbolic_links_are_counted_and_not_followed(
     at = made if made.is_dir() else folder
     (at / "secret.md").symlink_to(secret)
     (at / "more").symlink_to(outside)
-    done = memory.import_(at, format)
+    done = memory.admin.import_(at, format)
     assert done.left_out["symbolic links"] == 2
     assert "A secret" not in {record.text for record in memory.list(limit=1_000)}
 
@@ -199,10 +199,10 @@ def test_an_archive_that_is_damaged_in_the_middle_says_where_it_ends(
     file.write_bytes(damaged[:middle] + b"Evil words" + damaged[middle + 10 :])
     if format == "mcp-memory":  # it is read twice, so the damage is found before anything is stored
         with pytest.raises(RecollectError, match="could not be read"):
-            memory.import_(file, format)
+            memory.admin.import_(file, format)
         assert memory.list() == []
         return
-    done = memory.import_(file, format)
+    done = memory.admin.import_(file, format)
     assert done.kept == 2
     assert (done.refused, done.problems[0].where) == (1, "the import ends early")
     assert "could not be read" in done.problems[0].why

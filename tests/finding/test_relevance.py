@@ -61,8 +61,8 @@ def told(memory: Memory, *, noise: int) -> None:
         )
         memory.remember(f"The {one} belongs to number {number}", id=f"r{number}")
         for copy in range(noise):
-            nobody.link(f"r{number}", f"bad{number}-{copy}", "relates_to")
-    memory.embed()
+            nobody.graph.link(f"r{number}", f"bad{number}-{copy}", "relates_to")
+    memory.admin.embed()
 
 
 def answers(memory: Memory) -> list[list[tuple[object, ...]]]:
@@ -116,7 +116,7 @@ def test_the_words_signal_is_the_bm25_of_full_text(tmp_path: Path) -> None:
         told(memory, noise=2)
         for number in (3, 8, 21):
             memory.forget(f"r{number}")
-        memory.rebuild()
+        memory.admin.rebuild()
         told_of = ["cello", "garden", "near"]
         with memory._handle.space.reading() as reads:
             statistics = reads.statistics(told_of)
@@ -262,7 +262,7 @@ def test_many_questions_with_vectors_get_what_each_would_get(where: str, tmp_pat
             for number in range(400):
                 said = " ".join(rng.sample(THINGS, 3))
                 (his if number % 5 == 0 else batch).observe(said, session=f"s{number % 9}")
-        memory.embed()
+        memory.admin.embed()
         for eyes in (memory, memory.at(300), bob):
             many = eyes.recall_many(asked, k=20)
             assert many == [eyes.recall(query, k=20) for query in asked]
@@ -274,7 +274,7 @@ def test_a_receipt_names_the_embedder_and_ranks_again_with_it() -> None:
         told(memory, noise=0)
         context = memory.context(QUESTIONS[1])
         assert context.receipt is not None
-        told_with = memory.receipts.get(context.receipt).embedder
+        told_with = memory.proof.receipts.get(context.receipt).embedder
         assert told_with is not None
         assert told_with.startswith("wordllama")
         memory.observe("Ann: the garden in winter, again and again", session="s1")

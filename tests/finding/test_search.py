@@ -19,7 +19,7 @@ def of_many_users() -> Memory:
             handle = memory.scoped(user=f"u{user}")
             handle.remember(f"Tea number {user} {turn} " + "and sugar " * ((user + turn) % 5))
             handle.observe(f"I said tea {user} {turn}")
-    memory.embed()
+    memory.admin.embed()
     return memory
 
 
@@ -114,8 +114,8 @@ def test_a_user_is_told_of_no_link_that_names_what_is_another_users() -> None:
         for id in ("hers", "hers-too"):
             ann.remember(f"Tea, {id}", id=id)
         bob.remember("A secret", id="his-secret")
-        memory.link("hers", "his-secret", "relates_to")
-        memory.link("hers", "hers-too", "relates_to")
+        memory.graph.link("hers", "his-secret", "relates_to")
+        memory.graph.link("hers", "hers-too", "relates_to")
         assert [link.target for link in ann.why("hers").links] == ["hers-too"]
         assert len(memory.why("hers").links) == 2
 

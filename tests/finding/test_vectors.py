@@ -27,28 +27,28 @@ def test_embed_makes_what_is_missing_once(tmp_path: Path) -> None:
         memory.observe("Alice sits by the window.")
         memory.remember("Bob likes coffee.")
         seen: list[tuple[int, int]] = []
-        (done,) = memory.embed(lambda now, total: seen.append((now, total)))
+        (done,) = memory.admin.embed(lambda now, total: seen.append((now, total)))
         assert (done.texts, done.pieces, done.missing) == (2, 2, 0)
         assert done.model.startswith("wordllama")
         assert seen[-1][0] == seen[-1][1] == memory.position
-        assert memory.embed() == (Embedded(model=done.model, texts=0, pieces=0),)
-        digest = memory.digest()
+        assert memory.admin.embed() == (Embedded(model=done.model, texts=0, pieces=0),)
+        digest = memory.admin.digest()
     with Memory.open(tmp_path) as memory:  # the choice was recorded
-        assert memory.embed()[0].model == done.model
-        assert memory.digest() == digest
+        assert memory.admin.embed()[0].model == done.model
+        assert memory.admin.digest() == digest
 
 
 def test_without_an_embedder_there_is_nothing_to_embed(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.remember("Bob likes coffee.")
-        assert memory.embed() == ()
+        assert memory.admin.embed() == ()
         assert legs(memory._handle.space, memory._handle.embedders) == ([], None)
     assert not (tmp_path / "vectors").exists()
 
 
 def test_a_handle_of_one_user_does_not_embed_for_all() -> None:
     with Memory.open(":memory:") as memory, pytest.raises(Forbidden):
-        memory.scoped(user="ann").embed()
+        memory.scoped(user="ann").admin.embed()
 
 
 def test_a_recall_searches_by_what_is_there_and_says_what_is_not(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_recall_searches_by_what_is_there_and_says_what_is_not(tmp_path: Path)
         assert degraded is not None
         assert "nowhere" in degraded
         with pytest.raises(Unsupported, match="nowhere"):
-            memory.embed()
+            memory.admin.embed()
 
 
 def test_a_recall_says_how_many_texts_have_no_vectors(
@@ -73,7 +73,7 @@ def test_a_recall_says_how_many_texts_have_no_vectors(
         found, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert len(found) == 1
         assert degraded == "7 texts have no vectors yet: run `recollect embed`"
-        memory.embed()
+        memory.admin.embed()
         assert legs(memory._handle.space, memory._handle.embedders)[1] is None
 
 
@@ -150,7 +150,7 @@ def test_an_import_makes_cheap_vectors(tmp_path: Path) -> None:
     given = [{"id": str(n), "memory": f"Fact {n} of many"} for n in range(300)]
     file.write_bytes(msgspec.json.encode(given))
     with Memory.open(tmp_path / "w", embedder="static") as memory:
-        memory.import_(file, "mem0")
+        memory.admin.import_(file, "mem0")
         handle, embedder = handle_of(memory), compose._static()
         vectors = handle.space.vectors(embedder.name, embedder.dimensions)
         assert memory.position - vectors.through() < 256

@@ -139,7 +139,7 @@ def test_what_is_not_near_either_is_unfound_and_says_so(near: Memory) -> None:
     with near.batch() as batch:
         for n in range(310):
             batch.remember(f"Green tea with honey {n}")
-    near.embed()
+    near.admin.embed()
     why = near.why_not(deep.id, "green tea")
     assert why.reason == "unfound"
     assert "not among the 40 nearest in meaning" in why.detail
@@ -175,7 +175,7 @@ def test_what_is_not_relevant_enough_says_how_relevant_it_is(memory: Memory) -> 
 def test_a_context_says_what_it_did_not_pack(memory: Memory) -> None:
     first = memory.remember("The museum opens on Mondays", confidence=0.9)
     second = memory.remember("The museum is closed on Mondays", confidence=0.3)
-    memory.link(second.id, first.id, "contradicts")
+    memory.graph.link(second.id, first.id, "contradicts")
     (same,) = memory.observe("the museum opens on mondays!")
     long = memory.remember("Mondays at the museum " + "see the halls " * 25)
     why = {
@@ -195,8 +195,8 @@ def test_a_context_says_what_it_did_not_pack(memory: Memory) -> None:
 
 
 def test_a_frame_s_floor_filter_and_guarantees_are_told(memory: Memory) -> None:
-    memory.frames.set(Frame(name="strict", weights=EVEN, floor=0.99))
-    memory.frames.set(
+    memory.settings.frames.set(Frame(name="strict", weights=EVEN, floor=0.99))
+    memory.settings.frames.set(
         Frame(name="picky", weights=EVEN, where="kind = 'preference'", guarantees=("rules",))
     )
     record = memory.remember("The tea is green and grows on a hill")

@@ -35,7 +35,7 @@ class World:
                 id = THEIRS if (name, user) == ("alice", "ben") else f"r-{user}"
                 mine.remember(f"{secret} of {user}", id=id, key=f"k.{user}", tags=[secret])
                 mine.observe(f"{secret} said {user}")
-                mine.link(id, mine.remember(f"{secret} too").id, "knows")
+                mine.graph.link(id, mine.remember(f"{secret} too").id, "knows")
                 mine.context("who?", receipt=True)
         store.space("dora").remember("hers")
         make = store.tokens.create

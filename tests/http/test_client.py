@@ -63,15 +63,15 @@ def test_the_calls_of_a_memory(store: Store, memory: Memory) -> None:
     assert memory.at(record.seq).get(record.id).text == "Alice sits in 12A."
     assert memory.tag(record.id, "plane", remove=["seat"]).tags == ("plane",)
     other = memory.remember("Bob sits in 14E.")
-    assert memory.link(record.id, other.id, "near", weight=0.5).weight == 0.5
-    assert {one.id for one in memory.neighbours(record.id).records} == {record.id, other.id}
-    memory.unlink(record.id, other.id, "near")
+    assert memory.graph.link(record.id, other.id, "near", weight=0.5).weight == 0.5
+    assert {one.id for one in memory.graph.neighbours(record.id).records} == {record.id, other.id}
+    memory.graph.unlink(record.id, other.id, "near")
     said = memory.observe(
         [{"content": "Hello.", "role": "user"}, {"content": "Hi.", "role": "assistant"}]
     )
     assert [one.text for one in said] == ["Hello.", "Hi."]
     assert memory.get(said[0].id) == said[0]
-    assert memory.episodes(limit=1) == [said[1]]
+    assert memory.sessions.episodes(limit=1) == [said[1]]
     assert memory.list() == here.list()
     assert memory.list(limit=2) == here.list(limit=2)
     assert memory.recall("Alice") == here.recall("Alice")
@@ -80,13 +80,13 @@ def test_the_calls_of_a_memory(store: Store, memory: Memory) -> None:
     assert memory.why_not(record.id, "Alice").reason == "there"
     context = memory.context("Where does Alice sit?", tokens=300)
     assert memory.replay(context, query=context.query).text == context.text
-    assert memory.receipts.get(context.receipt or "").id == context.receipt
+    assert memory.proof.receipts.get(context.receipt or "").id == context.receipt
     assert memory.used(context, [record.id])[0].reinforcement_count == 1
     assert memory.forget(other.id, reason="moved").id == other.id
     assert memory.restore(other.id).id == other.id
-    assert memory.events(after=1, limit=2) == here.events(after=1, limit=2)
+    assert memory.events.list(after=1, limit=2) == here.events.list(after=1, limit=2)
     assert memory.status().seq == memory.position == here.position
-    assert memory.digest() == here.digest()
+    assert memory.admin.digest() == here.admin.digest()
     assert memory.erase(record.id, dry_run=True).events
     memory.erase(record.id, reason="asked")
     with pytest.raises(NotFound):
@@ -186,7 +186,7 @@ def test_a_write_whose_answer_was_lost_happens_once(
             monkeypatch.setattr(transport.Transport, "_once", once)
         memory.observe("Once.")
         assert cuts == [True]
-        found = [one.text for one in store.space("main").episodes()]
+        found = [one.text for one in store.space("main").sessions.episodes()]
         assert found == (["Once."] if with_key else ["Once.", "Once."])
 
 

@@ -26,7 +26,7 @@ def test_a_token_enters_once_and_a_bounded_number_is_kept(tmp_path: Path) -> Non
             pass
         with pytest.raises(RecollectError):
             waits.status()
-        assert store.space("main").receipts.get(receipt or "").id == receipt
+        assert store.space("main").proof.receipts.get(receipt or "").id == receipt
         assert entries.take(tokens[0]) is first
         again = entries.take(tokens[1])
         assert again is not second

@@ -47,7 +47,7 @@ class Reader:
 
     def _read(self) -> None:
         try:
-            for change in self._memory.tail(**self._options):  # type: ignore[arg-type]
+            for change in self._memory.events.tail(**self._options):  # type: ignore[arg-type]
                 self.found.append(change)
                 if change.text == self._last:
                     return
@@ -141,19 +141,19 @@ def test_a_stream_of_unknown_kinds_is_refused(store: Store) -> None:
         opened(port, token(store)) as memory,
         pytest.raises(InvalidInput),
     ):
-        next(memory.tail(after=0, kinds=["nonsense"]))
+        next(memory.events.tail(after=0, kinds=["nonsense"]))
 
 
 def test_one_token_has_a_bounded_number_of_streams(store: Store) -> None:
     few = Streams(8, 4)
     with served(store, streams=few) as port, opened(port, token(store)) as memory:
-        streams = [memory._streamed(0, []) for _ in range(4)]
+        streams = [memory.events._streamed(0, []) for _ in range(4)]
         for each in streams:
             next(each)
         with pytest.raises(Unavailable, match="too many streams"):
-            next(memory._streamed(0, []))
+            next(memory.events._streamed(0, []))
         with opened(port, token(store, "other")) as other:
-            one_more = other._streamed(0, [])
+            one_more = other.events._streamed(0, [])
             next(one_more)
             one_more.close()  # type: ignore[attr-defined]
         for each in streams:

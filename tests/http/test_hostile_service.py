@@ -137,7 +137,7 @@ _CALLS: dict[str, Callable[[Memory], object]] = {
     "get": lambda memory: memory.get("one"),
     "read a page": lambda memory: memory.pages.read("one"),
     "history": lambda memory: memory.history("one"),
-    "events": lambda memory: memory.events(),
+    "events": lambda memory: memory.events.list(),
 }
 
 
@@ -226,7 +226,7 @@ def _followed(events: bytes, count: int) -> list[int]:
     with RawServer(_streaming(events)) as server:
         url = f"http://127.0.0.1:{server.port}"
         with Memory.open(url, token=_TOKEN) as memory:
-            tail: Iterator[Any] = memory.tail(after=0)
+            tail: Iterator[Any] = memory.events.tail(after=0)
             return [next(tail).seq for _ in range(count)]
 
 

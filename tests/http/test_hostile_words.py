@@ -26,7 +26,7 @@ def test_no_control_reaches_the_terminal_and_no_answer_ends_a_command(tmp_path: 
         memory = store.space("main")
         id = memory.remember("Alice sits in 12A.", key="alice.seat", tags=["seat"]).id
         memory.observe("Hello Alice.", id="e1")
-        memory.link(id, memory.remember("Bob sits near.").id, "near")
+        memory.graph.link(id, memory.remember("Bob sits near.").id, "near")
         memory.sessions.open("s1")
         verbs = ("read", "write", "erase", "review", "admin")
         token = store.tokens.create("p", space=None, verbs=verbs, origin="person").token

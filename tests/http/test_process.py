@@ -77,7 +77,7 @@ def test_the_first_start_shows_a_token_once(folder: Path) -> None:
         with Memory.open(again.url, token=service.token) as memory:
             assert [one.text for one in memory.list()] == ["Over HTTP.", "The first one."]
     with Local.open(folder) as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_a_folder_without_a_memory_is_not_served(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_was_acknowledged_survives_the_end(folder: Path, how: signal.Signal
         for writer in writers:
             writer.join()
     with Local.open(folder, embedder="none") as memory:
-        kept = [one.text for one in memory.episodes(limit=10_000)]
-        assert memory.verify().ok
+        kept = [one.text for one in memory.sessions.episodes(limit=10_000)]
+        assert memory.admin.verify().ok
     assert len(kept) == len(set(kept))
     assert set(acknowledged) <= set(kept)

@@ -113,7 +113,7 @@ def test_another_handle_of_the_process_keeps_no_erased_context(
     if not forgets:  # the control
         monkeypatch.setattr(erasing, "forget_texts", lambda: None)
     with Memory.open(":memory:", embedder="none") as memory:
-        memory.frames.set(KEPT)
+        memory.settings.frames.set(KEPT)
         other = memory.scoped(session="another")
         record = memory.remember(f"My {SECRET} is in the garden")
         other.context("What is in the garden?", frame="kept")
@@ -126,7 +126,7 @@ def test_another_handle_of_the_process_keeps_no_erased_context(
 def test_a_handle_that_is_gone_is_not_asked() -> None:
     before = len(caches._METHODS)
     with Memory.open(":memory:", embedder="none") as memory:
-        memory.frames.set(KEPT)
+        memory.settings.frames.set(KEPT)
         memory.context("tea", frame="kept")
         assert len(caches._METHODS) == before + 1
     del memory

@@ -26,7 +26,7 @@ def memory() -> Iterator[Memory]:
         memory.remember("The port is 8080", key="port", tags=["a", "b"], evidence=["e2"], id="r1")
         ann.remember("Lives in Lyon", about="ann", expires="2030-01-01", id="r2")
         memory.revise("r1", "The port is 9090")
-        memory.submit(Reinforce(id="r1"))
+        memory.events.submit(Reinforce(id="r1"))
         memory.remember("The port is 7070", key="port", id="r3")
         memory.scoped(origin="unverified").remember("The port is 1", id="r4")
         memory.forget("e1")

@@ -17,17 +17,17 @@ def linked(name: str | None = None) -> Memory:
     for id in ("r1", "r2"):
         memory.remember(f"She drinks what {id} says", id=id)
     if name is None:
-        memory.link("r1", "r2", "cites", weight=0.5)
+        memory.graph.link("r1", "r2", "cites", weight=0.5)
     else:
-        memory.link("r1", "r2", "cites", weight=0.5, name=name)
+        memory.graph.link("r1", "r2", "cites", weight=0.5, name=name)
     return memory
 
 
 def test_links_without_a_name_keep_the_digest_that_they_always_had() -> None:
     with linked() as memory:
-        assert memory.digest() == BEFORE_NAMES
+        assert memory.admin.digest() == BEFORE_NAMES
 
 
 def test_the_name_of_a_link_is_in_the_digest() -> None:
     with linked("edge-7") as one, linked("edge-8") as other, linked() as without:
-        assert len({one.digest(), other.digest(), without.digest()}) == 3
+        assert len({one.admin.digest(), other.admin.digest(), without.admin.digest()}) == 3

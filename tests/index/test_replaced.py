@@ -34,7 +34,7 @@ def test_only_the_words_that_ended_are_kept(tmp_path: Path) -> None:
         other = memory.remember("Staging is on port 6000!", key="other")
         memory.revise(other.id, "Staging is on port 7000!")
         assert replaced(memory) == [("6000", other.seq), ("5433", first.seq)]
-        memory.rebuild()
+        memory.admin.rebuild()
         assert replaced(memory) == [("6000", other.seq), ("5433", first.seq)]
 
 
@@ -74,7 +74,7 @@ def rows(memory: Memory) -> list[tuple[str, int, str]]:
     """Everything that is kept of replaced values, also after the index was built again."""
     with handle_of(memory).reading() as reads:
         found = reads.replaced(TOKENS, None, 100, 100)
-    memory.rebuild()
+    memory.admin.rebuild()
     with handle_of(memory).reading() as reads:
         assert reads.replaced(TOKENS, None, 100, 100) == found
     return found

@@ -338,7 +338,7 @@ def changed_often(count: int) -> Iterator[SqliteDb]:
         memory.remember("The port is 0", id="often")
         for number in range(count):
             text = f"The port is {number + 1}"
-            memory.submit(Revise(id="often", text=text), Reinforce(id="often"))
+            memory.events.submit(Revise(id="often", text=text), Reinforce(id="often"))
         with handle_of(memory).reading() as reads:
             assert isinstance(reads.db, SqliteDb)
             yield reads.db

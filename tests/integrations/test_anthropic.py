@@ -134,7 +134,7 @@ def test_every_answer_is_that_of_the_sdks_own_tool(script: list[Command]) -> Non
                 without_empty_directories(reference.memory_root)
 
         compare(script, theirs, tool.call)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 @given(script=SCRIPTS)
@@ -314,7 +314,7 @@ def test_an_unverified_record_is_not_a_file(memory: Memory) -> None:
 def test_a_file_that_waits_for_a_person_is_not_read_before(memory: Memory) -> None:
     tool = MemoryTool(memory)
     create(tool, "/memories/old.md", "Deploy from main.")
-    memory.documents.set("policy", "agents", {"add": "review"})
+    memory.settings.documents.set("policy", "agents", {"add": "review"})
     with pytest.raises(ToolError, match="waits for a person"):
         create(tool, "/memories/new.md", "Deploy from a fork.")
     assert "new.md" not in str(tool.call({"command": "view", "path": ROOT}))

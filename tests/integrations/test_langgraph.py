@@ -400,7 +400,7 @@ class TestTrust:
         assert memory.keyed("langgraph/users/alice/prefs").text == "Mine"
 
     def test_a_put_that_a_policy_lets_wait_is_not_silent(self, memory: Memory) -> None:
-        memory.documents.set("policy", "agents", {"add": "review"})
+        memory.settings.documents.set("policy", "agents", {"add": "review"})
         store = RecollectStore(memory)
         with pytest.raises(Forbidden, match="held until a person reviews it") as caught:
             store.put(NS, "prefs", {"theme": "dark"})

@@ -36,15 +36,17 @@ class Lineages(History):
         self._acts += [(8, self.derive), (3, self.frame), (2, self.drop_frame)]
 
     def derive(self, handle: Memory) -> None:
-        handle.link(self._record(), self._record(), "derived_from")
+        handle.graph.link(self._record(), self._record(), "derived_from")
 
     def frame(self, handle: Memory) -> None:
         name = self.rng.choice(["mine", "other"])
         weights = next(iter(BUILT_IN.values())).weights
-        handle.frames.set(Frame(name=name, weights=weights, tokens=self.rng.randint(100, 900)))
+        handle.settings.frames.set(
+            Frame(name=name, weights=weights, tokens=self.rng.randint(100, 900))
+        )
 
     def drop_frame(self, handle: Memory) -> None:
-        handle.frames.drop(self.rng.choice(["mine", "other"]))
+        handle.settings.frames.drop(self.rng.choice(["mine", "other"]))
 
     def _evidence(self) -> list[str]:
         found = super()._evidence()

@@ -46,7 +46,7 @@ def revised(memory: Memory, id: str) -> str:
 def archived(memory: Memory) -> str:
     mine = memory.remember("one")
     source = revised(memory, mine.id)
-    memory.submit(Archive(id=mine.id, why="decayed"))
+    memory.events.submit(Archive(id=mine.id, why="decayed"))
     return source
 
 
@@ -54,7 +54,7 @@ def archived_with_other_words(memory: Memory) -> str:
     """It was let in with words that go. Without them it waits, and what waits does not fade."""
     source = approved_since(memory)
     claim = next(row for row in memory.list() if row.text == "something else")
-    memory.submit(Archive(id=claim.id, why="decayed"))
+    memory.events.submit(Archive(id=claim.id, why="decayed"))
     return source
 
 
@@ -136,7 +136,7 @@ def fallen_and_let_in_again(memory: Memory) -> str:
     base, mine = memory.remember("base"), memory.remember("one", key="k")
     source = heard(memory)
     memory.revise(mine.id, "something else", evidence=[source, base.id])
-    memory.link(base.id, web.remember("a rumour").id, "derived_from")
+    memory.graph.link(base.id, web.remember("a rumour").id, "derived_from")
     assert memory.history(mine.id)[-1].record.status == "held"
     memory.remember("two", key="k")
     approve(memory, mine.id)
@@ -163,7 +163,9 @@ def evidence_that_is_held(memory: Memory) -> str:
     first = memory.remember("one", key="k", evidence=[base.id, other.id])
     memory.remember("on it", evidence=[first.id])
     memory.revise(first.id, "one, corrected", evidence=[said.id])
-    memory.link(base.id, memory.scoped(origin="unverified").remember("bad").id, "derived_from")
+    memory.graph.link(
+        base.id, memory.scoped(origin="unverified").remember("bad").id, "derived_from"
+    )
     return said.id
 
 
@@ -185,7 +187,7 @@ def corrected(memory: Memory, said: str, *ids: str) -> str:
 def lower_base(memory: Memory) -> None:
     """It turns out that the base was derived from what an agent says."""
     base = next(row for row in memory.list() if row.text == "base")
-    memory.link(base.id, memory.scoped(origin="agent").remember("hearsay").id, "derived_from")
+    memory.graph.link(base.id, memory.scoped(origin="agent").remember("hearsay").id, "derived_from")
 
 
 def a_way_through_words_that_go(memory: Memory) -> str:
@@ -212,8 +214,8 @@ def a_link_between_two(memory: Memory) -> str:
     """Both come back, and the second is linked to the first."""
     said, first = begun(memory)
     second = memory.remember("two")
-    memory.link(second.id, first, "derived_from")
-    memory.link(second.id, first, "relates_to")
+    memory.graph.link(second.id, first, "derived_from")
+    memory.graph.link(second.id, first, "relates_to")
     return corrected(memory, said, first, second.id)
 
 
@@ -221,7 +223,7 @@ def a_link_that_was_reviewed(memory: Memory) -> str:
     """A person let the second in after it was linked to the first, so it does not fall."""
     said, first = begun(memory)
     second = memory.scoped(origin="agent").remember("two")
-    memory.link(second.id, first, "derived_from")
+    memory.graph.link(second.id, first, "derived_from")
     approve(memory, second.id)
     return corrected(memory, said, first, second.id)
 
@@ -231,12 +233,12 @@ def a_review_of_other_words(memory: Memory) -> str:
     said, first = begun(memory)
     memory.remember("mine", key="k")
     second = memory.scoped(origin="agent").remember("two", key="k")
-    memory.link(second.id, first, "derived_from")
+    memory.graph.link(second.id, first, "derived_from")
     rumour = memory.scoped(origin="unverified").remember("a rumour")
     memory.revise(first, "one, corrected", evidence=[said])
     memory.revise(second.id, "two, corrected", evidence=[said])
     approve(memory, second.id)
-    memory.link("base", rumour.id, "derived_from")
+    memory.graph.link("base", rumour.id, "derived_from")
     return said
 
 
@@ -263,14 +265,14 @@ def corrected_since(memory: Memory) -> str:
 
 def a_link_before_the_cut(memory: Memory) -> str:
     mine, other = memory.remember("one"), memory.remember("on one")
-    memory.link(other.id, mine.id, "derived_from")
+    memory.graph.link(other.id, mine.id, "derived_from")
     return revised(memory, mine.id)
 
 
 def a_ring(memory: Memory) -> str:
     ring = [memory.remember(f"belief {n}") for n in range(4)]
     for n, record in enumerate(ring):
-        memory.link(record.id, ring[n - 1].id, "derived_from")
+        memory.graph.link(record.id, ring[n - 1].id, "derived_from")
     return ring[2].id
 
 
@@ -278,9 +280,9 @@ def links_that_do_not_count(memory: Memory) -> str:
     root = memory.remember("root")
     agent = memory.scoped(origin="agent")
     held = memory.scoped(origin="unverified").remember("rumour")
-    agent.link(memory.remember("mine").id, held.id, "derived_from")
-    memory.link(memory.remember("near").id, root.id, "relates_to")
-    memory.link(root.id, memory.remember("below").id, "derived_from")
+    agent.graph.link(memory.remember("mine").id, held.id, "derived_from")
+    memory.graph.link(memory.remember("near").id, root.id, "relates_to")
+    memory.graph.link(root.id, memory.remember("below").id, "derived_from")
     memory.remember("root", evidence=[root.id])
     memory.scoped(user="ann").remember("Ann's", evidence=[root.id])
     return root.id
@@ -323,7 +325,7 @@ def lowered_forgotten_and_undone(memory: Memory) -> str:
     old, source = memory.remember("one", key="k"), heard(memory)
     memory.remember("two", key="k", evidence=[source])
     rumour = memory.scoped(origin="unverified").remember("a rumour")
-    memory.link(old.id, rumour.id, "derived_from")
+    memory.graph.link(old.id, rumour.id, "derived_from")
     memory.remember("three", key="k")
     memory.forget(old.id)
     memory.undo()

@@ -66,7 +66,7 @@ def test_no_argument_breaks_a_tool(folder: Folder) -> None:
 
     in_talk(folder, work, "all")
     with Memory.open(folder.home / ".recollect") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_what_is_not_there_is_an_answer(folder: Folder) -> None:

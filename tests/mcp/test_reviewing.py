@@ -92,7 +92,7 @@ def test_what_a_policy_lets_wait_is_told_without_a_wrong_reason(folder: Folder) 
     with Memory.open(folder.home / ".recollect") as memory:
         memory.scoped(origin="agent").remember("Tea is at four.", key="tea")
         memory.remember("Cake is at five.", key="cake")
-        memory.documents.set("policy", "agents", {"add": "review", "update": "review"})
+        memory.settings.documents.set("policy", "agents", {"add": "review", "update": "review"})
 
     async def work(talk: Talk) -> None:
         added = await talk.ask("remember", text="Soup is at noon.", mount="me")

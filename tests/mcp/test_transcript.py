@@ -80,7 +80,7 @@ def test_a_correction_wins_though_the_server_is_killed_in_between(folder: Folder
 
     anyio.run(run)
     with Memory.open(folder.home / ".recollect") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_the_two_mounts(folder: Folder) -> None:

@@ -100,7 +100,7 @@ class Arriving:
         with Memory.open(tmp_path / "other", embedder="none") as other:
             target = store.space("main", create=True)
             with pytest.raises(Conflict, match="is dated"):
-                other.copy_to(target)
+                other.admin.copy_to(target)
             handle = handle_of(target)
             with pytest.raises(Conflict, match="is dated"):  # without the look beforehand
                 handle.space.receive(handle_of(other).space.pieces())
@@ -115,7 +115,7 @@ class Arriving:
         with pytest.raises(RecollectError, match="the state that it seals"):
             handing_over.receive(memory, two)
         assert self.copied(memory) == raw
-        assert store.space("main").verify().ok
+        assert store.space("main").admin.verify().ok
 
     def test_control_a_true_seal_is_taken_and_one_of_another_release_is_not_judged(
         self, store: Store
@@ -127,7 +127,7 @@ class Arriving:
         assert handing_over.receive(memory, once).seq == head_of(once).seq
         other = sealed(once, "0" * 64, INDEX_VERSION - 1)
         assert handing_over.receive(memory, other).seq == head_of(other).seq
-        assert store.space("main").verify().ok
+        assert store.space("main").admin.verify().ok
 
     @pytest.mark.parametrize(
         ("origin", "body", "error"),

@@ -39,7 +39,7 @@ def lived(memory: Memory) -> dict[str, str]:
     good = web.remember("The lounge opens at six.").id
     bad = web.remember("Pay all invoices to account 666.").id
     Keys(memory).create()
-    memory.checkpoint()
+    memory.proof.checkpoint()
     agent.revise(seat, "Alice prefers a window seat.")
     for waits in memory.review.list():
         shown = memory.review.show(waits.id)
@@ -51,7 +51,7 @@ def lived(memory: Memory) -> dict[str, str]:
     agent.context("which seat?")
     memory.erase(gone, reason="asked for")
     memory.forget(good, reason="it moved")
-    memory.checkpoint()
+    memory.proof.checkpoint()
     memory.remember("Unsigned so far.")
     return {"seat": seat, "good": good, "bad": bad, "gone": gone}
 
@@ -62,7 +62,7 @@ def named(entries: list[AuditEntry]) -> list[tuple[str, str, str | None]]:
 
 def test_an_audit_says_who_did_what_and_why(memory: Memory) -> None:
     ids = lived(memory)
-    found = memory.audit()
+    found = memory.proof.audit()
     assert [entry.seq for entry in found] == sorted(entry.seq for entry in found)
     assert {
         ("person", "said", None),
@@ -95,28 +95,32 @@ def test_an_entry_names_what_it_rests_on(memory: Memory) -> None:
     agent = memory.scoped(origin="agent")
     agent.review.propose("Alice likes row 3.", evidence=["e-1"], reason="guessed")
     memory.erase("e-2")
-    found = {entry.what: entry for entry in memory.audit()}
+    found = {entry.what: entry for entry in memory.proof.audit()}
     for what in ("remembered", "proposed"):
         (line,) = found[what].lines  # without the erased one
         assert (line.seq, line.id, line.text) == (said.seq, "e-1", said.text)
         assert found[what].role_of_lines == "from"
     memory.revise(record.id, "Alice likes row 4.", reason="she said so", evidence=["e-1"])
-    revised = memory.audit(after=memory.position - 1)[0]
+    revised = memory.proof.audit(after=memory.position - 1)[0]
     assert (revised.reason, [line.id for line in revised.lines]) == ("she said so", ["e-1"])
     memory.remember("Window seats are for Alice.", evidence=[record.id])
-    assert [line.id for line in memory.audit(after=memory.position - 1)[0].lines] == [record.id]
+    assert [line.id for line in memory.proof.audit(after=memory.position - 1)[0].lines] == [
+        record.id
+    ]
 
 
 def test_a_user_sees_no_source_of_another(memory: Memory) -> None:
     memory.scoped(user="bob").observe("Bob's canary.", id="e-bob")
     memory.remember("Bob said something.", evidence=["e-bob"], id="r-1")
-    assert [line.id for entry in memory.audit(id="r-1") for line in entry.lines] == ["e-bob"]
-    assert "canary" not in str([entry.to_dict() for entry in memory.scoped(user="ann").audit()])
+    assert [line.id for entry in memory.proof.audit(id="r-1") for line in entry.lines] == ["e-bob"]
+    assert "canary" not in str(
+        [entry.to_dict() for entry in memory.scoped(user="ann").proof.audit()]
+    )
 
 
 def test_an_entry_names_the_checkpoint_that_covers_it(memory: Memory) -> None:
     lived(memory)
-    found = memory.audit()
+    found = memory.proof.audit()
     signed = [entry.seq for entry in found if entry.unit == "checkpoint"]
     assert len(signed) == 2
     for entry in found:
@@ -126,8 +130,8 @@ def test_an_entry_names_the_checkpoint_that_covers_it(memory: Memory) -> None:
 
 def test_pages_are_the_whole_list(memory: Memory) -> None:
     lived(memory)
-    whole, found, after = memory.audit(), list[AuditEntry](), 0
-    while page := memory.audit(after=after, limit=3):
+    whole, found, after = memory.proof.audit(), list[AuditEntry](), 0
+    while page := memory.proof.audit(after=after, limit=3):
         found += page
         after = page[-1].seq
     assert found == whole
@@ -136,23 +140,27 @@ def test_pages_are_the_whole_list(memory: Memory) -> None:
 
 def test_a_range_of_time_and_one_id(memory: Memory) -> None:
     ids = lived(memory)
-    found = memory.audit()
+    found = memory.proof.audit()
     events = [entry for entry in found if entry.unit != "checkpoint"]
     third, last = events[2].at, events[-1].at
-    assert {e.seq for e in memory.audit(since=third)} == {e.seq for e in found if e.at >= third}
-    assert {e.seq for e in memory.audit(until=third)} == {e.seq for e in found if e.at <= third}
+    assert {e.seq for e in memory.proof.audit(since=third)} == {
+        e.seq for e in found if e.at >= third
+    }
+    assert {e.seq for e in memory.proof.audit(until=third)} == {
+        e.seq for e in found if e.at <= third
+    }
     today = to_datetime(last).date()
-    assert memory.audit(since=today, until=today) == found  # a day includes all of it
-    assert memory.audit(until=str(today)) == found
-    assert memory.audit(since=later(last, timedelta(seconds=1))) == []
-    assert memory.audit(until=date(2001, 1, 1)) == []
-    about = memory.audit(id=ids["seat"])
+    assert memory.proof.audit(since=today, until=today) == found  # a day includes all of it
+    assert memory.proof.audit(until=str(today)) == found
+    assert memory.proof.audit(since=later(last, timedelta(seconds=1))) == []
+    assert memory.proof.audit(until=date(2001, 1, 1)) == []
+    about = memory.proof.audit(id=ids["seat"])
     assert {entry.kind for entry in about} >= {"record.added", "proposal.made"}
-    assert memory.audit(id=ids["seat"][:-1]) == about  # the beginning of an id
-    assert memory.audit(id="nothing") == []
+    assert memory.proof.audit(id=ids["seat"][:-1]) == about  # the beginning of an id
+    assert memory.proof.audit(id="nothing") == []
     for wrong in ({"since": "soon"}, {"after": -1}, {"limit": 0}, {"id": ""}):
         with pytest.raises(InvalidInput):
-            memory.audit(**wrong)
+            memory.proof.audit(**wrong)
 
 
 def test_a_user_is_shown_what_that_user_sees(memory: Memory) -> None:
@@ -161,22 +169,22 @@ def test_a_user_is_shown_what_that_user_sees(memory: Memory) -> None:
     bob.remember("The canary sits in 3A.")
     bob.context("where does the canary sit?")
     lived(memory)
-    found = alice.audit()
-    assert [entry.seq for entry in found] == [change.seq for change in alice.events()]
+    found = alice.proof.audit()
+    assert [entry.seq for entry in found] == [change.seq for change in alice.events.list()]
     assert "canary" not in str([entry.to_dict() for entry in found])
-    assert "canary" in str([entry.to_dict() for entry in bob.audit()])  # the control
+    assert "canary" in str([entry.to_dict() for entry in bob.proof.audit()])  # the control
 
 
 def test_the_past_and_a_memory_without_keys(memory: Memory) -> None:
     memory.remember("One.")
-    assert [entry.checkpoint for entry in memory.audit()] == [None, None]
+    assert [entry.checkpoint for entry in memory.proof.audit()] == [None, None]
     lived(memory)
-    assert [entry.seq for entry in memory.at(2).audit()] == [1, 2]
+    assert [entry.seq for entry in memory.at(2).proof.audit()] == [1, 2]
 
 
 def test_a_retraction_says_what_came_of_it(memory: Memory) -> None:
     root = memory.remember("The plan is to leave on Friday.")
     memory.remember("So Friday is the day.", evidence=[root.id])
     memory.retract(root.id)
-    (entry,) = [entry for entry in memory.audit() if entry.kind == "lineage.retracted"]
+    (entry,) = [entry for entry in memory.proof.audit() if entry.kind == "lineage.retracted"]
     assert "taken back" in (entry.reason or "")

@@ -52,13 +52,13 @@ def looking(memory: Memory) -> Memory:
 
 
 def ruled(memory: Memory, **policy: int) -> Memory:
-    memory.documents.set(*POLICY, dict(policy))
+    memory.settings.documents.set(*POLICY, dict(policy))
     Keys(memory).create()
     return looking(memory)
 
 
 def overdue(memory: Memory) -> list[str]:
-    return [each.detail for each in memory.doctor() if each.what == "checkpoints"]
+    return [each.detail for each in memory.admin.doctor() if each.what == "checkpoints"]
 
 
 def test_the_write_that_crosses_the_limit_signs(memory: Memory) -> None:
@@ -66,7 +66,7 @@ def test_the_write_that_crosses_the_limit_signs(memory: Memory) -> None:
     for number in range(12):
         memory.remember(f"Fact {number}.")
     assert sizes(memory) == [5, 10]
-    assert memory.verify().anchored_through == 10
+    assert memory.admin.verify().anchored_through == 10
     assert not overdue(memory)
     with memory.batch() as batch:
         for number in range(20):
@@ -83,8 +83,10 @@ def test_an_event_is_signed_by_the_first_write_after_its_time(
     assert not overdue(memory)
     seam.now_us += 61_000_000
     assert overdue(memory) == ["overdue by the policy of this memory: 3 events not signed yet"]
-    assert "3 events not signed yet; run `recollect checkpoint`" in (memory.verify().problem or "")
-    assert memory.verify().ok
+    assert "3 events not signed yet; run `recollect checkpoint`" in (
+        memory.admin.verify().problem or ""
+    )
+    assert memory.admin.verify().ok
     looking(memory).remember("Late.")
     assert sizes(memory) == [4]
     assert not overdue(memory)
@@ -92,16 +94,16 @@ def test_an_event_is_signed_by_the_first_write_after_its_time(
 
 def test_an_import_signs_too(memory: Memory, tmp_path: Path) -> None:
     memory.remember("Alice sits in 14C.")
-    memory.export("ndjson", tmp_path / "out.ndjson")
+    memory.admin.export("ndjson", tmp_path / "out.ndjson")
     with Memory.open(tmp_path / "other", embedder="none") as opened:
         other = ruled(opened, every_events=1)
-        other.import_(tmp_path / "out.ndjson")
+        other.admin.import_(tmp_path / "out.ndjson")
         assert sizes(other)[-1] == other.status().seq
 
 
 def test_another_process_continues_after_the_last_checkpoint(memory: Memory) -> None:
     memory = ruled(memory, every_events=5)
-    memory.checkpoint()
+    memory.proof.checkpoint()
     for number in range(12):  # each write from a process of its own
         looking(memory).remember(f"Fact {number}.")
     assert sizes(memory) == [2, 7, 12]
@@ -113,16 +115,16 @@ def test_without_a_policy_or_a_key_nothing_is_signed_or_loaded(
     monkeypatch.setattr(due, "_LOOK_EVENTS", 1)
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "recollect.memory.unsigned", None)  # loading it would fail
-        memory.documents.set(*POLICY, {"every_events": 1})
+        memory.settings.documents.set(*POLICY, {"every_events": 1})
         memory.remember("No key.")
     assert sizes(memory) == []
     assert overdue(memory) == ["overdue by the policy of this memory: 3 events not signed yet"]
     Keys(memory).create()
-    memory.documents.drop(*POLICY)
+    memory.settings.documents.drop(*POLICY)
     memory.remember("No policy.")
     assert sizes(memory) == []
     assert not overdue(memory)
-    memory.documents.set(*POLICY, {"every_events": 1})  # noticed without opening it again
+    memory.settings.documents.set(*POLICY, {"every_events": 1})  # noticed without opening it again
     assert sizes(memory) == [6]
 
 
@@ -151,7 +153,7 @@ def test_a_write_is_acknowledged_whatever_becomes_of_its_checkpoint(
 
 def test_a_forged_name_does_not_put_the_next_checkpoint_off(memory: Memory) -> None:
     memory = ruled(memory, every_events=5)
-    memory.checkpoint()
+    memory.proof.checkpoint()
     folder = Path(memory.where) / "checkpoints"
     (folder / "1000000.note").write_bytes((folder / "2.note").read_bytes())
     for number in range(5):
@@ -164,14 +166,14 @@ def test_threads_sign_once_each_time(memory: Memory) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: memory.remember(f"Fact {number}."), range(60)))
     assert 1 <= len(sizes(memory)) <= 6
-    assert memory.verify().status == "anchored"
+    assert memory.admin.verify().status == "anchored"
 
 
 def test_the_last_checkpoint_beside_the_keys_never_becomes_a_smaller_one(memory: Memory) -> None:
     memory = ruled(memory, every_events=100)
-    early = memory.checkpoint().note
+    early = memory.proof.checkpoint().note
     memory.remember("More.")
-    late = memory.checkpoint().note
+    late = memory.proof.checkpoint().note
     ring = checkpointing.ring_of(memory._handle.space, keys_folder(), memory._handle.seam)
     ring.keep_last(early.encode())  # another process was slower
     assert (ring.last() or b"").decode() == late
@@ -183,15 +185,15 @@ def test_the_last_checkpoint_beside_the_keys_never_becomes_a_smaller_one(memory:
 )
 def test_a_policy_that_says_nothing_is_refused(memory: Memory, data: dict[str, object]) -> None:
     with pytest.raises(InvalidInput, match="this is not a policy") as refusal:
-        memory.documents.set(*POLICY, data)  # type: ignore[arg-type]
+        memory.settings.documents.set(*POLICY, data)  # type: ignore[arg-type]
     assert "every_events" in str(refusal.value.hint)
 
 
 def test_only_a_person_sets_it(memory: Memory) -> None:
     with pytest.raises(Forbidden):
-        memory.scoped(origin="agent").documents.set(*POLICY, {"every_events": 1})
+        memory.scoped(origin="agent").settings.documents.set(*POLICY, {"every_events": 1})
     with pytest.raises(InvalidInput, match="unknown policy 'checkpoint'"):
-        memory.documents.set("policy", "checkpoint", {"every_events": 1})
+        memory.settings.documents.set("policy", "checkpoint", {"every_events": 1})
 
 
 def test_writers_of_one_user_and_of_less_trust_let_it_be_signed(memory: Memory) -> None:
@@ -202,4 +204,4 @@ def test_writers_of_one_user_and_of_less_trust_let_it_be_signed(memory: Memory) 
     branch = memory.branches.open("try")
     memory.on(branch.id).remember("On a branch.")
     memory.remember("And on.")
-    assert memory.verify().anchored_through == memory.status().seq
+    assert memory.admin.verify().anchored_through == memory.status().seq

@@ -20,16 +20,16 @@ def test_links_without_an_end_and_events_without_effect_are_found(tmp_path: Path
     with Memory.open(tmp_path / "m", embedder="none") as memory:
         memory.remember("A crane.", id="r-a")
         memory.remember("A gate.", id="r-b")
-        memory.link("r-a", "r-b")
-        assert memory.check() == []
-        assert [each.what for each in memory.doctor() if each.level != "ok"] == []
+        memory.graph.link("r-a", "r-b")
+        assert memory.admin.check() == []
+        assert [each.what for each in memory.admin.doctor() if each.level != "ok"] == []
     missing = [
         e.LinkAdded(source="r-a", target=f"r-{n}", kind="cites", trust="person") for n in range(7)
     ]
     forge(tmp_path, "person", *missing, e.RecordForgotten(id="r-none"))
     forge(tmp_path, "unverified", e.RecordForgotten(id="r-b"))
     with Memory.open(tmp_path / "m", embedder="none") as memory:
-        links, events = memory.check()
+        links, events = memory.admin.check()
         assert links.detail == (
             "7 links without a record at one end: r-a cites r-0, r-a cites r-1, r-a cites r-2, "
             "r-a cites r-3, r-a cites r-4 and 2 more"
@@ -40,11 +40,11 @@ def test_links_without_an_end_and_events_without_effect_are_found(tmp_path: Path
         assert links.fix
         assert events.fix
         assert (links.level, events.level) == ("note", "note")
-        assert memory.doctor()[-2:] == [links, events]
-        assert [record.id for record in memory.neighbours("r-a").records] == ["r-a", "r-b"]
+        assert memory.admin.doctor()[-2:] == [links, events]
+        assert [record.id for record in memory.graph.neighbours("r-a").records] == ["r-a", "r-b"]
         with pytest.raises(Forbidden):
-            memory.scoped(user="ann").check()
-        assert memory.scoped(user="ann").doctor()  # without what concerns the whole space
+            memory.scoped(user="ann").admin.check()
+        assert memory.scoped(user="ann").admin.doctor()  # without what concerns the whole space
 
 
 def test_events_of_a_newer_release_are_named(tmp_path: Path) -> None:  # S1-108
@@ -60,7 +60,7 @@ def test_events_of_a_newer_release_are_named(tmp_path: Path) -> None:  # S1-108
     with Memory.open(tmp_path / "m", embedder="none") as memory:
         with pytest.raises(Unsupported, match="newer release"):
             memory.list()
-        (found,) = memory.check()
+        (found,) = memory.admin.check()
         assert found.level == "problem"
         assert "'crane.lifted', version 1 (1 event)" in found.detail
         assert str(found.fix).startswith("update Recollect")
@@ -74,7 +74,7 @@ def test_a_ledger_with_every_kind_of_event_has_no_findings(tmp_path: Path) -> No
     life.one_of_each()
     life.close()
     with Memory.open(tmp_path, embedder="none") as memory:
-        assert memory.check() == []
+        assert memory.admin.check() == []
         calls: list[tuple[int, int]] = []
-        memory.check(lambda done, total: calls.append((done, total)))
+        memory.admin.check(lambda done, total: calls.append((done, total)))
         assert calls[-1][0] == calls[-1][1] > 0

@@ -60,7 +60,7 @@ def test_recency_counts_active_hours_since_the_last_reinforcement(
 
 
 def test_what_expires_leaves_a_kept_context(memory: Memory, seam: Clockwork) -> None:
-    memory.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
+    memory.settings.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
     memory.remember("The garden is open", expires=timedelta(minutes=30))
     first = memory.context("garden", frame="kept")
     seam.tick(29 * MINUTE_US)
@@ -70,7 +70,7 @@ def test_what_expires_leaves_a_kept_context(memory: Memory, seam: Clockwork) -> 
 
 
 def test_seconds_are_seconds(memory: Memory, seam: Clockwork) -> None:
-    memory.frames.set(Frame(name="timed", weights=EVEN, cache=60))
+    memory.settings.frames.set(Frame(name="timed", weights=EVEN, cache=60))
     memory.remember("The garden is open")
     first = memory.context("garden", frame="timed")
     seam.tick(59_999_999)
@@ -80,7 +80,7 @@ def test_seconds_are_seconds(memory: Memory, seam: Clockwork) -> None:
 
 
 def test_what_another_handle_erases_leaves_a_kept_context(memory: Memory) -> None:
-    memory.frames.set(Frame(name="timed", weights=EVEN, cache=3_600))
+    memory.settings.frames.set(Frame(name="timed", weights=EVEN, cache=3_600))
     record = memory.remember("The garden is open")
     other = memory.scoped(agent="other")
     memory.remember("A lamp")
@@ -93,15 +93,17 @@ def test_what_another_handle_erases_leaves_a_kept_context(memory: Memory) -> Non
 
 def test_a_changed_frame_gives_a_new_context(memory: Memory) -> None:
     memory.remember("The garden is open")
-    memory.frames.set(Frame(name="kept", weights=EVEN, cache=60))
+    memory.settings.frames.set(Frame(name="kept", weights=EVEN, cache=60))
     memory.context("garden", frame="kept")
     other = memory.scoped(agent="other")
-    other.frames.set(Frame(name="kept", weights=EVEN, cache=60, template=Template(intro="New:")))
+    other.settings.frames.set(
+        Frame(name="kept", weights=EVEN, cache=60, template=Template(intro="New:"))
+    )
     assert "New:" in memory.context("garden", frame="kept").text
 
 
 def test_a_handle_keeps_so_many_contexts(memory: Memory) -> None:
-    memory.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
+    memory.settings.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
     memory.remember("The garden is open")
     first = memory.context("garden 0", frame="kept", receipt=False)
     for number in range(1, limits.CACHE_MAX_COUNT + 1):
@@ -111,7 +113,7 @@ def test_a_handle_keeps_so_many_contexts(memory: Memory) -> None:
 
 
 def test_a_guarantee_of_too_many_is_refused(memory: Memory) -> None:
-    memory.frames.set(Frame(name="all", weights=EVEN, guarantees=("x",), tokens=900_000))
+    memory.settings.frames.set(Frame(name="all", weights=EVEN, guarantees=("x",), tokens=900_000))
     with memory.batch() as batch:
         for number in range(limits.GUARANTEED_MAX_COUNT + 1):
             batch.remember(f"number {number}", tags=["x"])
@@ -122,7 +124,7 @@ def test_a_guarantee_of_too_many_is_refused(memory: Memory) -> None:
 
 
 def test_what_is_not_valid_yet_is_not_guaranteed(memory: Memory) -> None:
-    memory.frames.set(Frame(name="rules", weights=EVEN, guarantees=("rules",)))
+    memory.settings.frames.set(Frame(name="rules", weights=EVEN, guarantees=("rules",)))
     memory.remember("In force", tags=["rules"])
     memory.remember("Not yet", tags=["rules"], valid_from="2090-01-01")
     memory.remember("No more", tags=["rules"], valid_to="2026-01-01")

@@ -14,11 +14,11 @@ from recollect.errors import LimitExceeded
 
 CALLS: dict[str, Callable[[Memory], Callable[..., Any]]] = {
     "list": lambda memory: memory.list,
-    "episodes": lambda memory: memory.episodes,
-    "recent": lambda memory: memory.recent,
-    "events": lambda memory: memory.events,
-    "receipts": lambda memory: memory.receipts.list,
-    "documents": lambda memory: memory.documents.list,
+    "episodes": lambda memory: memory.sessions.episodes,
+    "recent": lambda memory: memory.sessions.recent,
+    "events": lambda memory: memory.events.list,
+    "receipts": lambda memory: memory.proof.receipts.list,
+    "documents": lambda memory: memory.settings.documents.list,
     "sessions": lambda memory: memory.sessions.list,
 }
 

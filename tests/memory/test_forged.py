@@ -46,8 +46,8 @@ def test_an_unverified_origin_takes_nothing_of_a_persons_away(tmp_path: Path) ->
         assert memory.get(mine.id) == mine
         assert memory.get(said.id) == said
         assert [hit.id for hit in memory.recall("wire")] == [mine.id, said.id]
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
         assert memory.position == 9
     (file,) = tmp_path.rglob("events.wal")
     assert file.read_bytes().count(b"12345") == 2
@@ -97,7 +97,7 @@ def test_retain_does_not_follow_an_agents_end_for_a_persons_record(tmp_path: Pat
         mine = [memory.remember(f"The wire {n} goes to Anna").id for n in range(5)]
         its = memory.scoped(origin="agent").remember("Tea is at four").id
         (said,) = memory.observe("Berta, now")
-        memory.set_retention(0)
+        memory.settings.set_retention(0)
     forge(tmp_path, "agent", *(corrected(id, said.id) for id in mine[:3]))
     forge(tmp_path, "agent", e.RecordRevised(id=mine[1], trust="agent", expires=OLD))
     forge(tmp_path, "agent", e.RecordRevised(id=its, trust="agent", expires=OLDER))
@@ -126,7 +126,7 @@ def test_what_a_person_forgot_stays_forgotten(tmp_path: Path) -> None:
     forge(tmp_path, "agent", e.RecordForgotten(id=belief.id), *back)
     with Memory.open(tmp_path / "m") as memory:
         assert memory.recall("vault").hits == ()
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     forge(tmp_path, "person", *back)
     with Memory.open(tmp_path / "m") as memory:
         assert {hit.id for hit in memory.recall("vault")} == {belief.id, said.id}  # the control
@@ -154,4 +154,4 @@ def test_a_claim_of_more_trust_gets_that_of_its_origin(tmp_path: Path) -> None:
         held = memory.get("by-nobody", include=INCLUDES)
         assert (held.trust, held.status) == ("unverified", "held")
         assert memory.get(mine.id) == mine  # a change that claims too much has no effect
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)

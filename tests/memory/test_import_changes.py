@@ -22,8 +22,8 @@ def imported(memory: Memory, folder: Path, text: str, *tags: str, **metadata: in
     given = {"id": "1", "memory": text, "categories": tags, "metadata": metadata}
     file = folder / "mem0.json"
     file.write_text(json.dumps([given]), "utf-8")
-    told = memory.import_(file, "mem0", dry_run=True)
-    done = memory.import_(file, "mem0")
+    told = memory.admin.import_(file, "mem0", dry_run=True)
+    done = memory.admin.import_(file, "mem0")
     assert [told.kept, told.changed, told.known, told.refused] == counts(done)
     return done
 
@@ -79,7 +79,7 @@ def test_what_ends_there_is_archived_here(memory: Memory, tmp_path: Path) -> Non
     ):
         given = [{"id": "R1", "title": "It must fly", "status": status}]
         file.write_text(json.dumps(given), "utf-8")
-        assert counts(memory.import_(file)) == expected
+        assert counts(memory.admin.import_(file)) == expected
     assert memory.list() == []
     assert [record.status for record in memory.list(include=["archived"])] == ["archived"]
 
@@ -89,7 +89,7 @@ def test_what_is_held_is_not_ended(memory: Memory, tmp_path: Path) -> None:
     for status in ("active", "deprecated"):
         given = [{"id": "R1", "title": "It must fly", "status": status}]
         file.write_text(json.dumps(given), "utf-8")
-        memory.import_(file, hold=True)
+        memory.admin.import_(file, hold=True)
     assert [record.status for record in memory.list(include=["held"])] == ["held"]
 
 
@@ -98,7 +98,7 @@ def test_a_record_that_no_import_brought_is_not_changed(memory: Memory, tmp_path
     agent.remember("Tea is mine", id="mem0-1", tags=["here"])
     file = tmp_path / "mem0.json"
     file.write_text(json.dumps([{"id": "1", "memory": "Tea is green"}]), "utf-8")
-    assert counts(memory.import_(file, "mem0")) == [0, 0, 0, 1]
+    assert counts(memory.admin.import_(file, "mem0")) == [0, 0, 0, 1]
     assert (only(memory).text, only(memory).tags) == ("Tea is mine", ("here",))
 
 
@@ -111,11 +111,11 @@ def test_a_copy_that_did_not_change_is_no_conflict(memory: Memory, tmp_path: Pat
     with Memory.open(tmp_path / "copy", embedder="none") as copy:
         copy.revise("theirs", "theirs changed")
         copy.revise("both", "both changed there")
-        copy.export("ndjson", tmp_path / "out.ndjson")
+        copy.admin.export("ndjson", tmp_path / "out.ndjson")
     with Memory.open(tmp_path / "store", embedder="none") as here:
         here.revise("mine", "mine changed")
         here.revise("both", "both changed here")
-        done = here.import_(tmp_path / "out.ndjson")
+        done = here.admin.import_(tmp_path / "out.ndjson")
         whys = [problem.why for problem in done.problems]
         assert {why.partition(" ")[0] for why in whys} == {"theirs", "both"}
         assert all("has another text there" in why for why in whys)

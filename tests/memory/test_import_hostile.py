@@ -39,8 +39,8 @@ def test_secrets_in_names_are_removed(memory: Memory, tmp_path: Path) -> None:
     }
     (tmp_path / "mem0.json").write_text(json.dumps([given]), "utf-8")
     (tmp_path / "note.md").write_text(f"- [{TOKEN}] Tea is green\n", "utf-8")
-    done = memory.import_(tmp_path / "mem0.json", "mem0")
-    noted = memory.import_(tmp_path / "note.md")
+    done = memory.admin.import_(tmp_path / "mem0.json", "mem0")
+    noted = memory.admin.import_(tmp_path / "note.md")
     assert (done.redacted, noted.redacted["github-token"] > 0) == ({"github-token": 3}, True)
     assert TOKEN.encode() not in b"".join(handle_of(memory).space.pieces())
     scopes = {record.scope.user for record in memory.list()}
@@ -52,7 +52,7 @@ def test_a_note_called_note_hides_no_other(memory: Memory, tmp_path: Path) -> No
     folder.mkdir()
     (folder / "note.md").write_text("shopping\n", "utf-8")
     (folder / "shopping.md").write_text("buy milk\n", "utf-8")
-    assert (memory.import_(folder).kept, memory.import_(folder).known) == (4, 4)
+    assert (memory.admin.import_(folder).kept, memory.admin.import_(folder).known) == (4, 4)
     texts = sorted(record.text for record in memory.list())
     assert texts == ["buy milk", "note", "shopping", "shopping"]
 
@@ -87,9 +87,9 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(
             for number in range(3):
                 made.writestr(f"{number}.md", b"x " * (size // 2))
         if size == 300_000:
-            memory.import_(file, dry_run=True)
+            memory.admin.import_(file, dry_run=True)
     with pytest.raises(LimitExceeded, match="when unpacked"):
-        memory.import_(file, dry_run=True)
+        memory.admin.import_(file, dry_run=True)
 
 
 def blanks(path: Path, count: int, mark: bytes = b" ") -> Path:
@@ -110,7 +110,7 @@ def test_an_archive_of_blanks_is_refused(memory: Memory, tmp_path: Path, mark: b
     path = blanks(tmp_path / "bomb.zip", 128, mark)
     assert path.stat().st_size < 200_000
     with pytest.raises(LimitExceeded, match="times as large"):
-        memory.import_(path, "chatgpt")
+        memory.admin.import_(path, "chatgpt")
 
 
 def lines_run(work: Callable[[], object]) -> int:
@@ -150,7 +150,7 @@ def test_control_a_line_for_each_blank_is_found_out() -> None:
 def test_what_is_not_a_file_does_not_block(memory: Memory, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InvalidInput, match="not a regular file"):
-        memory.import_(tmp_path / "pipe")
+        memory.admin.import_(tmp_path / "pipe")
 
 
 COLUMNS = "id, scope_key, content, timestamp, metadata"
@@ -170,7 +170,7 @@ def test_what_a_database_computes_is_not_read(bomb: str, memory: Memory, tmp_pat
     with sqlite3.connect(file) as made:
         made.execute(BOMBS[bomb])
     made.close()
-    done = memory.import_(file, "stargraph")
+    done = memory.admin.import_(file, "stargraph")
     assert (done.kept, done.refused) == (0, 1)
     assert done.problems[0].why == "it has no table of episodes"
 
@@ -183,7 +183,7 @@ def test_a_table_of_episodes_is_read(memory: Memory, tmp_path: Path) -> None:
         row = ("1", "s", '{"content": "Tea is green"}', "2026-01-01", "{}")
         made.execute("INSERT INTO Episodes VALUES (?, ?, ?, ?, ?)", row)
     made.close()
-    assert memory.import_(file).kept == 1
+    assert memory.admin.import_(file).kept == 1
 
 
 def test_a_table_that_repeats_its_rows_is_read_once(memory: Memory, tmp_path: Path) -> None:
@@ -202,6 +202,6 @@ def test_a_table_that_repeats_its_rows_is_read_once(memory: Memory, tmp_path: Pa
     root = head + (3).to_bytes(4, "big") + b"".join(start.to_bytes(2, "big") for start in starts)
     root = root.ljust(starts[-1], b"\0") + b"".join(reversed(cells))
     file.write_bytes(schema[:28] + (3).to_bytes(4, "big") + schema[32:] + root + leaf)
-    done = memory.import_(file, "stargraph", dry_run=True)
+    done = memory.admin.import_(file, "stargraph", dry_run=True)
     assert 0 < done.kept < 6
     assert "repeats its rows" in done.problems[0].why

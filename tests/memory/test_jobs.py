@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def memory(store: Store) -> Memory:
     memory = store.space("alice")
     memory.observe("Alice sits in 12A.", metadata={"intent": "add", "key": "alice.seat"})
-    memory.rules.set("seats", every=1)
+    memory.settings.rules.set("seats", every=1)
     return memory
 
 
@@ -44,7 +44,7 @@ def test_every_kind_has_a_pass_and_ends(store: Store, memory: Memory) -> None:
     assert set(PASSES) == set(JOB_KINDS)
     memory.remember("The crane is old.", expires=timedelta(milliseconds=20))
     time.sleep(0.05)
-    memory.set_retention(0)
+    memory.settings.set_retention(0)
     for kind in JOB_KINDS:
         store.jobs.ask(kind, space="alice")
     ended = {job.kind: (job.state, job.error) for job in store.jobs.work()}
@@ -52,7 +52,7 @@ def test_every_kind_has_a_pass_and_ends(store: Store, memory: Memory) -> None:
     assert checkpoint == ("failed", "not_found")  # there is no key here
     assert set(ended.values()) == {("done", None)}
     assert [record.key for record in memory.list()] == ["alice.seat"]
-    kinds = [change.kind for change in memory.events(limit=1_000)]
+    kinds = [change.kind for change in memory.events.list(limit=1_000)]
     assert {"record.added", "events.erased", "ledger.sealed"} <= set(kinds)
     assert store.jobs.work() == []
 
@@ -63,7 +63,7 @@ def test_a_pass_that_runs_twice_changes_nothing_more(store: Store, memory: Memor
         for kind in ("consolidate", "retain", "seal", "curate", "verify", "embed"):
             store.jobs.ask(kind, space="alice")
         assert {job.state for job in store.jobs.work()} == {"done"}
-        ends.append(memory.events(limit=1_000)[-1].seq)
+        ends.append(memory.events.list(limit=1_000)[-1].seq)
     assert ends[0] == ends[1]
     assert len(memory.list()) == 1
 
@@ -188,7 +188,7 @@ def twice(store: Store, *, honest: bool) -> list[str]:
     assert (other.id, other.state, other.attempts) == (job.id, "done", 2)
     may_go_on.set()
     first.join(60)
-    found = [each.text for each in store.space("alice").episodes()]
+    found = [each.text for each in store.space("alice").sessions.episodes()]
     return [text for text in found if text == "The pass has ended."]
 
 

@@ -92,9 +92,9 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "memory"):
-            digest = self.memory.digest()
-            assert rebuilt_digest(self.memory) == digest
-            assert self.memory.verify().ok
+            digest = self.memory.admin.digest()
+            assert rebuilt_digest(self.memory.admin) == digest
+            assert self.memory.admin.verify().ok
             self.compare()
             self.memory.close()
 
@@ -245,7 +245,7 @@ class Machine(RuleBasedStateMachine):
     @rule(one=records, other=records)
     def link(self, one: str, other: str) -> None:
         if one != other and {one, other} <= self.model.records.keys():
-            self.memory.link(one, other)
+            self.memory.graph.link(one, other)
             self.model.links.add((one, other))
 
     @rule(id=consumes(records))
@@ -275,11 +275,11 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def rebuild(self) -> None:
-        self.memory.rebuild()
+        self.memory.admin.rebuild()
 
     @rule()
     def seal(self) -> None:
-        self.memory.seal()
+        self.memory.admin.seal()
 
     @invariant()
     def compare(self) -> None:
@@ -290,7 +290,7 @@ class Machine(RuleBasedStateMachine):
             id: (r["text"], r["key"], r["count"], frozenset(r["tags"])) for id, r in active.items()
         }
         shown = {id for id in self.model.episodes if self.model.shows(id)}
-        assert {episode.id for episode in self.memory.episodes()} == shown
+        assert {episode.id for episode in self.memory.sessions.episodes()} == shown
         sessions = {session.id: session.status for session in self.memory.sessions.list()}
         assert sessions == self.model.sessions()
         still_open = [id for id, is_open in self.model.opened.items() if is_open]

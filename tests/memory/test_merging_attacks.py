@@ -51,8 +51,8 @@ def replaced_twice(two: Two) -> None:
 
 
 def linked_and_set(two: Two) -> None:
-    two.b.link(two.seat, two.tea, weight=0.9)
-    two.b.documents.set("note", "day", {"n": 2})
+    two.b.graph.link(two.seat, two.tea, weight=0.9)
+    two.b.settings.documents.set("note", "day", {"n": 2})
     two.b.tag(two.tea, "drink")
     two.b.revise(two.tea, "Tea with lemon.")
 
@@ -62,10 +62,10 @@ def test_a_merge_without_mine_is_repaired_by_one_with_it(
     two: Two, change: Callable[[Two], None]
 ) -> None:
     change(two)
-    two.a.merge_from(two.b)
-    done = two.a.merge_from(two.b, is_mine=True)
+    two.a.admin.merge_from(two.b)
+    done = two.a.admin.merge_from(two.b, is_mine=True)
     assert (done.conflicts, done.left) == ((), ())
-    two.b.merge_from(two.a, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert {row[2] for row in texts(two.a).values()} == {"person"}
     assert [link.trust for link in two.a.why(two.seat).links] == [
@@ -73,46 +73,46 @@ def test_a_merge_without_mine_is_repaired_by_one_with_it(
     ]
     heads = [memory.position for memory in (two.a, two.b)]
     two.a.revise(two.tea, "Tea with honey.")  # later changes of this side alone are no conflict
-    assert two.a.merge_from(two.b, is_mine=True).conflicts == ()
+    assert two.a.admin.merge_from(two.b, is_mine=True).conflicts == ()
     assert two.a.position == heads[0] + 1
-    two.b.merge_from(two.a, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
 
 
 def test_what_this_side_changed_itself_is_asked_after_a_merge_without_mine(two: Two) -> None:
     made = two.b.remember("Written in B.").id
-    two.a.merge_from(two.b)
+    two.a.admin.merge_from(two.b)
     two.a.revise(made, "Rewritten in A.")
-    shown = two.a.merge_from(two.b, is_mine=True, dry_run=True)
+    shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert [one.id for one in shown.conflicts] == [made]
-    two.a.merge_from(two.b, is_mine=True, settle={made: "ours"})
-    two.b.merge_from(two.a, is_mine=True)
+    two.a.admin.merge_from(two.b, is_mine=True, settle={made: "ours"})
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.b.get(made).text == "Rewritten in A."
 
 
 def test_a_decision_without_mine_is_asked_again_if_more_comes_with_it(two: Two) -> None:
     bot = two.a.scoped(origin="agent", agent="bot").remember("Written by a bot.").id
-    two.b.merge_from(two.a, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     two.b.revise(bot, "A person's words in B.")
     two.a.scoped(origin="agent", agent="bot").revise(bot, "The bot's words in A.")
-    two.a.merge_from(two.b, settle={bot: "ours"})
+    two.a.admin.merge_from(two.b, settle={bot: "ours"})
     assert texts(two.a)[bot][2] == "agent"
-    shown = two.a.merge_from(two.b, is_mine=True, dry_run=True)
+    shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert [one.id for one in shown.conflicts] == [bot]
-    two.a.merge_from(two.b, is_mine=True, settle={bot: "ours"})
+    two.a.admin.merge_from(two.b, is_mine=True, settle={bot: "ours"})
     assert texts(two.a)[bot][2] == "agent"  # no person has vouched for these words
-    two.b.merge_from(two.a, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
 
 
 def test_a_stranger_after_a_stranger_gets_no_persons_word(two: Two, tmp_path: Path) -> None:
     append(two.b, "agent", added("r-1", trust="agent"))
-    two.a.merge_from(two.b)
+    two.a.admin.merge_from(two.b)
     shutil.copytree(tmp_path / "b", tmp_path / "evil")
     with Memory.open(tmp_path / "evil") as evil:
         append(evil, "person", e.RecordRevised(id="r-1", trust="person", text="Evil."))
-        done = two.a.merge_from(evil)
+        done = two.a.admin.merge_from(evil)
     assert (done.settled, done.conflicts) == (0, ())
     assert texts(two.a)["r-1"][2] == "agent"
 
@@ -123,8 +123,8 @@ def test_a_stranger_after_a_stranger_gets_no_persons_word(two: Two, tmp_path: Pa
 @pytest.mark.parametrize("key", ["week~k1", "week~k5-6", "week~x12", "week~x0123456789abcde:1"])
 def test_a_callers_key_is_no_syntax_of_a_merge(two: Two, key: str) -> None:
     two.b.remember("The seat is 77.", key="seat", idempotency_key=key)
-    assert two.a.merge_from(two.b, is_mine=True).events == 2
-    two.b.merge_from(two.a, is_mine=True)
+    assert two.a.admin.merge_from(two.b, is_mine=True).events == 2
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.a.keyed("seat").text == "The seat is 77."
 
@@ -138,7 +138,7 @@ def test_a_key_that_looks_like_a_merged_command_is_refused(two: Two) -> None:
 def test_a_ledger_that_has_such_a_key_keeps_what_it_said(two: Two) -> None:
     command = "week~x0123456789abcdef:7"
     append(two.b, "agent", added("r-1"), added("r-2"), command=command)
-    two.a.merge_from(two.b, is_mine=True)
+    two.a.admin.merge_from(two.b, is_mine=True)
     assert {"r-1", "r-2"} <= texts(two.a).keys()
 
 
@@ -148,8 +148,8 @@ def test_two_calls_under_one_made_up_id_both_come(two: Two, *, is_first: bool) -
     two.a.remember("What A said.", idempotency_key=key)
     two.b.remember("What B said.", idempotency_key=key)
     one, other = (two.a, two.b) if is_first else (two.b, two.a)
-    one.merge_from(other, is_mine=True)
-    other.merge_from(one, is_mine=True)
+    one.admin.merge_from(other, is_mine=True)
+    other.admin.merge_from(one, is_mine=True)
     assert_same(two)
     assert {row[0] for row in texts(two.a).values()} >= {"What A said.", "What B said."}
 
@@ -168,11 +168,11 @@ def test_a_forged_copy_does_not_keep_out_the_honest_one(
         when = "2026-01-01T00:00:00.000000Z" if tagged else None
         words = added(made, text="Evil words.", trust="agent", written_at=when)
         append(evil, "agent", words, command=command)
-        assert two.a.merge_from(evil).commands == 1
-    two.a.merge_from(two.b, is_mine=True)
+        assert two.a.admin.merge_from(evil).commands == 1
+    two.a.admin.merge_from(two.b, is_mine=True)
     assert two.a.get(made).text == "True words of B."
     assert texts(two.a)[made][2] == "person"
-    two.b.merge_from(two.a, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert two.b.get(made).text == "True words of B."
 
 
@@ -203,10 +203,10 @@ def test_a_write_before_a_merge_stops_all_of_it(
     with Memory.open(tmp_path / "a") as other:
         racing(monkeypatch, 1, lambda: [other.remember(f"Raced {n}.") for n in range(count)])
         with pytest.raises(Changed):
-            two.a.merge_from(two.b, is_mine=True)
+            two.a.admin.merge_from(two.b, is_mine=True)
     assert made not in texts(two.a)
-    two.a.merge_from(two.b, is_mine=True)
-    two.b.merge_from(two.a, is_mine=True)
+    two.a.admin.merge_from(two.b, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
 
 
@@ -217,17 +217,17 @@ def test_a_write_before_the_decision_is_not_overruled(
     monkeypatch.setattr(merge_steps, "AT_ONCE", at_once)
     two.a.remember("The seat is 14C.", key="seat")
     two.b.revise(two.seat, "The seat is 33B.")
-    shown = two.a.merge_from(two.b, is_mine=True, dry_run=True)
+    shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     settle = {shown.conflicts[0].id: "ours"}
     with Memory.open(tmp_path / "a") as other:
         racing(monkeypatch, 2, lambda: other.remember("The seat is 50D.", key="seat"))
         with pytest.raises(Changed):
-            two.a.merge_from(two.b, is_mine=True, settle=settle)  # type: ignore[arg-type]
+            two.a.admin.merge_from(two.b, is_mine=True, settle=settle)  # type: ignore[arg-type]
     assert two.a.keyed("seat").text == "The seat is 50D."
-    again = two.a.merge_from(two.b, is_mine=True, dry_run=True)
+    again = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert again.conflicts[0].ours.values == ("The seat is 50D.",)
-    two.a.merge_from(two.b, is_mine=True, settle={again.conflicts[0].id: "ours"})
-    two.b.merge_from(two.a, is_mine=True)
+    two.a.admin.merge_from(two.b, is_mine=True, settle={again.conflicts[0].id: "ours"})
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     active = [row for row in texts(two.a).values() if row[1] == "active" and "seat" in row[0]]
     assert [row[0] for row in active] == ["The seat is 50D."]
@@ -242,7 +242,7 @@ def test_what_was_ordered_is_erased_if_a_merge_is_stopped(
     with Memory.open(tmp_path / "a") as other:
         racing(monkeypatch, 2, lambda: other.remember("Raced."))
         with pytest.raises(Changed):
-            two.a.merge_from(two.b, is_mine=True)
+            two.a.admin.merge_from(two.b, is_mine=True)
     assert b"window" not in raw(two.a)
 
 
@@ -250,8 +250,8 @@ def test_a_refused_command_keeps_out_nothing_but_itself(two: Two) -> None:
     append(two.b, "agent", added("r-1", trust="agent"))
     append(two.b, "agent", e.RecordForgotten(id=two.tea))
     append(two.b, "agent", added("r-2", trust="agent"))
-    shown = two.a.merge_from(two.b, dry_run=True)
-    done = two.a.merge_from(two.b)
+    shown = two.a.admin.merge_from(two.b, dry_run=True)
+    done = two.a.admin.merge_from(two.b)
     assert shown.left == done.left
     assert len(done.left) == 1
     assert {"r-1", "r-2"} <= texts(two.a).keys()
@@ -262,8 +262,8 @@ def test_a_refused_command_keeps_out_nothing_but_itself(two: Two) -> None:
 
 def imported(two: Two, tmp_path: Path) -> str:
     made = two.a.remember("Secret sentence.").id
-    two.a.export("ndjson", str(tmp_path / "x.ndjson"))
-    two.b.import_(str(tmp_path / "x.ndjson"), "recollect")
+    two.a.admin.export("ndjson", str(tmp_path / "x.ndjson"))
+    two.b.admin.import_(str(tmp_path / "x.ndjson"), "recollect")
     return made
 
 
@@ -281,13 +281,13 @@ def test_what_was_erased_stays_so_if_both_wrote_it(
     two.a.erase(write(two, tmp_path))
     pair = [(two.a, two.b), (two.b, two.a)]
     for one, other in pair if is_first else pair[::-1]:
-        one.merge_from(other, is_mine=True)
+        one.admin.merge_from(other, is_mine=True)
     for memory in (two.a, two.b):
         assert b"Secret sentence" not in raw(memory)
     assert_same(two)
     heads = [two.a.position, two.b.position]
-    two.a.merge_from(two.b, is_mine=True)
-    two.b.merge_from(two.a, is_mine=True)
+    two.a.admin.merge_from(two.b, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert [two.a.position, two.b.position] == heads
 
 
@@ -295,10 +295,10 @@ def test_another_episode_of_an_erased_id_stays(two: Two) -> None:
     two.a.observe("Said in A.", id="sess-1-0", role="user")
     two.b.observe("Said in B, and longer.", id="sess-1-0", role="user")
     with pytest.raises(Conflict, match="another episode"):
-        two.a.merge_from(two.b, is_mine=True)
+        two.a.admin.merge_from(two.b, is_mine=True)
     two.a.erase("sess-1-0")
-    two.a.merge_from(two.b, is_mine=True)
-    two.b.merge_from(two.a, is_mine=True)
+    two.a.admin.merge_from(two.b, is_mine=True)
+    two.b.admin.merge_from(two.a, is_mine=True)
     for memory in (two.a, two.b):
         assert memory.get("sess-1-0").text == "Said in B, and longer."
 
@@ -308,8 +308,8 @@ def test_an_id_that_is_used_again_is_not_erased_again(two: Two) -> None:
     two.a.erase("sess-1-0")
     two.a.observe("The new one.", id="sess-1-0", role="user")
     for _ in range(2):
-        two.b.merge_from(two.a, is_mine=True)
-        two.a.merge_from(two.b, is_mine=True)
+        two.b.admin.merge_from(two.a, is_mine=True)
+        two.a.admin.merge_from(two.b, is_mine=True)
     for memory in (two.a, two.b):
         assert memory.get("sess-1-0").text == "The new one."
 
@@ -323,14 +323,14 @@ def test_a_forged_instant_does_not_come(two: Two, when: str) -> None:
     append(two.b, "agent", added("r-2", trust="agent", valid_from=when))
     append(two.b, "agent", e.EpisodeObserved(id="e-1", text="said", role="tool", said_at=when))
     for is_mine in (False, True):
-        done = two.a.merge_from(two.b, is_mine=is_mine)
+        done = two.a.admin.merge_from(two.b, is_mine=is_mine)
         assert len(done.left) == 3
     assert two.a.position == 4
 
 
 def test_a_strangers_event_was_written_when_its_own_line_says(two: Two) -> None:
     append(two.b, "agent", added("r-1", trust="agent", written_at="2001-01-01T00:00:00.000000Z"))
-    two.a.merge_from(two.b)
+    two.a.admin.merge_from(two.b)
     assert not two.a.history("r-1")[0].at.startswith("2001")
 
 
@@ -347,10 +347,10 @@ def test_a_forged_instant_that_is_in_the_ledger_stops_no_read(two: Two) -> None:
         e.RecordReviewed(id=two.tea, trust="person", digest="", verdict="settled", state=state),
     )
     assert {hit.id for hit in two.a.recall("forged").hits} >= {"r-1"}
-    assert two.a.recent()
+    assert two.a.sessions.recent()
     assert two.a.history("r-1")[0].at.startswith("20")
     assert two.a.get(two.tea).text == "Tea, settled."
-    assert two.a.verify(deep=True).ok
+    assert two.a.admin.verify(deep=True).ok
     two.a.remember("Still writing.")
 
 
@@ -363,11 +363,11 @@ def test_a_decision_that_one_command_cannot_hold_is_split(
     for number in range(15):
         two.a.remember(f"A says {number}.", key="seat")
         two.b.remember(f"B says {number}.", key="seat")
-    shown = two.a.merge_from(two.b, is_mine=True, dry_run=True)
+    shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     monkeypatch.setattr(limits, "COMMAND_MAX_EVENTS", 12)
     (conflict,) = shown.conflicts
-    two.a.merge_from(two.b, is_mine=True, settle={conflict.id: "ours"})
-    two.b.merge_from(two.a, is_mine=True)
+    two.a.admin.merge_from(two.b, is_mine=True, settle={conflict.id: "ours"})
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.b.keyed("seat").text == "A says 14."
 
@@ -376,7 +376,7 @@ def test_a_command_that_is_too_large_is_named(two: Two, monkeypatch: pytest.Monk
     append(two.b, "agent", *(added(f"r-{n}", trust="agent") for n in range(5)))
     two.b.remember("A small one.")
     monkeypatch.setattr(limits, "COMMAND_MAX_EVENTS", 4)
-    done = two.a.merge_from(two.b, is_mine=True)
+    done = two.a.admin.merge_from(two.b, is_mine=True)
     assert [one.partition(": ")[2] for one in done.left] == ["it is too large for one command"]
     assert "A small one." in {row[0] for row in texts(two.a).values()}
 
@@ -384,12 +384,12 @@ def test_a_command_that_is_too_large_is_named(two: Two, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("side", ["a", "b"])
 def test_a_setting_to_encrypt_refuses_the_first_merge_too(two: Two, side: str) -> None:
     one, other = (two.a, two.b) if side == "a" else (two.b, two.a)
-    one.set_subjects("users")
+    one.settings.set_subjects("users")
     other.remember("Written in the other one.")
     for target, source in ((one, other), (other, one)):
         before = target.position
         with pytest.raises(Unsupported, match="encrypted"):
-            target.merge_from(source, is_mine=True)
+            target.admin.merge_from(source, is_mine=True)
         assert target.position == before
 
 
@@ -401,14 +401,14 @@ def test_a_stranger_cannot_block_a_merge_with_an_id(two: Two) -> None:
     )
     append(two.b, "agent", added("good", trust="agent"))
     append(two.b, "agent", added(two.seat, trust="agent", key="another"))
-    done = two.a.merge_from(two.b)
+    done = two.a.admin.merge_from(two.b)
     assert [one.partition(": ")[2] for one in done.left] == [
         "its episode has an id of another one here",
         "its record has an id of another one here",
     ]
     assert "good" in texts(two.a)
     with pytest.raises(Conflict, match="another episode") as refused:
-        two.a.merge_from(two.b, is_mine=True)
+        two.a.admin.merge_from(two.b, is_mine=True)
     for memory in (two.a, two.b):
         assert handle_of(memory).space.where in (refused.value.hint or "")
 
@@ -416,25 +416,25 @@ def test_a_stranger_cannot_block_a_merge_with_an_id(two: Two) -> None:
 def test_two_records_that_say_the_same_under_one_key_are_not_asked(two: Two) -> None:
     two.a.remember("The car is red.", key="car")
     two.b.remember("The car is red.", key="car")
-    assert two.a.merge_from(two.b, is_mine=True).conflicts == ()
-    two.b.merge_from(two.a, is_mine=True)
+    assert two.a.admin.merge_from(two.b, is_mine=True).conflicts == ()
+    two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.a.keyed("car").text == "The car is red."
     two.b.remember("The car is blue.", key="car")
     two.a.remember("The car is green.", key="car")
-    assert len(two.a.merge_from(two.b, is_mine=True, dry_run=True).conflicts) == 1
+    assert len(two.a.admin.merge_from(two.b, is_mine=True, dry_run=True).conflicts) == 1
 
 
 def test_a_conflict_is_settled_by_its_key(two: Two) -> None:
     two.a.remember("The seat is 14C.", key="seat")
     two.b.revise(two.seat, "The seat is 33B.")
-    (conflict,) = two.a.merge_from(two.b, is_mine=True, dry_run=True).conflicts
+    (conflict,) = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True).conflicts
     with pytest.raises(InvalidInput, match="more than one decision"):
-        two.a.merge_from(two.b, is_mine=True, settle={"seat": "ours", conflict.id: "ours"})
-    two.a.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
+        two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "ours", conflict.id: "ours"})
+    two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
     assert two.a.keyed("seat").text == "The seat is 33B."
     with pytest.raises(InvalidInput, match="decided already"):
-        two.a.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
+        two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
 
 
 # Who did it.
@@ -465,7 +465,7 @@ def test_nobody_takes_over_what_a_person_did_whose_name_was_erased(
     with Memory.open(tmp_path / ("b" if is_copied_before else "c")) as copy:
         taken = e.AuthorNamed(id=mara.id, name="Boss", author=mara.id)
         append(copy, "person", taken, added("r-1", author=mara.id))
-        named.a.merge_from(copy)
+        named.a.admin.merge_from(copy)
     assert name_of(named.a, named.tea) is None
     assert name_of(named.a, "r-1") == (None if is_copied_before else "Boss")
 
@@ -474,12 +474,12 @@ def test_without_a_signature_each_command_keeps_its_author(named: Two) -> None:
     ben = e.AuthorNamed(id="be11", name="Ben", author="be11")
     append(named.b, "person", ben, added("r-1", author="be11"))
     append(named.b, "person", added("r-2", author="be11"))
-    named.a.merge_from(named.b)
+    named.a.admin.merge_from(named.b)
     append(named.b, "person", added("r-3", author="be11"))
-    named.a.merge_from(named.b)
+    named.a.admin.merge_from(named.b)
     assert [name_of(named.a, id) for id in ("r-1", "r-2", "r-3")] == ["Ben"] * 3
     append(named.b, "person", added("r-4", author="be11"))
-    named.a.merge_from(named.b, is_mine=True)
+    named.a.admin.merge_from(named.b, is_mine=True)
     assert name_of(named.a, "r-4") == "Ben"
 
 
@@ -490,7 +490,7 @@ def test_a_claimed_name_is_not_the_one_who_has_it_here(
     two = Two(tmp_path)
     mara = e.AuthorNamed(id="e411", name="Mara", author="e411")
     append(two.b, "person", mara, added("r-1", author="e411"))
-    two.a.merge_from(two.b)
+    two.a.admin.merge_from(two.b)
     two.a.close()
     monkeypatch.setenv("RECOLLECT_NAME", "Mara")
     two.a = Memory.open(tmp_path / "a")
@@ -502,15 +502,15 @@ def test_a_claimed_name_is_not_the_one_who_has_it_here(
 
 
 def test_a_decision_is_not_the_one_whose_words_it_takes(named: Two) -> None:
-    named.a.documents.set("note", "day", {"n": 1})
+    named.a.settings.documents.set("note", "day", {"n": 1})
     mara = named.a.history(named.tea)[0].author
     assert mara is not None
     forged = e.DocumentSet(
         type="note", name="day", trust="person", data={"n": 66}, author=mara.id, agent="bot"
     )
     append(named.b, "person", forged)
-    shown = named.a.merge_from(named.b, dry_run=True)
-    named.a.merge_from(named.b, settle={shown.conflicts[0].id: "theirs"})
+    shown = named.a.admin.merge_from(named.b, dry_run=True)
+    named.a.admin.merge_from(named.b, settle={shown.conflicts[0].id: "theirs"})
     body = json.loads(raw(named.a).splitlines()[-1])["data"]
     assert body["data"] == {"n": 66}
     assert not {"author", "agent", "session"} & body.keys()

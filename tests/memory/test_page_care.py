@@ -66,7 +66,7 @@ def test_a_long_page_is_suggested_and_a_very_long_one_flagged(memory: Memory) ->
     assert not long.needs_compact
     assert (long.compact_reason or "").endswith("tokens, more than 20,000")
     assert [one.name for one in memory.pages.care()] == ["tool-long"]
-    assert memory.documents.list("page_flag") == []  # a suggestion is no flag
+    assert memory.settings.documents.list("page_flag") == []  # a suggestion is no flag
     for number in range(7, 14):
         memory.remember(f"{number} {sentence}", about="tool:Long")
     long = page(memory, "tool-long")
@@ -85,7 +85,9 @@ def test_limits_are_a_document(memory: Memory) -> None:
     set_to = memory.pages.set_limits(soft_limit_tokens=100, hard_limit_tokens=150)
     assert set_to == memory.pages.limits()
     assert page(memory, "tool-long").needs_compact
-    memory.documents.set("settings", "pages", {"soft_limit_tokens": "x", "hard_limit_tokens": -1})
+    memory.settings.documents.set(
+        "settings", "pages", {"soft_limit_tokens": "x", "hard_limit_tokens": -1}
+    )
     assert memory.pages.limits() == PageLimits()  # what cannot be read counts as not set
     wrong_ones: tuple[dict[str, Any], ...] = (
         {"auto_dormant_days": 0},

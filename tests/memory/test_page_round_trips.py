@@ -90,7 +90,7 @@ class Writer:
     def strike(self, number: int) -> None:
         if self.ids:
             old = self.ids.pop(self.chance.randrange(len(self.ids)))
-            self.memory.submit(Acts(handle_of(self.memory).seam).strike(old, None))
+            self.memory.events.submit(Acts(handle_of(self.memory).seam).strike(old, None))
 
     def describe(self, number: int) -> None:
         data: dict[str, Json] = {
@@ -105,7 +105,7 @@ class Writer:
         }
         kept = self.chance.sample(sorted(data), self.chance.randint(1, len(data)))
         name = self.chance.choice(("user-profile", "project-apollo", "tool-make", "topic-rust"))
-        self.memory.documents.set("page", name, {key: data[key] for key in kept})
+        self.memory.settings.documents.set("page", name, {key: data[key] for key in kept})
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_what_goes_out_comes_in(seed: int, way: str, reader: Memory, tmp_path: P
             shutil.copytree(folder, tmp_path / "in", dirs_exist_ok=True)
             said += lines_of(reader.pages.sync(tmp_path / "in", unknown="adopt"))
         else:
-            said += lines_of(reader.import_(folder))
+            said += lines_of(reader.admin.import_(folder))
     lost = list(differences(before, pages_of(reader)))
     untold = [one for one in lost if not any(one[0] in line and one[1] in line for line in said)]
     assert untold == [], said

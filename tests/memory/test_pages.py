@@ -110,7 +110,7 @@ class TestInAFolder(PagesSuite):
     def test_erasing_cleans_pages_and_notes(self, memory: Memory) -> None:
         record = memory.remember(f"{CANARY} text", about=f"{CANARY} about")
         other = memory.remember("Other.", about="y")
-        memory.link(record.id, other.id, "related")
+        memory.graph.link(record.id, other.id, "related")
         memory.scoped(session="s").remember("Kept.", about="z")
         memory.pages.render()
         (Path(memory.where) / "pages" / "notes.md").write_text("A person's own.")
@@ -173,9 +173,9 @@ class TestInAFolder(PagesSuite):
 
     def test_a_described_page_is_erased_with_its_document(self, memory: Memory) -> None:
         memory.remember("One.", about="x")
-        memory.documents.set("page", "topic-x", {"description": CANARY})
+        memory.settings.documents.set("page", "topic-x", {"description": CANARY})
         memory.pages.render()
-        memory.documents.drop("page", "topic-x", erase=True)
+        memory.settings.documents.drop("page", "topic-x", erase=True)
         assert holding(Path(memory.where), CANARY) == []
 
     def test_an_interrupted_erasure_finishes_in_the_pages(self, memory: Memory) -> None:

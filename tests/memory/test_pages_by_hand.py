@@ -204,7 +204,7 @@ def test_archiving_for_another_reason_is_not_proposed(memory: Memory, alice: Rec
     agent = memory.scoped(origin="agent")
     for why in ("decayed", "merged"):
         with pytest.raises(Forbidden, match="may not change it"):
-            agent.submit(type(strike)(id=alice.id, why=why, stamp="x", chance="00" * 16))
+            agent.events.submit(type(strike)(id=alice.id, why=why, stamp="x", chance="00" * 16))
     assert memory.review.list() == []
 
 

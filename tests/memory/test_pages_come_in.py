@@ -89,7 +89,7 @@ def adopt(memory: Memory, folder: Path, tmp_path: Path) -> None:
 
 
 def bring(memory: Memory, folder: Path, tmp_path: Path) -> None:
-    assert memory.import_(folder).problems == ()
+    assert memory.admin.import_(folder).problems == ()
 
 
 def said(memory: Memory) -> dict[str, tuple[object, ...]]:
@@ -147,12 +147,12 @@ The build runs ninja.
 """
     struck = "#build #superseded-by:20260504-0800-cccccc\n~~The build runs make.~~"
     page.write_text(THEIRS.replace("#build\nThe build runs make.", struck) + new)
-    done = memory.import_(folder)
+    done = memory.admin.import_(folder)
     assert (done.refused, done.problems) == (0, ())
     text = memory.pages.read("project-apollo")
     assert f"{struck}\n" in text
     assert text.endswith(new.replace("08:00]", "08:00:00]"))
-    assert memory.import_(folder).kept == 0
+    assert memory.admin.import_(folder).kept == 0
     assert memory.pages.read("project-apollo") == text
 
 
@@ -164,7 +164,7 @@ def test_an_import_ends_nothing_that_another_import_brought(
     importing.take([RecordItem(id="mem0-1", text="The disk holds 4 KiB.")])
     page = folder / "project-apollo.md"
     page.write_text(THEIRS.replace("20260502-1000-aaaaaa", "mem0-1"))
-    done = memory.import_(folder)
+    done = memory.admin.import_(folder)
     assert memory.get("mem0-1").text == "The disk holds 4 KiB."
     assert [one.why for one in done.problems] == [
         "mem0-1 does not hold there any more; here it does"
@@ -175,7 +175,7 @@ def test_days_are_made_from_the_pages_of_their_records(memory: Memory, tmp_path:
     with opened() as other:
         other.scoped(session="s").remember("It is blue.", about="project:X")
         other.pages.render(tmp_path / "theirs")
-    done = memory.import_(tmp_path / "theirs")
+    done = memory.admin.import_(tmp_path / "theirs")
     assert (done.records, done.refused) == (1, 1)
     assert "what was learned in sessions" in done.problems[0].why
     assert done.problems[0].where.startswith("event-2026-06-01")
@@ -187,7 +187,7 @@ def test_what_a_person_adopted_and_ended_there_is_told(
     adopt(memory, folder, tmp_path)
     page = folder / "project-apollo.md"
     page.write_text(THEIRS.replace("\nThe build runs make.", "\n~~The build runs make.~~"))
-    done = memory.import_(folder)
+    done = memory.admin.import_(folder)
     assert [one.why for one in done.problems] == [
         "20260502-1000-ffffff does not hold there any more; here it does"
     ]
@@ -201,7 +201,7 @@ def test_an_import_takes_no_place_of_what_it_did_not_bring(
     mine = agent.remember(
         "The disk holds 8 KiB.", about="project:Apollo", id="20260502-1000-aaaaaa"
     )
-    done = memory.import_(folder)
+    done = memory.admin.import_(folder)
     assert done.refused == 1
     assert "has another text there; the one here stays" in done.problems[0].why
     assert memory.get(mine.id) == mine
@@ -211,15 +211,15 @@ def test_pages_without_entries_are_pages(memory: Memory, tmp_path: Path) -> None
     head, _, _ = THEIRS.partition("\n## [")
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "project-apollo.md").write_text(head.replace("4", "0"))
-    done = memory.import_(tmp_path / "theirs")
+    done = memory.admin.import_(tmp_path / "theirs")
     assert (done.format, done.kept, done.records) == ("openchronicle", 1, 0)
     assert "tags: [space, c]\n" in memory.pages.read("project-apollo")
 
 
 def test_what_a_page_says_here_stays(memory: Memory, folder: Path) -> None:
     agent = memory.scoped(origin="agent")
-    agent.documents.set("page", "project-apollo", {"description": "Mine"})
-    done = memory.import_(folder)
+    agent.settings.documents.set("page", "project-apollo", {"description": "Mine"})
+    done = memory.admin.import_(folder)
     assert [one.why for one in done.problems] == [
         "its description is another one here, which stays"
     ]
@@ -229,8 +229,8 @@ def test_what_a_page_says_here_stays(memory: Memory, folder: Path) -> None:
 
 
 def test_a_page_that_a_person_described_stays(memory: Memory, folder: Path) -> None:
-    memory.documents.set("page", "project-apollo", {"title": "Mine"})
-    assert "was set with trust 'person'" in memory.import_(folder).problems[0].why
+    memory.settings.documents.set("page", "project-apollo", {"title": "Mine"})
+    assert "was set with trust 'person'" in memory.admin.import_(folder).problems[0].why
     assert "# Mine\n" in memory.pages.read("project-apollo")
     assert "\ntags: []\n" in memory.pages.read("project-apollo")
 
@@ -255,7 +255,7 @@ def test_what_an_earlier_release_imported_is_not_doubled(
     if fate != "stays":
         take_away(memory, earlier, fate)
     for _ in range(2):
-        assert memory.import_(folder).refused == 0
+        assert memory.admin.import_(folder).refused == 0
         assert [one.id for one in memory.list() if one.text == text] == (
             [earlier] if fate == "stays" else []
         )
@@ -266,7 +266,7 @@ def test_what_an_earlier_release_imported_is_not_doubled(
         assert f"was imported as {earlier}" in refusal.reason
     page = folder / "project-apollo.md"
     page.write_text(page.read_text().replace("runs make", "runs ninja"))
-    memory.import_(folder)
+    memory.admin.import_(folder)
     same = [one.id for one in memory.list() if one.text == "The build runs ninja."]
     assert same == ([earlier] if fate == "stays" else [])
 
@@ -275,9 +275,9 @@ def test_what_an_earlier_release_imported_is_not_doubled(
 def test_what_was_taken_away_here_does_not_come_back(
     memory: Memory, folder: Path, fate: str
 ) -> None:
-    memory.import_(folder)
+    memory.admin.import_(folder)
     take_away(memory, "20260502-1000-ffffff", fate)
-    memory.import_(folder)
+    memory.admin.import_(folder)
     assert "The build runs make." not in [one.text for one in memory.list()]
 
 
@@ -285,7 +285,7 @@ def test_a_secret_in_an_id_is_in_no_id_here(memory: Memory, folder: Path) -> Non
     secret = "ghp_" + "a1B2" * 9
     page = folder / "project-apollo.md"
     page.write_text(THEIRS.replace("20260503-0900-bbbbbb", secret))
-    done = memory.import_(folder)
+    done = memory.admin.import_(folder)
     assert sum(done.redacted.values()) > 0
     assert secret not in memory.pages.read("project-apollo")
 
@@ -295,7 +295,7 @@ def test_a_page_of_a_longer_memory_is_not_compared_with_a_past_of_this_one(
 ) -> None:
     with opened() as other:
         other.remember("It is blue.", about="project:X")
-        other.documents.set("page", "project-x", {"description": "Theirs", "tags": ["t"]})
+        other.settings.documents.set("page", "project-x", {"description": "Theirs", "tags": ["t"]})
         other.pages.render(tmp_path / "theirs")
         theirs = other.pages.read("project-x")
     for number in range(20):
@@ -318,7 +318,7 @@ def test_dates_that_cannot_be_used_stop_nothing(
     mine = tmp_path / "mine"
     shutil.copytree(folder, mine)
     memory.pages.sync(mine, unknown="adopt")
-    memory.import_(folder)
+    memory.admin.import_(folder)
     assert memory.get("20260503-0900-bbbbbb").text == "The disk holds 72 KiB."
 
 

@@ -58,7 +58,7 @@ class Watched:
 
     def __init__(self, memory: Memory, folder: Path) -> None:
         self.memory, self.folder = memory, folder
-        memory.rules.set("chat", propose=True)
+        memory.settings.rules.set("chat", propose=True)
         self.records = memory.list()
         self.position = memory.position
 
@@ -66,12 +66,12 @@ class Watched:
         """Nothing but this many proposals was written, by an agent at most, without the key."""
         memory = self.memory
         assert memory.list() == self.records
-        news = [one for one in memory.events() if one.seq > self.position]
+        news = [one for one in memory.events.list() if one.seq > self.position]
         news = [one for one in news if one.what != "passed"]  # that the rule has looked
         assert [(one.unit, one.what) for one in news] == [("proposal", "made")] * proposals
         assert all(one.origin in ("agent", "unverified") for one in news)
         assert len(memory.review.list()) == proposals
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         for file in self.folder.rglob("*"):
             assert not file.is_file() or KEY.encode() not in file.read_bytes()
 
@@ -252,11 +252,11 @@ def test_passes_at_the_same_time_file_once(memory: Memory) -> None:
 
     made: list[Pass] = []
     refused: list[Conflict] = []
-    memory.rules.set("chat", propose=True)
+    memory.settings.rules.set("chat", propose=True)
 
     def one() -> None:
         try:
-            made.append(memory.consolidate("chat", proposer=together))
+            made.append(memory.settings.rules.run("chat", proposer=together))
         except Conflict as error:
             refused.append(error)
 

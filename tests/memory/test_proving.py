@@ -63,11 +63,11 @@ def test_a_record_and_an_episode_are_proved(memory: Memory) -> None:
     made = memory.remember("Alice sits in 14C.", key="alice.seat")
     (told,) = memory.observe("She said: Grüße.")
     key = keyed(memory)
-    proof = memory.prove(made.id)
+    proof = memory.proof.prove(made.id)
     assert (proof.seq, proof.kind, proof.origin) == (made.seq, "record.added", "person")
     assert "Alice sits in 14C." in said(proof, key)
-    assert memory.prove("alice.seat") == proof
-    assert "Gr\\u00fc\\u00dfe" in said(memory.prove(told.id), key)
+    assert memory.proof.prove("alice.seat") == proof
+    assert "Gr\\u00fc\\u00dfe" in said(memory.proof.prove(told.id), key)
     held = list(lines_of([b"".join(handle_of(memory).space.pieces())]))
     assert line_of(proof).encode() + b"\n" == held[made.seq - 1]  # byte for byte
 
@@ -77,49 +77,49 @@ def test_an_id_stands_for_the_event_that_gave_its_text(memory: Memory) -> None:
     key = keyed(memory)
     revised = memory.revise(made.id, "Alice sits in 3A.")
     memory.tag(made.id, "seat")
-    proof = memory.prove(made.id)
+    proof = memory.proof.prove(made.id)
     assert (proof.seq, proof.kind) == (revised.seq, "record.revised")
     assert "3A" in said(proof, key)
-    first = memory.prove(made.id, event=made.seq)
+    first = memory.proof.prove(made.id, event=made.seq)
     assert "14C" in said(first, key)
-    assert memory.prove(event=made.seq) == first
-    assert memory.at(made.seq).prove(made.id).seq == made.seq
+    assert memory.proof.prove(event=made.seq) == first
+    assert memory.at(made.seq).proof.prove(made.id).seq == made.seq
     other = memory.remember("Bob sits in 9F.")
     with pytest.raises(NotFound, match="about"):
-        memory.prove(made.id, event=other.seq)
+        memory.proof.prove(made.id, event=other.seq)
     with pytest.raises(NotFound, match="no event 999"):
-        memory.prove(event=999)
+        memory.proof.prove(event=999)
     with pytest.raises(InvalidInput, match="what to prove"):
-        memory.prove()
+        memory.proof.prove()
     with pytest.raises(NotFound):
-        memory.prove("nothing")
+        memory.proof.prove("nothing")
 
 
 def test_a_checkpoint_is_signed_only_if_none_covers_the_event(memory: Memory) -> None:
     made = memory.remember("One.")
     with pytest.raises(NotFound, match="covers event 2") as refused:
-        memory.prove(made.id)
+        memory.proof.prove(made.id)
     assert "key create" in str(refused.value.hint)
     keyed(memory)
-    assert memory.prove(made.id).size == 2
+    assert memory.proof.prove(made.id).size == 2
     memory.remember("Two.")
-    assert memory.prove(made.id).size == 2  # the one that is there covers it
-    assert memory.prove(event=3).size == 3
+    assert memory.proof.prove(made.id).size == 2  # the one that is there covers it
+    assert memory.proof.prove(event=3).size == 3
 
 
 def test_an_erased_event_is_shown_without_its_body(memory: Memory) -> None:
     made = memory.remember("The canary sings.")
     key = keyed(memory)
-    memory.checkpoint()
-    assert "canary" in memory.prove(event=made.seq).document
+    memory.proof.checkpoint()
+    assert "canary" in memory.proof.prove(event=made.seq).document
     memory.erase(made.id)
-    proof = memory.prove(event=made.seq)
+    proof = memory.proof.prove(event=made.seq)
     assert proof.erased_by == 3
     assert "canary" not in proof.document
     told = said(proof, key)
     assert "Erased by event 3 at " in told
     with pytest.raises(NotFound):
-        memory.prove(made.id)
+        memory.proof.prove(made.id)
 
 
 def test_an_erasure_that_is_not_finished_shows_no_body(tmp_path: Path) -> None:
@@ -137,9 +137,9 @@ def test_an_erasure_that_is_not_finished_shows_no_body(tmp_path: Path) -> None:
     key = keyed(memory)
     with pytest.raises(Unavailable):
         memory.erase(made.id)
-    memory.checkpoint()
+    memory.proof.checkpoint()
     assert b"canary" in (tmp_path / "w" / "events.wal").read_bytes()  # else this shows nothing
-    proof = memory.prove(event=made.seq)
+    proof = memory.proof.prove(event=made.seq)
     assert "canary" not in proof.document
     assert "Erased by event 3" in said(proof, key)
 
@@ -150,20 +150,20 @@ def test_a_user_proves_what_that_user_sees_and_nothing_else(memory: Memory) -> N
     theirs = bob.remember("The canary sits in 3A.")
     key = keyed(memory)
     with pytest.raises(NotFound, match="covers") as refused:
-        alice.prove(mine.id)  # signing concerns everybody
+        alice.proof.prove(mine.id)  # signing concerns everybody
     assert "recollect checkpoint" in str(refused.value.hint)
-    memory.checkpoint()
-    proof = alice.prove(mine.id)
+    memory.proof.checkpoint()
+    proof = alice.proof.prove(mine.id)
     assert "14C" in said(proof, key)
     assert "canary" not in proof.document
     assert "bob" not in proof.document
     for refused_call in ({"id": theirs.id}, {"event": theirs.seq}, {"event": 1}):
         with pytest.raises(NotFound):
-            alice.prove(**refused_call)
+            alice.proof.prove(**refused_call)
     memory.erase(mine.id)
-    memory.checkpoint()
+    memory.proof.checkpoint()
     with pytest.raises(NotFound):  # whose event it was is not known any more
-        alice.prove(event=mine.seq)
+        alice.proof.prove(event=mine.seq)
 
 
 @pytest.mark.parametrize("origin", ["agent", "unverified"])
@@ -172,12 +172,12 @@ def test_only_a_person_signs(memory: Memory, origin: Trust) -> None:
     key = keyed(memory)
     other = memory.scoped(origin=origin)
     with pytest.raises(Forbidden, match="signing a checkpoint needs a person"):
-        other.checkpoint()
+        other.proof.checkpoint()
     with pytest.raises(Forbidden, match="covers event 2 needs a person"):
-        other.prove(made.id)
+        other.proof.prove(made.id)
     assert handle_of(memory).space.checkpoints().sizes() == []  # else one was signed
-    memory.checkpoint()
-    assert "One." in said(other.prove(made.id), key)  # it is covered
+    memory.proof.checkpoint()
+    assert "One." in said(other.proof.prove(made.id), key)  # it is covered
 
 
 def test_what_is_on_a_branch_only_is_not_proved(memory: Memory) -> None:
@@ -186,7 +186,7 @@ def test_what_is_on_a_branch_only_is_not_proved(memory: Memory) -> None:
     branch = memory.on("plan")
     branch.remember("Perhaps.")
     with pytest.raises(Unsupported, match="branch"):
-        branch.prove(event=2)
+        branch.proof.prove(event=2)
 
 
 def test_hashes_that_were_kept_are_not_believed(tmp_path: Path) -> None:
@@ -195,16 +195,16 @@ def test_hashes_that_were_kept_are_not_believed(tmp_path: Path) -> None:
         for number in range(700):
             batch.remember(f"Fact number {number}.")
     key = keyed(memory)
-    first = memory.prove(event=10)
+    first = memory.proof.prove(event=10)
     (kept,) = keys_folder().glob("*.tree")
     good = kept.read_bytes()
     for bad in (b"", b"junk", good[:8] + bytes(len(good) - 8), good[:-1]):
         kept.write_bytes(bad)
-        assert memory.prove(event=10) == first
+        assert memory.proof.prove(event=10) == first
         assert kept.read_bytes() == good
     kept.unlink()
     kept.mkdir()  # cannot be read or written
-    assert memory.prove(event=10) == first
+    assert memory.proof.prove(event=10) == first
     assert "Fact number" in said(first, key)
 
 
@@ -213,13 +213,13 @@ def test_a_ledger_that_was_changed_proves_nothing(tmp_path: Path) -> None:
         for number in range(9):
             memory.remember(f"Fact number {number}.")
         keyed(memory)
-        memory.checkpoint()
+        memory.proof.checkpoint()
         ledger = tmp_path / "w" / "events.wal"
         lines = ledger.read_bytes().splitlines(keepends=True)
         broken = lines[4].replace(b'"hash":"', b'"hash":"0')[:-1] + b"\n"
         ledger.write_bytes(b"".join([*lines[:4], broken, *lines[5:]]))
         with pytest.raises((IntegrityError, Conflict)):
-            memory.prove(event=3)
+            memory.proof.prove(event=3)
 
 
 def test_sealed_segments_are_searched_too(tmp_path: Path) -> None:
@@ -229,16 +229,16 @@ def test_sealed_segments_are_searched_too(tmp_path: Path) -> None:
         with memory.batch() as batch:
             for number in range(300):
                 batch.remember(f"Fact {part} {number}.")
-        memory.seal()
+        memory.admin.seal()
     for seq in (1, 2, 299, 303, 600, 601, 903, 904):
-        assert f"event {seq} of" in said(memory.prove(event=seq), key)
+        assert f"event {seq} of" in said(memory.proof.prove(event=seq), key)
 
 
 def test_both_keys_of_a_rotation_check_it(memory: Memory) -> None:
     made = memory.remember("One.")
     old = keyed(memory)
     new = Keys(memory).rotate().key
-    proof = memory.prove(made.id)
+    proof = memory.proof.prove(made.id)
     assert "One." in said(proof, old, new)
     wrong = SCRIPT["Wrong"]
     with pytest.raises(wrong, match="whose key was not given"):

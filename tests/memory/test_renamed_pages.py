@@ -30,32 +30,34 @@ def rendered(memory: Memory, page: str = "person-alice") -> Path:
 
 
 def test_a_copied_page_describes_no_other_one(memory: Memory, alice: Record) -> None:
-    memory.documents.set("page", "person-alice", {"description": "Colleague", "tags": ["x"]})
+    memory.settings.documents.set(
+        "page", "person-alice", {"description": "Colleague", "tags": ["x"]}
+    )
     page = rendered(memory)
     copy = page.with_name("person-alicia.md")
     copy.write_bytes(page.read_bytes())
     done = memory.pages.sync()
     assert (done.applied, len(done.problems)) == ((), 1)
     assert "on two pages" in done.problems[0].message
-    assert [one.name for one in memory.documents.list("page")] == ["person-alice"]
+    assert [one.name for one in memory.settings.documents.list("page")] == ["person-alice"]
     assert "person-alicia" not in [one.name for one in memory.pages.list()]
     page.unlink()  # now it was renamed
     memory.pages.sync()
-    assert memory.documents.get("page", "person-alicia").data["description"] == "Colleague"
+    assert memory.settings.documents.get("page", "person-alicia").data["description"] == "Colleague"
     assert memory.get(alice.id).about == "person-alicia"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("is_described", [True, False])
 def test_a_flag_follows_a_renamed_page(memory: Memory, alice: Record, is_described: bool) -> None:
     if is_described:
-        memory.documents.set("page", "person-alice", {"description": "Colleague"})
+        memory.settings.documents.set("page", "person-alice", {"description": "Colleague"})
     memory.pages.flag("person-alice", "too long")
     page = rendered(memory)
     page.rename(page.with_name("person-alicia.md"))
     memory.pages.sync()
-    (flag,) = memory.documents.list("page_flag")
+    (flag,) = memory.settings.documents.list("page_flag")
     assert (flag.name, flag.data["reason"]) == ("person-alicia", "too long")
-    assert len(memory.documents.list("page")) == is_described
+    assert len(memory.settings.documents.list("page")) == is_described
     text = page.with_name("person-alicia.md").read_text()
     assert "needs_compact: true" in text
     assert text == memory.pages.read("person-alicia")
@@ -69,7 +71,7 @@ def test_a_flag_is_taken_back_while_the_page_is_renamed(memory: Memory, alice: R
     page.with_name("person-alicia.md").write_text(text)
     page.unlink()
     memory.pages.sync()
-    assert memory.documents.list("page_flag") == []
+    assert memory.settings.documents.list("page_flag") == []
     assert "needs_compact: false" in memory.pages.read("person-alicia")
 
 
@@ -167,14 +169,14 @@ def test_a_page_with_split_letters_keeps_its_description(
     memory: Memory, jose: tuple[Path, Path], is_there: bool
 ) -> None:
     names = [document_name(name) for name in ("person-josé", "person-zoe")]
-    memory.documents.set("page", names[0], {"description": "Colleague"})
+    memory.settings.documents.set("page", names[0], {"description": "Colleague"})
     page, split = rendered(memory, "person-josé"), jose[1]
     page.rename(page.with_name("person-zoe.md"))
     if is_there:
         split.write_text("# José\n\nKnows the harbour.\n")
     memory.pages.sync()
     assert memory.get("r-1").about == "person-zoe"  # type: ignore[union-attr]
-    described = [one.name for one in memory.documents.list("page")]
+    described = [one.name for one in memory.settings.documents.list("page")]
     assert (names[0] in described) == is_there
 
 

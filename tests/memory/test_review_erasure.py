@@ -61,13 +61,13 @@ def places_of(folder: Path, word: str) -> list[str]:
 def test_no_byte_of_it_is_left(tmp_path: Path, story: Story) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         ids = story(memory)
-        memory.digest()
+        memory.admin.digest()
         assert places_of(tmp_path, WORD)  # the control: it was there
         for id in ids:
             memory.erase(id)
         assert memory.review.list() == []
-        live = memory.digest()
-        memory.rebuild()
-        assert memory.digest() == live
-        assert memory.verify(deep=True).status == "self-consistent"
+        live = memory.admin.digest()
+        memory.admin.rebuild()
+        assert memory.admin.digest() == live
+        assert memory.admin.verify(deep=True).status == "self-consistent"
     assert places_of(tmp_path, WORD) == []

@@ -20,7 +20,7 @@ CALLS: dict[str, Callable[[Memory], object]] = {
     "list": lambda memory: memory.list(),
     "recall": lambda memory: memory.recall("account"),
     "context": lambda memory: memory.context("account"),
-    "events": lambda memory: memory.events(),
+    "events": lambda memory: memory.events.list(),
     "review": lambda memory: memory.review.list(),
 }
 
@@ -46,7 +46,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         memory.remember("Pay to account 111.")
         memory.remember("Tea is at four.")
         ring_of(memory._handle).add()
-        memory.checkpoint()
+        memory.proof.checkpoint()
     return folder
 
 
@@ -76,7 +76,7 @@ def test_every_call_refuses_it(place: Path, call: str) -> None:
         for _ in range(2):
             with pytest.raises(IntegrityError, match="not the ledger that was seen here"):
                 CALLS[call](memory)
-        assert not memory.verify().ok
+        assert not memory.admin.verify().ok
 
 
 def test_one_whose_index_was_built_by_who_rewrote_it(
@@ -155,21 +155,21 @@ def test_a_memory_that_a_person_puts_in_its_place_is_read(place: Path, tmp_path:
         store.space("main").remember("A new beginning.")
         assert len(store.space("main").list()) == 1
         ring_of(store.space("main")._handle).add()
-        store.space("main").checkpoint()
+        store.space("main").proof.checkpoint()
     with Memory.open(tmp_path / "other", embedder="none") as memory:
         memory.remember("From elsewhere.")
-        backup = memory.backup(tmp_path / "backup")
+        backup = memory.admin.backup(tmp_path / "backup")
     shutil.rmtree(place)
     with Memory.restore_backup(backup.path, place) as memory:
         assert [each.text for each in memory.list()] == ["From elsewhere."]
         ring_of(memory._handle).add()
-        memory.checkpoint()
+        memory.proof.checkpoint()
     put(next(place.rglob("events.wal")), another(tmp_path / "third"))
     with Memory.open(place, embedder="none") as memory:
         with pytest.raises(IntegrityError):
             memory.list()
         ring_of(memory._handle).add()
-        memory.checkpoint()
+        memory.proof.checkpoint()
         assert len(memory.list()) == 2
 
 
@@ -183,13 +183,13 @@ def test_control_what_was_not_rewritten_is_read(place: Path, call: str) -> None:
 def test_an_older_backup_that_is_restored_is_read(tmp_path: Path, place: Path) -> None:
     """A person has asked for it; what it is not is still said."""
     with Memory.open(place, embedder="none") as memory:
-        backup = memory.backup(tmp_path / "backup")
+        backup = memory.admin.backup(tmp_path / "backup")
         memory.remember("After the backup.")
-        memory.checkpoint()
+        memory.proof.checkpoint()
     shutil.rmtree(place)
     with Memory.restore_backup(backup.path, place) as memory:
         assert [each.text for each in memory.list()][-1] != "After the backup."
-        assert "signed" in str(memory.verify().problem)
+        assert "signed" in str(memory.admin.verify().problem)
     with Memory.open(place, embedder="none") as memory:
         assert memory.list()
 
@@ -206,5 +206,5 @@ def test_control_the_forger_makes_a_sound_ledger(place: Path, tmp_path: Path) ->
     rewrite(place)
     shutil.rmtree(tmp_path / "home")
     with Memory.open(place, embedder="none") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     assert GENESIS.seq == 0

@@ -45,7 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def where(tmp_path: Path, home: Path) -> Path:
     with Memory.open(tmp_path / "w") as memory:
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
     return tmp_path / "w"
 
 
@@ -67,9 +67,9 @@ def test_nothing_of_a_subject_is_readable_in_the_ledger(where: Path, home: Path)
         memory.revise(record.id, text=f"Ann moved to {WORD}")  # by a handle for the whole space
         memory.remember("The office is closed")
         assert record.id in [hit.id for hit in ann.recall(WORD)]
-        digest = memory.digest()
-        assert rebuilt_digest(memory) == digest
-        assert memory.verify(deep=True).ok
+        digest = memory.admin.digest()
+        assert rebuilt_digest(memory.admin) == digest
+        assert memory.admin.verify(deep=True).ok
     ledger = (where / "events.wal").read_bytes()
     assert WORD.encode() not in ledger
     assert b'"ann"' not in ledger
@@ -84,14 +84,14 @@ def test_nothing_of_a_subject_is_readable_in_the_ledger(where: Path, home: Path)
     with Memory.open(where) as memory:  # another process, from the index
         (where / "index.db").unlink()
     with Memory.open(where) as memory:  # and from the ledger
-        assert memory.digest() == digest
+        assert memory.admin.digest() == digest
         assert memory.at(3).get(record.id).text == f"Ann went to {WORD}"
 
 
 def test_without_the_setting_nothing_changes(tmp_path: Path, home: Path) -> None:
     with Memory.open(tmp_path / "w") as memory:
         memory.scoped(user="ann").remember(WORD)
-        assert memory.subjects() is None
+        assert memory.settings.subjects() is None
         with pytest.raises(Conflict, match="no subjects"):
             memory.scoped(subject="ann")
     assert hits(tmp_path / "w") != []
@@ -100,12 +100,12 @@ def test_without_the_setting_nothing_changes(tmp_path: Path, home: Path) -> None
 
 def test_only_those_who_are_named(tmp_path: Path, home: Path) -> None:
     with Memory.open(tmp_path / "w") as memory:
-        memory.set_subjects("named")
+        memory.settings.set_subjects("named")
         memory.scoped(user="ann").remember("Before she was one")
         memory.scoped(subject="ann").remember(f"Ann in {WORD}")
         memory.scoped(user="ann").remember("Still a subject")
         memory.scoped(user="bob").remember("Bob is none")
-        assert memory.subjects() == "named"
+        assert memory.settings.subjects() == "named"
         with pytest.raises(InvalidInput, match="one user"):
             memory.scoped(subject="ann", user="bob")
     assert [bool(subject) for _, subject in headers(tmp_path / "w")][2:] == [
@@ -120,14 +120,14 @@ def test_only_a_person_decides_who_is_a_subject(where: Path) -> None:
     with Memory.open(where) as memory:
         agent = memory.scoped(origin="agent")
         with pytest.raises(Forbidden):
-            agent.set_subjects(None)
+            agent.settings.set_subjects(None)
         with pytest.raises(Forbidden):
-            agent.documents.set("settings", "subjects", {"each": "named"})
+            agent.settings.documents.set("settings", "subjects", {"each": "named"})
         with pytest.raises(InvalidInput, match="users, named or None"):
-            memory.set_subjects("everyone")  # type: ignore[arg-type]
-        memory.set_subjects(None)
+            memory.settings.set_subjects("everyone")  # type: ignore[arg-type]
+        memory.settings.set_subjects(None)
         memory.scoped(user="ann").remember("Plain again")
-        memory.set_subjects(None)
+        memory.settings.set_subjects(None)
     assert headers(where)[-1] == ("record.added", None)
 
 
@@ -140,7 +140,7 @@ def test_erasing_a_subject_leaves_nothing_and_others_as_they_were(
         ann.observe(f"{WORD} was hot")
         ann.context("trip")
         memory.scoped(user="bob").remember("Bob stayed")
-        memory.backup(str(tmp_path / "outside"))
+        memory.admin.backup(str(tmp_path / "outside"))
         assert hits(where) == ["index.db", "index.db-wal"] or hits(where)
         planned = memory.erase(subject="ann", dry_run=True)
         done = memory.erase(subject="ann")
@@ -148,8 +148,8 @@ def test_erasing_a_subject_leaves_nothing_and_others_as_they_were(
         assert any(place.startswith(f"the key of {done.subjects[0]}") for place in done.places)
         assert not any(place.startswith("NOT") for place in done.places)
         assert any(place.startswith("backups outside: ") for place in done.places)
-        assert memory.digest() == rebuilt_digest(memory)
-        assert memory.verify(deep=True).ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
+        assert memory.admin.verify(deep=True).ok
         assert [record.text for record in memory.list()] == ["Bob stayed"]
         with pytest.raises(NotFound):
             memory.erase(subject="ann")
@@ -164,7 +164,7 @@ def test_erasing_a_subject_leaves_nothing_and_others_as_they_were(
 def test_old_plain_events_of_a_subject_go_too(tmp_path: Path, home: Path) -> None:
     with Memory.open(tmp_path / "w") as memory:
         old = memory.scoped(user="ann").remember(f"Before: {WORD}", key="trip")
-        memory.set_subjects("named")
+        memory.settings.set_subjects("named")
         ann = memory.scoped(subject="ann")
         ann.revise(old.id, text=f"After: {WORD}")
         memory.erase(subject="ann")
@@ -174,11 +174,11 @@ def test_old_plain_events_of_a_subject_go_too(tmp_path: Path, home: Path) -> Non
 
 def test_a_backup_outside_with_plain_events_is_still_named(tmp_path: Path, home: Path) -> None:
     with Memory.open(tmp_path / "w") as memory:
-        memory.set_subjects("named")
+        memory.settings.set_subjects("named")
         memory.scoped(user="ann").remember(f"Plain: {WORD}")
-        memory.backup(str(tmp_path / "early"))
+        memory.admin.backup(str(tmp_path / "early"))
         memory.scoped(subject="ann").remember(f"Encrypted: {WORD}")
-        memory.backup(str(tmp_path / "late"))
+        memory.admin.backup(str(tmp_path / "late"))
         done = memory.erase(subject="ann")
         left = [place for place in done.places if place.startswith("NOT cleaned")]
         assert [name for name in ("early", "late") for one in left if name in one] == [
@@ -192,7 +192,7 @@ def test_a_subject_without_events_is_forgotten(where: Path) -> None:
         memory.scoped(subject="ann")
         done = memory.erase(subject="ann")
         assert (len(done.subjects), done.events) == (1, ())
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         with pytest.raises(NotFound):
             memory.erase(subject="ann")
 
@@ -218,7 +218,7 @@ def test_a_missing_key_is_said_and_not_taken_for_an_erasure(where: Path, home: P
     with Memory.open(where) as memory:
         with pytest.raises(KeyMissing, match=r"event 3: the key of .* was not erased"):
             memory.list()
-        (finding,) = [one for one in memory.doctor() if one.level == "problem"]
+        (finding,) = [one for one in memory.admin.doctor() if one.level == "problem"]
         assert finding.what == "keys"
     keys.write_bytes(kept)
     keys.chmod(0o600)
@@ -273,13 +273,13 @@ def test_keys_that_others_can_read_are_refused(where: Path, home: Path) -> None:
 def test_a_copy_on_this_machine_is_read_with_the_same_keys(where: Path, tmp_path: Path) -> None:
     with Memory.open(where) as memory, Memory.open(tmp_path / "copy") as copy:
         memory.scoped(user="ann").remember(f"In {WORD}")
-        memory.copy_to(copy)
-        assert copy.digest() == memory.digest()
+        memory.admin.copy_to(copy)
+        assert copy.admin.digest() == memory.admin.digest()
         copy.scoped(user="ann").remember("In the copy")
-        assert rebuilt_digest(copy) == copy.digest()
+        assert rebuilt_digest(copy.admin) == copy.admin.digest()
     with Memory.open(where) as memory, Memory.open(":memory:") as other:
         with pytest.raises(KeyMissing):
-            memory.copy_to(other)
+            memory.admin.copy_to(other)
         assert other.list() == []
 
 
@@ -289,7 +289,7 @@ def test_an_order_that_is_received_destroys_the_key_there_too(
     """Another machine: the same person's keys and master key were brought there before."""
     with Memory.open(where) as memory, Memory.open(tmp_path / "copy") as copy:
         memory.scoped(user="ann").remember(f"In {WORD}")
-        memory.copy_to(copy)
+        memory.admin.copy_to(copy)
         there = tmp_path / "there"
         there.mkdir()
         (home / ".recollect").rename(there / ".recollect")
@@ -305,7 +305,7 @@ def test_an_order_that_is_received_destroys_the_key_there_too(
     monkeypatch.setenv("HOME", str(there))
     with Memory.open(where) as memory, Memory.open(tmp_path / "copy") as copy:
         assert len(copy.list()) == 1
-        memory.copy_to(copy)
+        memory.admin.copy_to(copy)
         assert copy.list() == []
     (keys,) = (there / ".recollect" / "subjects").glob("*.json")
     assert b'"subjects": []' in keys.read_bytes()
@@ -330,7 +330,7 @@ def played(seed: int, kind: type[MemorySpace]) -> Memory:
     assert isinstance(ledger, MemoryLedger)
     space._subjects = ledger._subjects = Subjects(lambda _: keys, ledger._first, REAL)
     memory = Memory(Handle(space, seam))
-    memory.set_subjects("users")
+    memory.settings.set_subjects("users")
     History(memory, seam, random.Random(seed)).play(60)
     return memory
 
@@ -338,36 +338,36 @@ def played(seed: int, kind: type[MemorySpace]) -> Memory:
 @pytest.mark.parametrize("seed", range(6))
 def test_a_history_gives_the_same_state_with_and_without_subjects(seed: int) -> None:
     with played(seed, MemorySpace) as memory, played(seed, Plain) as plain:
-        assert memory.digest() == plain.digest()
-        assert memory.digest() == rebuilt_digest(memory)
-        assert memory.verify().ok
+        assert memory.admin.digest() == plain.admin.digest()
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
+        assert memory.admin.verify().ok
         appends = scan(memory._handle.space.pieces())
         found = [line.subject for append in appends for line in append.lines]
         assert any(found)
         assert not all(found)
         for user in ("ann", "bob"):
             memory.erase(subject=user)
-            assert memory.digest() == rebuilt_digest(memory)
-            assert memory.verify().ok
+            assert memory.admin.digest() == rebuilt_digest(memory.admin)
+            assert memory.admin.verify().ok
         with pytest.raises(AssertionError):  # the control: it was something that was erased
-            assert memory.digest() == plain.digest()
+            assert memory.admin.digest() == plain.admin.digest()
 
 
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_backup_of_before_brings_nothing_back(where: Path, tmp_path: Path, inside: bool) -> None:
     with Memory.open(where) as memory:
-        memory.set_subjects("named")
+        memory.settings.set_subjects("named")
         plain = memory.remember(f"Plain {WORD}")
         memory.scoped(subject="ann").remember(f"Encrypted {WORD}")
         memory.remember("Of all")
-        made = memory.backup(None if inside else str(tmp_path / "outside")).path
+        made = memory.admin.backup(None if inside else str(tmp_path / "outside")).path
         assert (WORD in Path(made, "events.wal").read_text()) is True
         memory.erase(subject="ann")
         memory.erase(plain.id)
     with Memory.restore_backup(made, tmp_path / "again") as memory:
         assert [record.text for record in memory.list()] == ["Of all"]
-        assert memory.verify(deep=True).ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify(deep=True).ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     assert hits(tmp_path / "again") == []
 
 
@@ -380,13 +380,13 @@ def test_a_certificate_says_what_was_erased(where: Path, home: Path) -> None:
         assert done.subjects[0] in note
         assert "ann" not in note.split()
         memory.remember("Later")
-        found = memory.check_certificate(note)
+        found = memory.proof.check_certificate(note)
         assert (found.ok, found.subjects, found.event) == (True, done.subjects, done.seq)
         other = note.replace(f"event {done.seq}\n", f"event {done.seq - 1}\n")
         with pytest.raises(IntegrityError):
-            memory.check_certificate(other)
+            memory.proof.check_certificate(other)
         with pytest.raises(InvalidInput, match="neither"):
-            memory.check_certificate("no-such-file")
+            memory.proof.check_certificate("no-such-file")
         with pytest.raises(InvalidInput, match="of a subject"):
             memory.erase(user="ann", certificate=True)
 
@@ -396,7 +396,7 @@ def test_a_certificate_for_a_user_of_whom_nothing_was_encrypted(tmp_path: Path, 
         Keys(memory).create()
         memory.scoped(user="ann").remember(f"In {WORD}")
         done = memory.erase(subject="ann", certificate=True)
-        found = memory.check_certificate(done.certificate or "")
+        found = memory.proof.check_certificate(done.certificate or "")
         assert (found.ok, found.subjects, found.events) == (True, (), 1)
 
 
@@ -413,7 +413,7 @@ def test_an_encrypted_event_is_shown_until_its_key_is_destroyed(where: Path, hom
     with Memory.open(where) as memory:
         alice = memory.scoped(user="alice")
         made = alice.remember(f"Alice was in {WORD}.")
-        assert (alice.event(made.seq).body or {})["text"] == f"Alice was in {WORD}."
+        assert (alice.events.get(made.seq).body or {})["text"] == f"Alice was in {WORD}."
         erased = memory.erase(subject="alice")
-        shown = memory.event(made.seq)
+        shown = memory.events.get(made.seq)
         assert (shown.body, shown.erased_by) == (None, erased.seq)

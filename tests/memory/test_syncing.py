@@ -208,13 +208,15 @@ def test_a_flag_is_taken_back_by_hand(memory: Memory, alice: Record) -> None:
 
 
 def test_a_renamed_file_changes_what_its_records_are_about(memory: Memory, alice: Record) -> None:
-    memory.documents.set("page", "person-alice", {"description": "Colleague"})
+    memory.settings.documents.set("page", "person-alice", {"description": "Colleague"})
     page = rendered(memory)
     page.rename(page.with_name("person-alicia.md"))
     done = memory.pages.sync()
     assert {one.what for one in done.applied} == {"moved"}
     assert record(memory, alice.id).about == "person-alicia"
-    assert memory.documents.get("page", "person-alicia").data == {"description": "Colleague"}
+    assert memory.settings.documents.get("page", "person-alicia").data == {
+        "description": "Colleague"
+    }
     assert not page.exists()
     assert page.with_name("person-alicia.md").read_text() == memory.pages.read("person-alicia")
     assert memory.pages.changes().changes == ()
@@ -349,7 +351,7 @@ def test_an_unknown_id_never_comes_back(memory: Memory, alice: Record) -> None:
     memory.pages.render()
     done = memory.pages.sync()
     assert "erased, or never there" in done.problems[0].message
-    assert (memory.list(), memory.documents.list()) == ([], [])
+    assert (memory.list(), memory.settings.documents.list()) == ([], [])
     assert page.read_text() == text.replace("row 3", "row 4")
 
 

@@ -8,36 +8,54 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
+from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
 from recollect.memory.documents import Documents
+from recollect.memory.events import Events
 from recollect.memory.frames import Frames
+from recollect.memory.links import Links
 from recollect.memory.pages import Pages
+from recollect.memory.proofs import Proofs
 from recollect.memory.receipts import Receipts
 from recollect.memory.review import Review
 from recollect.memory.rules import Rules
 from recollect.memory.sessions import Sessions
+from recollect.memory.settings import MemorySettings
 from tests.memory_suites.records.writes import PASSES, WRITES
 
 GROUPS = {
     "": Memory,
+    "admin.": Admin,
     "branches.": Branches,
-    "documents.": Documents,
-    "frames.": Frames,
+    "events.": Events,
+    "graph.": Links,
     "pages.": Pages,
-    "receipts.": Receipts,
+    "proof.": Proofs,
+    "proof.receipts.": Receipts,
     "review.": Review,
-    "rules.": Rules,
     "sessions.": Sessions,
+    "settings.": MemorySettings,
+    "settings.documents.": Documents,
+    "settings.frames.": Frames,
+    "settings.rules.": Rules,
 }
 READS = set(
     """
-    at audit backup check check_certificate close digest doctor embed episodes erasures event events
-    export flush get graph history keyed list neighbours on overview path prove rebuild recall
-    recall_many recent replay retention scoped status subjects verify why why_not
-    branches.diff branches.list branches.show documents.get documents.list frames.get frames.list
-    frames.since pages.changes pages.limits pages.list pages.read pages.render pages.status
-    receipts.get receipts.list review.list review.show rules.due rules.get rules.list
-    sessions.active sessions.list
+    at close get history keyed list on recall recall_many replay scoped status why why_not
+    admin.backup admin.check admin.digest admin.doctor admin.embed admin.export admin.flush
+    admin.rebuild admin.verify
+    branches.diff branches.list branches.show
+    events.get events.list events.tail events.wait
+    graph.list graph.neighbours graph.path
+    pages.changes pages.limits pages.list pages.read pages.render pages.status
+    proof.audit proof.check_certificate proof.erasures proof.prove
+    proof.receipts.get proof.receipts.list
+    review.list review.show
+    sessions.active sessions.episodes sessions.list sessions.overview sessions.recent
+    settings.retention settings.subjects
+    settings.documents.get settings.documents.list
+    settings.frames.get settings.frames.list settings.frames.since
+    settings.rules.due settings.rules.get settings.rules.list
     """.split()
 )
 
@@ -70,7 +88,7 @@ def test_a_curation_with_a_key_is_one_command() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         memory.remember("Likes tea")
         with pytest.raises(InvalidInput, match="at most"):
-            memory.curate(limit=1_001, idempotency_key="once")
+            memory.admin.archive(limit=1_001, idempotency_key="once")
         with pytest.raises(InvalidInput, match="at most"):
-            memory.curate(limit=1_001, expect=memory.position)
-        assert memory.curate(limit=1_001).records == ()
+            memory.admin.archive(limit=1_001, expect=memory.position)
+        assert memory.admin.archive(limit=1_001).records == ()

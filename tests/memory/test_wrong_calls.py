@@ -61,7 +61,7 @@ def test_a_wrong_argument_is_refused_with_our_own_error(call: Callable[[Any], ob
         with pytest.raises(RecollectError):
             call(memory)
         assert memory.list() == []
-        assert memory.episodes() == []
+        assert memory.sessions.episodes() == []
 
 
 def test_a_number_of_days_is_told_how_to_write_it() -> None:
@@ -111,7 +111,7 @@ def test_an_act_that_no_event_can_hold_is_refused(fields: dict[str, Any]) -> Non
     with Memory.open(":memory:") as memory:
         record = memory.remember("Alice sits in 14C.")
         with pytest.raises(InvalidInput, match="Revise cannot be stored"):
-            memory.submit(Revise(id=record.id, **fields))
-        memory.submit(Revise(id=record.id, kind="decision"))  # the control
+            memory.events.submit(Revise(id=record.id, **fields))
+        memory.events.submit(Revise(id=record.id, kind="decision"))  # the control
         assert [each.kind for each in memory.list()] == ["decision"]
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok

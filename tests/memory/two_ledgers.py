@@ -42,7 +42,7 @@ def texts(memory: Memory) -> dict[str, tuple[str, str, str, tuple[str, ...]]]:
 def assert_same(two: Two) -> None:
     assert texts(two.a) == texts(two.b)
     for memory in (two.a, two.b):
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         space = handle_of(memory).space
         assert rebuilt_digest(space) == space.digest()
 

@@ -36,7 +36,7 @@ def remember(project: Project) -> None:
 def said(project: Project) -> int:
     """How many episodes the project's memory holds."""
     with Memory.open(project.store) as memory:
-        return len(memory.episodes())
+        return len(memory.sessions.episodes())
 
 
 def test_a_memory_that_an_assistant_made_takes_no_session_until_init(
@@ -71,7 +71,7 @@ def test_a_folder_cannot_bring_the_yes_along(project: Project, tmp_path: Path) -
     assert not consent.is_given(found)
     assert cloned.end(path) == Ran(0, "", "")
     with Memory.open(cloned.store) as memory:
-        assert memory.episodes() == []
+        assert memory.sessions.episodes() == []
 
 
 def test_another_ledger_in_the_same_place_needs_another_yes(project: Project) -> None:
@@ -91,8 +91,8 @@ def test_in_the_home_folder_too(tmp_path: Path) -> None:
     assert command(project, "remember", "I drink tea.").code == 0
     project.end(path)
     with Memory.open(project.home / ".recollect") as mine:
-        assert mine.episodes() == []
+        assert mine.sessions.episodes() == []
     assert command(project, "init").code == 0
     project.end(path)
     with Memory.open(project.home / ".recollect") as mine:
-        assert mine.episodes() != []
+        assert mine.sessions.episodes() != []

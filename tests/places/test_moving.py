@@ -67,8 +67,8 @@ def as_before(folder: Path, *, space: str = "main") -> Path:
     store = folder / FOLDER
     with Memory.open(store, space=space) as memory:
         memory.remember(TEXT)
-        memory.seal()
-        memory.backup()
+        memory.admin.seal()
+        memory.admin.backup()
         memory.remember("After the seal.")
     (store / ".gitignore").write_text("*\n")
     adopt(project(folder), space)
@@ -189,7 +189,7 @@ def test_what_an_earlier_release_made_is_moved_whole(mine: Path) -> None:
     with Store.open(settings=project(mine)) as opened:
         assert opened.where == str(inside)
         assert opened.spaces() == ["main", "other"]
-        assert opened.space("other").verify().ok
+        assert opened.space("other").admin.verify().ok
     listed = known(known_file())
     assert set(listed) == {str(inside), str(inside / "spaces" / "other")}
     assert is_known(project(mine), "other")
@@ -224,7 +224,7 @@ def test_a_process_with_the_old_place_open_notices_and_writes_nothing(mine: Path
     with pytest.raises(ConfigError, match="without naming a folder"), Memory.open(store) as late:
         late.remember("To a second ledger.")
     assert len(texts(mine)) == 2
-    assert [each.level for each in Memory.open(store).doctor()] == ["problem"]
+    assert [each.level for each in Memory.open(store).admin.doctor()] == ["problem"]
 
 
 def test_mounts_that_were_open_follow_it(mine: Path) -> None:

@@ -53,7 +53,7 @@ def test_many_awaited_writers_lose_nothing(url: str) -> None:
                 *(memory.remember(f"number {n}") for n in range(5 * WORKERS_MAX_COUNT))
             )
             assert len(await memory.list()) == 5 * WORKERS_MAX_COUNT
-            assert (await memory.verify()).ok
+            assert (await memory.admin.verify()).ok
 
     asyncio.run(story())
 

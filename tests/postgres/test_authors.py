@@ -52,7 +52,7 @@ def test_a_token_for_one_user_names_that_user(
         names = [event.text for event in named(memory)]
         assert "anna" not in names
         assert "ben" in names
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_nobody_takes_an_author_over_even_once_the_name_is_erased(
@@ -78,8 +78,8 @@ def test_nobody_takes_an_author_over_even_once_the_name_is_erased(
         assert len(memory.erase(author=first.id).events) == 2
         for _ in range(2):
             assert memory.history(tea.id)[0].author == Author(id=first.id or "", name=None)
-            assert memory.verify(deep=True).ok
-            memory.rebuild()
+            assert memory.admin.verify(deep=True).ok
+            memory.admin.rebuild()
 
 
 def test_the_authors_of_many_events_are_those_of_each(

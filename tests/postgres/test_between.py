@@ -86,10 +86,10 @@ def just_before(
 
 def same(*processes: Process) -> None:
     """Everybody sees one ledger, whose index is that of a fresh fold."""
-    assert len({(each.space.head(), each.memory.digest()) for each in processes}) == 1
-    digest = processes[0].memory.digest()
-    assert rebuilt_digest(processes[0].memory) == digest
-    assert processes[0].memory.verify(deep=True).ok
+    assert len({(each.space.head(), each.memory.admin.digest()) for each in processes}) == 1
+    digest = processes[0].memory.admin.digest()
+    assert rebuilt_digest(processes[0].memory.admin) == digest
+    assert processes[0].memory.admin.verify(deep=True).ok
 
 
 # Another one writes, drops or empties between two steps.
@@ -386,7 +386,7 @@ def test_an_index_that_grew_is_counted_and_put_aside(
     monkeypatch.setattr(index, "_MEMORY_MAX_BYTES", before)
     one.submit("last")
     assert one.space.index.size_bytes == CACHE_BYTES
-    assert one.memory.verify(deep=True).ok
+    assert one.memory.admin.verify(deep=True).ok
 
 
 def test_a_forked_child_neither_uses_nor_ends_what_its_parent_has(one: Process) -> None:
@@ -416,14 +416,14 @@ def test_a_forked_child_neither_uses_nor_ends_what_its_parent_has(one: Process) 
 
 def test_a_key_in_memory_outlives_the_erasure_of_another() -> None:
     memory = Memory(Handle(MemoryBackend().space("main", create=True)))
-    memory.set_subjects("users")
+    memory.settings.set_subjects("users")
     memory.scoped(user="ann").remember("Ann is here.")
     ben = memory.scoped(user="ben").remember("Ben is here.", id="ben")
     memory.erase(subject="ann")
-    memory.rebuild()
+    memory.admin.rebuild()
     assert memory.get(ben.id).text == "Ben is here."
     memory.scoped(user="ben").remember("Ben stays.")
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 def test_two_handles_of_one_space_in_memory_write_in_turn() -> None:

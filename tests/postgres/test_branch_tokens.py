@@ -60,7 +60,7 @@ def test_a_user_reads_and_writes_on_an_own_branch(opened: Opening) -> None:
     person.branches.merge("plans", diff.digest)
     assert texts(ann) == ["Tea is black", "Zebras are striped"]
     assert ann.get(tea.id, include=["superseded"]).status == "archived"
-    assert owner.verify().ok
+    assert owner.admin.verify().ok
 
 
 def test_a_user_does_not_reach_another_users_branch(opened: Opening) -> None:
@@ -97,8 +97,8 @@ def test_an_agents_token_leaves_nothing_of_a_read(opened: Opening) -> None:
     agent = opened(origin="agent")
     agent.branches.open("plans")
     agent.on("plans").revise(tea.id, "Tea is black")
-    digest, position = owner.digest(), owner.position
+    digest, position = owner.admin.digest(), owner.position
     assert texts(agent.on("plans")) == ["Tea is black"]
-    assert (owner.digest(), owner.position) == (digest, position)
+    assert (owner.admin.digest(), owner.position) == (digest, position)
     with pytest.raises(Forbidden, match="needs a person"):
         agent.branches.merge("plans", agent.branches.diff("plans").digest)

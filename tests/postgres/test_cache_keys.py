@@ -72,7 +72,7 @@ def opened(url: str) -> Iterator[Memory]:
 def memory(url: str) -> Iterator[Memory]:
     """A space in which every user is a subject, with a snapshot and a block."""
     with opened(url) as memory:
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
         for number in range(6):
             memory.scoped(user="ann").remember(f"{WORD} {number}", id=f"ann-{number}")
         memory.remember("It is open to all.", id="open")
@@ -118,7 +118,7 @@ def test_another_process_wakes_from_them(memory: Memory, url: str) -> None:
         assert leg.vectors.through() > 0
         query = WordEmbedder().embed_query(WORD)
         assert len(leg.vectors.best(query, 9, set)) == 7
-        assert other.digest() == rebuilt_digest(other)
+        assert other.admin.digest() == rebuilt_digest(other.admin)
 
 
 def test_a_process_without_the_master_key_neither_reads_nor_writes_them(

@@ -191,9 +191,9 @@ def test_an_erasure_is_not_kept_up_by_a_block_that_cannot_be_used(
     one: Process, database: str, change: str
 ) -> None:
     mine, theirs = filled(one, "main"), filled(one, "beside")
-    gone = one.memory.episodes()[0]
+    gone = one.memory.sessions.episodes()[0]
     text = "UPDATE recollect.blocks SET rows = %s WHERE rows = %s"
     ask(database, text, BLOCKS[change](mine, theirs), mine)
     one.memory.erase(gone.id)
-    assert one.memory.verify(deep=True).ok
+    assert one.memory.admin.verify(deep=True).ok
     assert len(ask(database, "SELECT 1 FROM recollect.blocks")) == 1  # that of the other space

@@ -97,7 +97,7 @@ def signed(memory: Memory) -> str:
     """A note of this memory, whose key is created."""
     memory.remember("Alice sits in 14C.")
     Keys(memory).create()
-    return memory.checkpoint().note
+    return memory.proof.checkpoint().note
 
 
 def sizes(memory: Memory) -> list[int]:
@@ -108,16 +108,16 @@ def test_a_memory_on_a_server_is_signed_and_compared(
     shared: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = signed(shared)
-    report = shared.verify()
+    report = shared.admin.verify()
     assert (report.status, report.anchored_through) == ("anchored", 2)
     assert shared._handle.space.checkpoints().note(2).decode() == note
     shared.remember("More.")
-    assert shared.seal().checkpoint == 4
+    assert shared.admin.seal().checkpoint == 4
     assert sizes(shared) == [2, 4]
     monkeypatch.delattr(checkpointing, "_from_start")  # from here on, the frontier must serve
     shared.erase(shared.list()[0].id)
-    assert shared.checkpoint().size == shared.status().seq
-    assert shared.verify(anchor=note).status == "anchored"
+    assert shared.proof.checkpoint().size == shared.status().seq
+    assert shared.admin.verify(anchor=note).status == "anchored"
     with pytest.raises(NotFound, match="no checkpoint was signed at 3 events"):
         shared._handle.space.checkpoints().note(3)
 
@@ -136,7 +136,7 @@ def test_the_command_line_signs_on_a_server(
 def test_a_ledger_that_was_rewritten_on_the_server_is_found(shared: Memory, database: str) -> None:
     signed(shared)
     shared.remember("More.")
-    shared.checkpoint()
+    shared.proof.checkpoint()
     with psycopg.connect(database, autocommit=True) as owner:  # cut, with its checkpoints
         owner.execute("ALTER TABLE recollect.events DISABLE TRIGGER USER")
         owner.execute("DELETE FROM recollect.events WHERE seq = 3")
@@ -145,34 +145,34 @@ def test_a_ledger_that_was_rewritten_on_the_server_is_found(shared: Memory, data
             "UPDATE recollect.spaces SET seq = 2, hash = (SELECT substring(encode(line, 'escape')"
             ' FROM \'"hash":"([0-9a-f]{64})"\') FROM recollect.events WHERE seq = 2)'
         )
-    shared.rebuild()
-    report = shared.verify()
+    shared.admin.rebuild()
+    report = shared.admin.verify()
     assert (report.status, report.broken_at) == ("broken", 3)
     (keys_folder() / next(keys_folder().glob("*.note")).name).unlink()
-    assert shared.verify().status == "self-consistent"  # control: nothing is kept elsewhere
+    assert shared.admin.verify().status == "self-consistent"  # control: nothing is kept elsewhere
 
 
 def test_push_pull_and_backups_carry_notes_both_ways(shared: Memory, tmp_path: Path) -> None:
     with Memory.open(tmp_path / "w", embedder="none") as memory:
         note = signed(memory)
-        assert memory.copy_to(shared).checkpoints == 1
-        assert shared.verify().status == "anchored"
+        assert memory.admin.copy_to(shared).checkpoints == 1
+        assert shared.admin.verify().status == "anchored"
         shared.remember("More.")
-        shared.checkpoint()
-        assert shared.verify(anchor=note).anchored_through == 3
-        backup = Path(shared.backup(tmp_path / "copy").path)
+        shared.proof.checkpoint()
+        assert shared.admin.verify(anchor=note).anchored_through == 3
+        backup = Path(shared.admin.backup(tmp_path / "copy").path)
         assert sorted(path.name for path in (backup / "checkpoints").iterdir()) == [
             "2.note",
             "3.note",
         ]
-        done = shared.copy_to(memory)
+        done = shared.admin.copy_to(memory)
         assert (done.events, done.checkpoints, sizes(memory)) == (1, 1, [2, 3])
         Keys(memory).rotate()  # the note of 3 gets a second signature
-        assert memory.copy_to(shared).checkpoints == 1
+        assert memory.admin.copy_to(shared).checkpoints == 1
         assert shared._handle.space.checkpoints().note(3).count("\u2014".encode()) == 2
-        assert shared.copy_to(memory).checkpoints == 0
+        assert shared.admin.copy_to(memory).checkpoints == 0
     with Memory.restore_backup(tmp_path / "copy", tmp_path / "new") as restored:
-        assert restored.verify().status == "anchored"
+        assert restored.admin.verify().status == "anchored"
 
 
 def test_notes_that_do_not_fit_are_left_behind(
@@ -186,9 +186,9 @@ def test_notes_that_do_not_fit_are_left_behind(
         memory.remember("More.")
         (folder / "1.note").write_text(note)  # of another size
         (folder / "3.note").write_bytes(b"\xff" * 400)
-        assert memory.copy_to(shared).checkpoints == 1
+        assert memory.admin.copy_to(shared).checkpoints == 1
         (folder / "2.note").write_text(foreign)
-        assert memory.copy_to(shared).checkpoints == 0
+        assert memory.admin.copy_to(shared).checkpoints == 0
         with psycopg.connect(database, autocommit=True) as owner:  # a hostile server
             owner.execute("DELETE FROM recollect.checkpoints")
             space = owner.execute("SELECT id FROM recollect.spaces").fetchone()
@@ -199,8 +199,8 @@ def test_notes_that_do_not_fit_are_left_behind(
                 )
         for path in folder.iterdir():
             path.unlink()
-        assert shared.copy_to(memory).checkpoints == 0
-        assert shared.verify().status == memory.verify().status == "anchored"
+        assert shared.admin.copy_to(memory).checkpoints == 0
+        assert shared.admin.verify().status == memory.admin.verify().status == "anchored"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_limited_token_writes_no_notes(
     checkpoints = mine._handle.space.checkpoints()
     assert not checkpoints.keeps
     for refused in (
-        mine.checkpoint,
+        mine.proof.checkpoint,
         lambda: checkpoints.keep(2, note.encode()),
         lambda: checkpoints.keep_frontier(b"{}"),
     ):
@@ -244,7 +244,7 @@ def test_dropping_a_space_drops_its_notes(shared: Memory, backend: Backend, data
 
 
 def test_a_policy_signs_on_a_server_with_a_token_that_may(shared: Memory, backend: Backend) -> None:
-    shared.documents.set("policy", "checkpoints", {"every_events": 4})
+    shared.settings.documents.set("policy", "checkpoints", {"every_events": 4})
     Keys(shared).create()
     made = backend.tokens().create("a", space="main", verbs=WRITES, origin="agent")
     entered = backend.entered(made.token, backend.space)
@@ -252,10 +252,10 @@ def test_a_policy_signs_on_a_server_with_a_token_that_may(shared: Memory, backen
     for number in range(6):
         agent.remember(f"An agent says {number}.")  # acknowledged, and not signed
     assert sizes(shared) == []
-    assert "checkpoints" in [each.what for each in shared.doctor()]
+    assert "checkpoints" in [each.what for each in shared.admin.doctor()]
     person = Memory(Handle(shared._handle.space))
     for number in range(5):
         person.remember(f"Fact {number}.")
     assert sizes(shared) == [9, 13]
-    assert "checkpoints" not in [each.what for each in shared.doctor()]
-    assert shared.verify().anchored_through == 13
+    assert "checkpoints" not in [each.what for each in shared.admin.doctor()]
+    assert shared.admin.verify().anchored_through == 13

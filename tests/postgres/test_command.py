@@ -48,7 +48,7 @@ def test_a_memory_on_a_server_is_opened_by_its_address(url: str) -> None:
         memory.remember("The seat is by the window.", key="seat")
         memory.remember("The seat is by the aisle.", key="seat")
         assert [hit.text for hit in memory.recall("seat")] == ["The seat is by the aisle."]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     with Store.open(url) as store:
         assert store.spaces() == ["alice"]
         assert len(store.space("alice").list()) == 1

@@ -175,7 +175,7 @@ def test_a_process_that_dies_in_a_drop_leaves_everything(
         superuser.execute("SELECT pg_terminate_backend(%s, 5000)", [dying.info.backend_pid])
     dying.close()
     assert everything(database) == before
-    assert Memory(Handle(owner.space("alice", create=False))).verify(deep=True).ok
+    assert Memory(Handle(owner.space("alice", create=False))).admin.verify(deep=True).ok
 
 
 # Who may.

@@ -89,8 +89,8 @@ def test_the_verb_leaves_nothing_in_any_table_or_index(url: str, database: str) 
     with Memory.open(url, space="alice") as memory:
         assert len(memory.list(limit=100)) == 20
         assert memory.recall("filler sea").hits
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
 
 
 def test_rows_that_a_transaction_still_sees_are_named(url: str, database: str) -> None:
@@ -154,4 +154,4 @@ def test_writers_go_on_afterwards(url: str) -> None:
         writer.join(60)
         assert problems == []
         assert len(memory.list(limit=100)) == 31
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -299,7 +299,7 @@ def test_a_drop_names_who_has_the_space_awake(one: Process, other: Process, data
 def test_retention_names_them_too(one: Process, other: Process) -> None:
     one.memory.remember(f"it is in {WORD}", expires=timedelta(days=1))
     other.memory.list()
-    one.memory.set_retention(1)
+    one.memory.settings.set_retention(1)
     places = Memory(Handle(one.space, Stopped("2099-01-01T00:00:00.000000Z"))).retain().places
     assert [place for place in places if place.startswith(other.not_yet)]
     other.memory.list()
@@ -332,7 +332,7 @@ def test_doctor_and_the_certificate_name_them(
     monkeypatch.setenv("HOME", str(tmp_path))
     address = as_address(database)
     with Memory.open(address, embedder="none") as memory:
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
         memory.scoped(user="ann").remember(f"it is in {WORD}")
         memory.remember("it stays")
         recollect(address, "admin", "key", "create")
@@ -341,7 +341,7 @@ def test_doctor_and_the_certificate_name_them(
         third.list()
         done = memory.erase(subject="ann", certificate=True, idempotency_key="k")
         assert done.certificate is not None
-        certified = memory.check_certificate(done.certificate)
+        certified = memory.proof.check_certificate(done.certificate)
         (named,) = [one for one in certified.not_reached if "the index of process" in one]
         code, said = recollect(address, "doctor")
         assert (code, "the next call there drops it" in said) == (0, True)

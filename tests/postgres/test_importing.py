@@ -37,11 +37,11 @@ def test_a_format_comes_in_as_it_does_elsewhere(name: str, memory: Memory, tmp_p
     path = next(tmp_path.glob("*.zip"), tmp_path)
     backend = MemoryBackend(seam=Clockwork(0, START_US))
     other = Memory(Handle(backend.space("main", create=True), Clockwork(0, START_US)))
-    done = memory.import_(path)
-    assert done == other.import_(path)
-    assert memory.import_(path).known == done.kept
+    done = memory.admin.import_(path)
+    assert done == other.admin.import_(path)
+    assert memory.admin.import_(path).known == done.kept
     digests = [
-        one.export("ndjson", tmp_path.parent / f"{name}-{number}").digest
+        one.admin.export("ndjson", tmp_path.parent / f"{name}-{number}").digest
         for number, one in enumerate((memory, other))
     ]
     assert digests[0] == digests[1]
@@ -53,9 +53,9 @@ def test_what_is_said_no_longer_ends_as_it_does_elsewhere(
     kind: type[Vault] | type[Graph], memory: Memory, tmp_path: Path
 ) -> None:
     store = kind(random.Random(11), 6)
-    memory.import_(store.write(tmp_path / "first"))
+    memory.admin.import_(store.write(tmp_path / "first"))
     store.change()
-    assert memory.import_(store.write(tmp_path / "changed")).refused == 0
+    assert memory.admin.import_(store.write(tmp_path / "changed")).refused == 0
     assert records(memory, tmp_path) == store.expected()
     assert linked(memory, tmp_path) == store.links()
 
@@ -72,7 +72,7 @@ def test_on_a_shared_store_everything_waits(
     backend = PostgresBackend(database, seam=seam)
     shared = Memory(Handle(entered(backend, token).space("main", create=False), seam))
     before = [record.id for record in shared.list()]
-    done = shared.import_(tmp_path)
+    done = shared.admin.import_(tmp_path)
     assert done.held
     assert done.records > 0
     assert [record.id for record in shared.list()] == before
@@ -86,7 +86,7 @@ def test_on_a_shared_store_everything_waits(
 
 def test_control_the_owner_imports_with_an_agents_trust(memory: Memory, tmp_path: Path) -> None:
     make("mem0", tmp_path)
-    done = memory.import_(tmp_path)
+    done = memory.admin.import_(tmp_path)
     assert not done.held
     assert {record.trust for record in memory.list()} == {"agent"}
 
@@ -95,6 +95,6 @@ def test_a_large_file_is_many_commands_and_few_appends(memory: Memory, tmp_path:
     lines = [{"id": str(n), "memory": f"Fact {n}", "user_id": None} for n in range(2_500)]
     file = tmp_path / "mem0.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
-    assert memory.import_(file, "mem0").records == 2_500
+    assert memory.admin.import_(file, "mem0").records == 2_500
     assert memory.status().records == 2_500
-    assert memory.import_(file, "mem0").known == 2_500
+    assert memory.admin.import_(file, "mem0").known == 2_500

@@ -36,7 +36,7 @@ def store(url: str) -> Iterator[Store]:
                 f"{word} holds", key=word, tags=[word], evidence=[said[0].id], id=f"r-{word}"
             )
             other = memory.remember(f"{word} too", about=word)
-            memory.link(record.id, other.id, "relates_to")
+            memory.graph.link(record.id, other.id, "relates_to")
             memory.revise(record.id, f"{word} held")
             memory.forget(said[0].id)
         yield store
@@ -98,9 +98,9 @@ def test_no_text_of_a_caller_is_ever_run(store: Store) -> None:
                 assert CANARY not in repr(ask())
         assert CANARY not in repr(bob.list(limit=1_000)), attack
         assert not bob.recall(CANARY).hits, attack
-    assert bob.verify(deep=True).ok
+    assert bob.admin.verify(deep=True).ok
     assert CANARY in repr(store.space("alice").list())  # the control
-    assert store.space("alice").verify(deep=True).ok
+    assert store.space("alice").admin.verify(deep=True).ok
 
 
 def test_a_token_that_reads_writes_nothing(store: Store) -> None:
@@ -109,11 +109,11 @@ def test_a_token_that_reads_writes_nothing(store: Store) -> None:
     with pytest.raises(Forbidden):
         mine.remember("not allowed")
     with pytest.raises(Forbidden):
-        mine.frames.set({**mine.frames.get("task").to_dict(), "name": "mine"})
+        mine.settings.frames.set({**mine.settings.frames.get("task").to_dict(), "name": "mine"})
     packed = mine.context(mine.list()[0].text)
     assert packed.text
     assert packed.receipt is None  # a token that may only read writes no receipt
-    mine.flush()
+    mine.admin.flush()
     assert store.space("alice").position == before
 
 

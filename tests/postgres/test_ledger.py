@@ -83,8 +83,8 @@ def test_of_many_writers_at_one_head_one_is_first(memory: Memory, database: str)
         for backend in backends:
             backend.close()
     assert [head.seq for head in heads] == [*range(heads[0].seq, heads[0].seq + ROUNDS + 1)]
-    assert memory.verify(deep=True).ok
-    assert len(memory.episodes(limit=100)) == ROUNDS
+    assert memory.admin.verify(deep=True).ok
+    assert len(memory.sessions.episodes(limit=100)) == ROUNDS
 
 
 def test_an_append_that_does_not_continue_the_ledger_is_refused(memory: Memory) -> None:
@@ -102,7 +102,7 @@ def test_an_append_that_does_not_continue_the_ledger_is_refused(memory: Memory) 
     assert b"".join(ledger.pieces(0)) == before
     assert append(ledger, head, "right")  # the control
     assert not append(ledger, head, "right again")
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 def two_following(head: Head) -> tuple[list[bytes], Head]:
@@ -140,7 +140,7 @@ def test_the_server_refuses_lines_that_do_not_lead_to_the_new_head(
     assert space.head() == head
     assert pool.ask("append", {**asked, "lines": lines}) == [(True,)]  # the control
     assert space.head() == last
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 @pytest.mark.parametrize(("minutes", "is_refused"), [(4, False), (6, True), (60 * 24, True)])
@@ -184,16 +184,16 @@ def test_a_body_that_no_reader_takes_is_reported_and_given_up(
             for call in (each.list, partial(each.remember, "No.")):
                 with pytest.raises(IntegrityError, match="event 3: the body"):
                     call()
-            (told,) = [one for one in each.doctor() if one.level == "problem"]
+            (told,) = [one for one in each.admin.doctor() if one.level == "problem"]
             assert "1 events have bodies that cannot be parsed, first 3" in told.detail
             assert "--accept-loss" in str(told.fix)
-        again.accept_loss(reason="written by another program")
+        again.admin.accept_loss(reason="written by another program")
         again.remember("Yes.")
         for each in (memory, again):
             assert [one.text for one in each.list()] == ["Yes.", "Tea is at four."]
-            assert each.verify(deep=True).ok
-            assert not [one for one in each.doctor() if one.level == "problem"]
-    kinds = [one.kind for one in memory.events(limit=100)]
+            assert each.admin.verify(deep=True).ok
+            assert not [one for one in each.admin.doctor() if one.level == "problem"]
+    kinds = [one.kind for one in memory.events.list(limit=100)]
     assert kinds[3:5] == ["ledger.loss_accepted", "events.erased"]
 
 
@@ -210,7 +210,7 @@ def test_a_seal_that_says_something_else_is_found(memory: Memory, lie: str | Non
         said = msgspec.structs.replace(said, **{lie: lies[lie]})
     strange(memory, "ledger.sealed", encode_body(said), "system")
     assert memory.get("tea").text == "Tea is at four."
-    found = memory.verify(deep=True)
+    found = memory.admin.verify(deep=True)
     assert found.ok == (lie is None)
     assert found.broken_at == {None: None, "digest": head.seq}.get(lie, head.seq + 1)
 
@@ -220,15 +220,15 @@ def test_an_event_of_a_newer_release_stops_its_space_alone_and_is_not_given_up(
 ) -> None:
     strange(memory, "record.invented", b'{"id":"one"}')
     before = b"".join(space_of(memory).ledger.pieces(0))
-    for call in (memory.list, partial(memory.remember, "No."), memory.accept_loss):
+    for call in (memory.list, partial(memory.remember, "No."), memory.admin.accept_loss):
         with pytest.raises(Unsupported, match="a newer release wrote this ledger"):
             call()
-    (told,) = [one for one in memory.doctor() if one.level == "problem"]
+    (told,) = [one for one in memory.admin.doctor() if one.level == "problem"]
     assert told.fix == "update Recollect"
     assert b"".join(space_of(memory).ledger.pieces(0)) == before
     beside = Memory(Handle(backend.space("beside", create=True)))
     assert beside.get(beside.remember("Beside it.").id).text == "Beside it."
-    assert beside.doctor()
+    assert beside.admin.doctor()
 
 
 CHANGES = (
@@ -262,7 +262,7 @@ def test_control_without_the_guard_a_change_is_made_and_found(
     with psycopg.connect(database, autocommit=True) as operator:
         operator.execute("ALTER TABLE recollect.events DISABLE TRIGGER keep_events")
         operator.execute(CHANGES[6].encode())
-    assert not memory.verify().ok
+    assert not memory.admin.verify().ok
 
 
 def test_control_an_erasure_changes_a_line_and_a_drop_removes_all(
@@ -270,7 +270,7 @@ def test_control_an_erasure_changes_a_line_and_a_drop_removes_all(
 ) -> None:
     memory.erase("tea")
     assert b"four" not in b"".join(memory._handle.space.pieces())
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
     backend.drop("main", None)
     with psycopg.connect(database) as operator:
         assert operator.execute("SELECT 1 FROM recollect.events").fetchall() == []

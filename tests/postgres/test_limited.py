@@ -25,11 +25,11 @@ def fill(memory: Memory, user: str, word: str) -> None:
         f"{word} holds", key=word, tags=[word], evidence=[said[0].id], id=f"r-{user}"
     )
     other = mine.remember(f"{word} too", about=word, id=f"s-{user}", idempotency_key=f"c-{word}")
-    mine.link(record.id, other.id, "relates_to")
+    mine.graph.link(record.id, other.id, "relates_to")
     mine.revise(record.id, f"{word} held")
     mine.forget(said[0].id)
     mine.context(word)
-    mine.flush()
+    mine.admin.flush()
     mine.sessions.open(word)
     mine.branches.open(word)
     mine.scoped(origin="agent").revise(other.id, f"{word} as well")
@@ -49,7 +49,7 @@ def memory(store: Store) -> Memory:
     fill(memory, "ann", "ordinary")
     fill(memory, "ben", CANARY)
     memory.remember("For everybody.", id="r-all")
-    memory.frames.set({**memory.frames.get("task").to_dict(), "name": "mine"})
+    memory.settings.frames.set({**memory.settings.frames.get("task").to_dict(), "name": "mine"})
     memory.erase(memory.remember("Gone.").id)
     return memory
 
@@ -67,13 +67,13 @@ def anns(store: Store, space: str) -> Memory:
 
 
 def test_a_token_for_one_user_lists_that_users_events(memory: Memory, ann: Memory) -> None:
-    found = ann.events()
-    assert found == memory.scoped(user="ann").events()
+    found = ann.events.list()
+    assert found == memory.scoped(user="ann").events.list()
     assert len(found) > 5
     assert CANARY not in str(found)
-    assert ann.events(id="r-ben") == []
-    assert CANARY in str(memory.events())  # the control
-    assert ann.events(id="r-ann", kinds=["record.revised"])[0].text == "ordinary held"
+    assert ann.events.list(id="r-ben") == []
+    assert CANARY in str(memory.events.list())  # the control
+    assert ann.events.list(id="r-ann", kinds=["record.revised"])[0].text == "ordinary held"
 
 
 def test_a_token_for_one_user_dates_events_of_commands_that_it_cannot_see(
@@ -82,8 +82,8 @@ def test_a_token_for_one_user_dates_events_of_commands_that_it_cannot_see(
     """The command of an event may end with another's event, or with an erased one."""
     ann.observe("said here", id="e-here")
     memory.revise("r-ann", "Revised for the whole space.")
-    memory.link("r-ann", "s-ann", "supports")
-    memory.unlink("r-ann", "s-ann", "supports")
+    memory.graph.link("r-ann", "s-ann", "supports")
+    memory.graph.unlink("r-ann", "s-ann", "supports")
     memory.forget("e-here")
     memory.restore("e-here")
     ann.remember("Written later.", idempotency_key="later")
@@ -92,8 +92,8 @@ def test_a_token_for_one_user_dates_events_of_commands_that_it_cannot_see(
         batch.remember("The last of two.", id="two")
     ann.erase("two")
     ann.remember("Written last.", idempotency_key="last")
-    found = ann.events()
-    assert found == memory.scoped(user="ann").events()
+    found = ann.events.list()
+    assert found == memory.scoped(user="ann").events.list()
     keys = {one.id: one.idempotency_key for one in found}
     assert (keys["e-here"], keys["r-ann"], keys["one"]) == (None, None, None)
     assert [one.idempotency_key for one in found if one.text == "Written later."] == ["later"]
@@ -117,10 +117,10 @@ def test_an_unverified_source_adds_what_is_held(store: Store, memory: Memory) ->
     low = store.entered(made.token).space("bob")
     assert low.remember("Somebody says so.").status == "held"
     low.context("who says so")
-    low.flush()
+    low.admin.flush()
     low.forget("r-all")  # a proposal, which a person may accept
     assert memory.get("r-all").status == "active"
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 def test_a_client_whose_clock_is_ahead_is_told(database: str) -> None:
@@ -156,7 +156,7 @@ def test_ids_that_are_taken_are_taken(memory: Memory, ann: Memory) -> None:
     with pytest.raises(Conflict):
         ann.remember("x", idempotency_key=f"c-{CANARY}")
     assert ann.remember("ordinary, again", id="r-new").id == "r-new"
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 def test_a_token_for_one_user_supersedes_that_users_records(memory: Memory, ann: Memory) -> None:
@@ -176,24 +176,24 @@ def test_a_token_for_one_user_supersedes_that_users_records(memory: Memory, ann:
 
 
 def test_what_needs_the_whole_space_is_refused(ann: Memory) -> None:
-    for ask in (ann.verify, ann.status, ann.digest, ann.rebuild, ann.seal):
+    for ask in (ann.admin.verify, ann.status, ann.admin.digest, ann.admin.rebuild, ann.admin.seal):
         with pytest.raises(Forbidden):
             ask()
-    assert [(finding.level, finding.what) for finding in ann.doctor()] == [("note", "ledger")]
+    assert [(finding.level, finding.what) for finding in ann.admin.doctor()] == [("note", "ledger")]
     with pytest.raises(Forbidden):
-        ann.frames.drop("mine")
+        ann.settings.frames.drop("mine")
 
 
 def test_a_space_may_begin_with_a_token_for_one_user(store: Store) -> None:
     ann = anns(store, "new")
     assert ann.list() == []
     ann.remember("The first thing.")
-    assert store.space("new").verify(deep=True).ok
+    assert store.space("new").admin.verify(deep=True).ok
 
 
 def test_erasing_ones_own_takes_everything_of_it(memory: Memory, ann: Memory) -> None:
     memory.tag("r-ann", "tagged-by-the-owner", idempotency_key="owner-1")
-    memory.link("r-ann", "r-ben", "relates_to")
+    memory.graph.link("r-ann", "r-ben", "relates_to")
     memory.remember("For everybody, too.", evidence=["e-ann"], id="r-more")
     report = ann.erase("r-ann")
     assert "e-ann" in report.kept
@@ -201,7 +201,7 @@ def test_erasing_ones_own_takes_everything_of_it(memory: Memory, ann: Memory) ->
         memory.get("r-ann")
     assert not memory.why("r-ben").links or "r-ann" not in str(memory.why("r-ben").links)
     ann.erase("s-ann")
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
     assert memory.get("r-ben").id == "r-ben"
     ledger = b"".join(memory._handle.space.pieces())
     assert b"ordinary too" not in ledger
@@ -224,8 +224,8 @@ def script(owner: Memory, ann: Memory) -> list[object]:
     owner.tag("ra0", "by-the-owner")
     ann.remember("The harbour office opens at ten.", id="ra1", key="office", evidence=["ea2"])
     ann.remember("Ann's boat is blue.", id="ra2", tags=["boat"])
-    ann.link("ra1", "ra2", "relates_to")
-    owner.link("ra2", "rb0", "relates_to")
+    ann.graph.link("ra1", "ra2", "relates_to")
+    owner.graph.link("ra2", "rb0", "relates_to")
     ann.revise("ra2", "Ann's boat is green.", evidence=["ea3"])
     ann.forget("ea4")
     ann.forget("ra2")
@@ -240,7 +240,9 @@ def script(owner: Memory, ann: Memory) -> list[object]:
         found.append([(hit.id, round(hit.relevance, 12)) for hit in hits])
         found.append(ann.context(words, receipt=False).text)
     found.append([(each.id, each.text, each.status) for each in ann.list(include=["superseded"])])
-    found.append([(each.id, each.text) for each in ann.episodes(include=["forgotten", "shadowed"])])
+    found.append(
+        [(each.id, each.text) for each in ann.sessions.episodes(include=["forgotten", "shadowed"])]
+    )
     found.append([(each.what, each.record.text) for each in ann.history("ra2")])
     why = ann.why("ra1")
     found.append(([each.id for each in why.sources], why.other_evidence, why.replaced[0].id))
@@ -255,7 +257,7 @@ def test_a_token_for_one_user_answers_as_a_handle_for_one_does(store: Store) -> 
     theirs = script(owner, anns(store, "main"))
     for ours, answer in zip(script(files, files.scoped(user="ann")), theirs, strict=True):
         assert ours == answer
-    assert owner.verify(deep=True).ok
+    assert owner.admin.verify(deep=True).ok
     assert b"day 5" not in b"".join(handle_of(owner).space.pieces())
 
 
@@ -268,10 +270,10 @@ def derivations(owner: Memory, ann: Memory) -> list[object]:
         make(f"The office opens then ({word}).", evidence=[base.id], id=f"top-{word}")
     linked = ann.remember("The harbour opens at nine (linked).", id="base-linked")
     owner.scoped(user="ben").remember("Ben opens at nine.", id="top-linked")
-    owner.link("top-linked", linked.id, "derived_from")
+    owner.graph.link("top-linked", linked.id, "derived_from")
     for word in ("tied", "own", "linked"):
         try:
-            ann.link(f"base-{word}", bot.id, "derived_from")
+            ann.graph.link(f"base-{word}", bot.id, "derived_from")
             found.append(ann.get(f"base-{word}").trust)
         except Forbidden as refused:
             found.append(str(refused))
@@ -287,4 +289,4 @@ def test_a_token_for_one_user_lowers_as_a_handle_for_one_does(store: Store) -> N
     refused = [one not in ("person", "agent") for one in theirs]
     assert refused == [True, False, False, False, True, False]
     assert [theirs[1], *theirs[2:4], theirs[5]] == ["person", "agent", "agent", "person"]
-    assert owner.verify(deep=True).ok
+    assert owner.admin.verify(deep=True).ok

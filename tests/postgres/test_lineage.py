@@ -16,4 +16,4 @@ def test_no_record_is_above_an_ancestor(url: str) -> None:
         play.play(120)
         wrong, seen = judged(memory._handle.space.pieces())
         assert (wrong, seen["records"] > 20) == ([], True), seed
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok

@@ -26,7 +26,7 @@ def sides(database: str, tmp_path: Path) -> Iterator[tuple[Memory, Memory]]:
     mine.observe("I sit by the window.", role="user", id="said")
     backend = PostgresBackend(database)
     there = Memory(Handle(backend.space("main", create=True)))
-    mine.copy_to(there)
+    mine.admin.copy_to(there)
     yield mine, there
     space.close()
     backend.close()
@@ -39,10 +39,10 @@ def test_a_folder_and_a_server_come_together(sides: tuple[Memory, Memory], way: 
     source.remember("The seat is 33B.", key="seat")
     source.scoped(origin="agent", agent="bot").remember("Noted by a bot.", tags=["travel"])
     source.erase("said")
-    shown = target.merge_from(source, is_mine=True, dry_run=True)
+    shown = target.admin.merge_from(source, is_mine=True, dry_run=True)
     settle = {one.id: "theirs" for one in shown.conflicts}
-    target.merge_from(source, is_mine=True, settle=settle)  # type: ignore[arg-type]
-    source.merge_from(target, is_mine=True)
+    target.admin.merge_from(source, is_mine=True, settle=settle)  # type: ignore[arg-type]
+    source.admin.merge_from(target, is_mine=True)
     found = [
         {one.id: (one.text, one.status, one.trust, one.tags) for one in memory.list()}
         for memory in sides
@@ -50,8 +50,8 @@ def test_a_folder_and_a_server_come_together(sides: tuple[Memory, Memory], way: 
     assert found[0] == found[1]
     assert target.keyed("seat").text == "The seat is 33B."
     for memory in sides:
-        assert memory.episodes() == []
-        assert memory.verify(deep=True).ok
+        assert memory.sessions.episodes() == []
+        assert memory.admin.verify(deep=True).ok
         space = handle_of(memory).space
         assert rebuilt_digest(space) == space.digest()
-        assert memory.merge_from(sides[memory is sides[0]], is_mine=True).commands == 0
+        assert memory.admin.merge_from(sides[memory is sides[0]], is_mine=True).commands == 0

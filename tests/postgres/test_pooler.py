@@ -94,11 +94,13 @@ def test_every_call_works_and_nothing_stays_in_a_session(
         memories = [Memory(Handle(backend.space(each, create=True))) for each in spaces]
         assert memories[0].list() == []  # makes the schema by way of the pooler
         list(threads.map(work, memories, range(THREADS_COUNT)))
-        assert all(memory.verify(deep=True).ok for memory in memories)
-        digests = [memory.digest() for memory in memories[:3]]
+        assert all(memory.admin.verify(deep=True).ok for memory in memories)
+        digests = [memory.admin.digest() for memory in memories[:3]]
     assert sessions(pooler, name) == [("0", 0)] * SERVER_CONNECTIONS_COUNT
     with closing(PostgresBackend(at(own.get_uri(), name))) as direct:
-        found = [Memory(Handle(direct.space(each, create=False))).digest() for each in spaces[:3]]
+        found = [
+            Memory(Handle(direct.space(each, create=False))).admin.digest() for each in spaces[:3]
+        ]
     assert found == digests
 
 

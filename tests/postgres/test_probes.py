@@ -53,7 +53,7 @@ class Town:
             f"{word} holds", key=word, tags=[word], evidence=[said[0].id], id=f"r-{word}"
         )
         second = memory.remember(f"{word} too", about=word, id=f"s-{word}", data={word: word})
-        memory.link(first.id, second.id, "relates_to")
+        memory.graph.link(first.id, second.id, "relates_to")
         memory.scoped(user=word).remember(f"{word} of a user", idempotency_key=command_of(word))
 
     def probe(self) -> str | None:
@@ -83,7 +83,7 @@ def recall(memory: Memory, word: str) -> object:
 
 
 def listing(memory: Memory, word: str) -> object:
-    return memory.list(limit=1_000), memory.episodes(limit=1_000)
+    return memory.list(limit=1_000), memory.sessions.episodes(limit=1_000)
 
 
 def past(memory: Memory, word: str) -> object:
@@ -99,11 +99,11 @@ def export(memory: Memory, word: str) -> object:
 
 
 def status(memory: Memory, word: str) -> object:
-    return memory.status(), memory.digest()
+    return memory.status(), memory.admin.digest()
 
 
 def doctor(memory: Memory, word: str) -> object:
-    return memory.doctor(), memory.verify(deep=True)
+    return memory.admin.doctor(), memory.admin.verify(deep=True)
 
 
 def get(memory: Memory, word: str) -> object:
@@ -131,7 +131,7 @@ def erase(memory: Memory, word: str) -> object:
 
 
 def link(memory: Memory, word: str) -> object:
-    return memory.link(memory.list(limit=1)[0].id, f"r-{word}", "relates_to")
+    return memory.graph.link(memory.list(limit=1)[0].id, f"r-{word}", "relates_to")
 
 
 def tag(memory: Memory, word: str) -> object:
@@ -162,7 +162,7 @@ def run_suite(town: Town, count: int, tell: Tell) -> None:
     crossed = [found for found in (town.probe() for _ in range(count)) if found is not None]
     assert crossed == []
     for memory in town.memories[:5]:
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
     tell(
         f"probes: {count:,} questions between {SPACES} spaces, 0 bytes crossed, "
         f"{time.perf_counter() - started:.0f} s"

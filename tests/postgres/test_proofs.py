@@ -39,11 +39,11 @@ def test_events_on_a_server_are_proved_and_audited(shared: Memory) -> None:
     key = Keys(shared).create().key
     shared.erase(gone.id, reason="asked for")
     for seq in (1, 2, 255, 256, 257, 513, 601, gone.seq):
-        proof = shared.prove(event=seq)
+        proof = shared.proof.prove(event=seq)
         said = SCRIPT["verify"](proof.document.encode(), [SCRIPT["key_of"](key)])
         assert f"event {seq} of" in said[0]
         assert "canary" not in proof.document
-    entries = shared.audit(after=600)
+    entries = shared.proof.audit(after=600)
     assert ("erased", "asked for") in [(entry.what, entry.reason) for entry in entries]
     assert entries[-1].unit == "checkpoint"
 
@@ -54,21 +54,21 @@ def test_a_token_for_one_user_reads_no_ledger_and_audits_its_own(
     alice = shared.scoped(user="alice").remember("Alice sits in 14C.")
     bob = shared.scoped(user="bob").remember("The canary sits in 3A.")
     Keys(shared).create()
-    shared.checkpoint()
+    shared.proof.checkpoint()
     token = make_token(database, "a", space="main", origin="person", user="alice")
     backend = PostgresBackend(database)
     try:
         mine = Memory(Handle(entered(backend, token).space("main", create=False)))
         with pytest.raises((Forbidden, NotFound)):
-            mine.prove(alice.id)  # a line is found in the whole ledger
+            mine.proof.prove(alice.id)  # a line is found in the whole ledger
         with pytest.raises((Forbidden, NotFound)):
-            mine.prove(event=bob.seq)
-        assert (mine.event(alice.seq).body or {})["text"] == "Alice sits in 14C."
+            mine.proof.prove(event=bob.seq)
+        assert (mine.events.get(alice.seq).body or {})["text"] == "Alice sits in 14C."
         for hidden in (bob.seq, 1, shared.position + 1):
             with pytest.raises(NotFound):
-                mine.event(hidden)
+                mine.events.get(hidden)
             assert mine._handle.space.line(hidden) is None
-        entries = mine.audit()
+        entries = mine.proof.audit()
         assert [entry.seq for entry in entries] == [alice.seq]
         assert "canary" not in str([entry.to_dict() for entry in entries])
     finally:

@@ -42,4 +42,4 @@ def test_an_agents_token_files_proposals_for_each_user(owner: Memory, agent: Mem
     assert passed(agent, Script()).seen == 0
     with pytest.raises(Forbidden):
         agent.review.approve(waits[0].id, waits[0].digest)
-    assert owner.verify(deep=True).ok
+    assert owner.admin.verify(deep=True).ok

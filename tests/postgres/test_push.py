@@ -88,8 +88,8 @@ def mine(files: Files) -> FileSpace:
     seat = memory.remember("The seat is by the window.", key="seat", evidence=[said[0].id])
     memory.remember("The seat is by the aisle.", key="seat", tags=["travel"])
     other = memory.remember("The train leaves at nine.", about="train")
-    memory.link(seat.id, other.id, "relates_to")
-    memory.seal()
+    memory.graph.link(seat.id, other.id, "relates_to")
+    memory.admin.seal()
     memory.scoped(origin="agent").observe("Noted.", role="assistant")
     memory.forget(other.id)
     return space
@@ -97,7 +97,7 @@ def mine(files: Files) -> FileSpace:
 
 def carry(source: Space, target: Space) -> int:
     """Everything, and how many events that were."""
-    return Memory(Handle(source)).copy_to(Memory(Handle(target))).events
+    return Memory(Handle(source)).admin.copy_to(Memory(Handle(target))).events
 
 
 def assert_same(one: Space, other: Space) -> None:
@@ -105,7 +105,7 @@ def assert_same(one: Space, other: Space) -> None:
     assert one.digest() == other.digest()
     assert b"".join(one.pieces()) == b"".join(other.pieces())
     for space in (one, other):
-        assert Memory(Handle(space)).verify(deep=True).ok
+        assert Memory(Handle(space)).admin.verify(deep=True).ok
         assert rebuilt_digest(space) == one.digest()
 
 
@@ -144,7 +144,7 @@ def test_a_memory_in_this_process_is_carried_too(
     carry(mine, here)
     assert_same(mine, here)
     Memory(Handle(here)).remember("It goes on here.")
-    assert Memory(Handle(here)).seal().events > 1
+    assert Memory(Handle(here)).admin.seal().events > 1
     carry(here, server_space)
     assert_same(here, server_space)
     carry(server_space, mine)
@@ -194,11 +194,11 @@ def test_a_carrying_that_was_cut_goes_on_where_it_stopped(
             raise Stopped
 
     with pytest.raises(Stopped):
-        memory.copy_to(Memory(Handle(target)), cut)
+        memory.admin.copy_to(Memory(Handle(target)), cut)
     held = target.existing_head()
     assert 4 < held.seq < source.head().seq  # a part, and none that is written a second time
     assert held.hash in b"".join(source.pieces()).decode()
-    assert Memory(Handle(target)).verify(deep=True).ok
+    assert Memory(Handle(target)).admin.verify(deep=True).ok
     assert carry(source, target) == source.head().seq - held.seq
     assert_same(source, target)
 
@@ -263,9 +263,9 @@ def test_another_writer_at_the_target_ends_the_push(
             written.append(server_space.head())
 
     with pytest.raises(Conflict, match="the two ledgers diverge"):
-        memory.copy_to(Memory(Handle(server_space)), meddle)
+        memory.admin.copy_to(Memory(Handle(server_space)), meddle)
     assert [server_space.head()] == written
-    assert Memory(Handle(server_space)).verify(deep=True).ok
+    assert Memory(Handle(server_space)).admin.verify(deep=True).ok
 
 
 def test_a_memory_that_went_on_differently_is_refused(
@@ -474,7 +474,7 @@ def test_the_owner_brings_what_a_store_noted_of_itself(
     with (tmp_path / "mine" / "events.wal").open("ab") as file:
         file.write(b'{"v":1,"seq":')  # a crash
     again = FileSpace(tmp_path / "mine", "main", create=False)
-    assert Memory(Handle(again)).verify(deep=True).ok
+    assert Memory(Handle(again)).admin.verify(deep=True).ok
     kinds = [line.kind for append in scan(again.pieces()) for line in append.lines]
     assert "ledger.tail_cut" in kinds
     carry(again, server_space)
@@ -521,7 +521,7 @@ def test_what_was_erased_before_is_carried_without_its_body(
     memory.remember("Life goes on.")
     carry(mine, server_space)
     assert_same(mine, server_space)
-    assert Memory(Handle(server_space)).verify().erased > 0
+    assert Memory(Handle(server_space)).admin.verify().erased > 0
     back = files("back")
     carry(server_space, back)
     assert_same(mine, back)
@@ -558,7 +558,7 @@ def test_an_erasure_that_comes_much_later_is_waited_for(
             raise Stopped
 
     with pytest.raises(Stopped):
-        memory.copy_to(Memory(Handle(back)), cut)
+        memory.admin.copy_to(Memory(Handle(back)), cut)
     assert back.existing_head().seq == 0  # no missing body is left without its reason
     for target in (back, server_space):
         carry(source, target)
@@ -595,7 +595,7 @@ def test_copying_everything_needs_a_person(mine: FileSpace, server_space: Indexe
         Memory(Handle(mine)).scoped(user="ann"),
     ):
         with pytest.raises(Forbidden):
-            handle.copy_to(Memory(Handle(server_space)))
+            handle.admin.copy_to(Memory(Handle(server_space)))
 
 
 # The command line.

@@ -38,7 +38,7 @@ def test_a_token_for_one_user_renders_what_a_handle_for_one_does(
         owner = Memory(Handle(server.space("main", create=True)))
         theirs = owner.remember("Bob's.", about="alice")
         mine = owner.scoped(user="ann", session="s").remember("Ann's.", about="alice")
-        owner.link(mine.id, theirs.id, "related")
+        owner.graph.link(mine.id, theirs.id, "related")
         ann = Memory(Handle(limited.space("main", create=False)))
         for number in range(3):
             ann.remember(f"Number {number}.", about=("Alice", "bob", None)[number])

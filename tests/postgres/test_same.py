@@ -51,9 +51,9 @@ def play(backend: Backend, seam: Clockwork, seed: int, steps: int) -> tuple[str,
     positions = rng.sample(range(1, memory.position), past)
     answers += [read_all(memory.at(position), ids) for position in positions]
     answers.append([memory.history(record.id) for record in memory.list(limit=100)])
-    digest = memory.digest()
-    assert memory.verify(deep=True).ok
-    assert rebuilt_digest(memory) == digest
+    digest = memory.admin.digest()
+    assert memory.admin.verify(deep=True).ok
+    assert rebuilt_digest(memory.admin) == digest
     return digest, answers
 
 
@@ -108,7 +108,7 @@ def test_with_vectors_the_first_ten_are_the_same_on_a_server(database: str, tell
             memory = Memory(Handle(backend.space("main", create=True), embedders=embedders))
             for number, text in enumerate(texts):
                 memory.observe(text, session=f"s{number // 10}", id=f"e{number}")
-            memory.embed()
+            memory.admin.embed()
             answers = [memory.recall(query, k=10) for query in queries]
             assert all(answer.degraded is None for answer in answers)
             assert any("chunk" in hit.shares for hit in answers[0])

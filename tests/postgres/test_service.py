@@ -61,9 +61,9 @@ def test_a_token_for_one_user_sees_nothing_of_another(url: str, store: Store) ->
     }
 
     def answers(memory: Memory) -> str:
-        found: list[object] = [memory.list(limit=100), memory.episodes(limit=100)]
+        found: list[object] = [memory.list(limit=100), memory.sessions.episodes(limit=100)]
         found += [memory.recall("key under the stone").hits, memory.context("key stone").text]
-        found += [memory.events(limit=100)]
+        found += [memory.events.list(limit=100)]
         for id in ("r-ben", "e-ben"):
             with suppress(NotFound):
                 found += [memory.get(id)]

@@ -81,7 +81,7 @@ def test_a_standby_answers_every_read_and_refuses_every_write(
         assert memory.recall("When does train 7 leave?")
         assert memory.context("When does train 7 leave?").text
         assert len(memory.list(limit=100)) >= 41
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert memory.status().seq > 40
     memory = memory_of(standby)
     for refused in (
@@ -103,10 +103,10 @@ def test_doctor_says_how_far_a_standby_is_behind(
     servers: Pair, primary: PostgresBackend, standby: PostgresBackend
 ) -> None:
     write(servers, primary, 1)
-    found = {each.what: each for each in memory_of(standby).doctor()}
+    found = {each.what: each for each in memory_of(standby).admin.doctor()}
     assert "answers reads only" in found["standby"].detail
     assert "s ago" in found["standby"].detail
-    assert "standby" not in {each.what for each in memory_of(primary).doctor()}
+    assert "standby" not in {each.what for each in memory_of(primary).admin.doctor()}
 
 
 def test_the_service_serves_reads_from_a_standby(servers: Pair, primary: PostgresBackend) -> None:
@@ -141,7 +141,7 @@ def test_a_base_backup_under_load_is_a_whole_memory(
             restored.copy(servers.primary, is_standby=False)
             with closing(PostgresBackend(servers.address_of(restored))) as backend:
                 memory = memory_of(backend)
-                assert memory.verify(deep=True).ok
+                assert memory.admin.verify(deep=True).ok
                 assert before <= {record.text for record in memory.list(limit=10_000)}
                 memory.remember("It goes on from here.")
         finally:

@@ -55,7 +55,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def memory(url: str, home: Path) -> Iterator[Memory]:
     """The owner's handle of a space in which every user is a subject."""
     with Memory.open(url, space="bob", embedder="none") as memory:
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
         memory.scoped(user="ann").remember("Ann is here.", id="first")
         yield memory
 
@@ -108,7 +108,7 @@ def claims(trust: Trust) -> RecordAdded:
 def trust_of(url: str, id: str) -> str:
     with Memory.open(url, space="bob", embedder="none") as again:
         again.remember("The next writer folds what was appended.")
-        assert again.verify(deep=True).ok
+        assert again.admin.verify(deep=True).ok
         return again.get(id).trust
 
 
@@ -173,17 +173,19 @@ def test_a_body_that_does_not_open_is_given_up_and_a_missing_key_is_not(
     with Memory.open(url, space="bob", embedder="none") as again:
         with pytest.raises(IntegrityError, match="does not open"):
             again.remember("Later.")
-        assert any("--accept-loss" in str(found.fix) for found in again.doctor())
+        assert any("--accept-loss" in str(found.fix) for found in again.admin.doctor())
     (home / ".recollect" / "master.key").rename(home / "away")
     with Memory.open(url, space="bob", embedder="none") as again:
-        assert [found.what for found in again.doctor() if found.level == "problem"] == ["keys"]
+        assert [found.what for found in again.admin.doctor() if found.level == "problem"] == [
+            "keys"
+        ]
         with pytest.raises(KeyMissing, match="master key"):
             again._handle.space.accept_loss("no key")
     (home / "away").rename(home / ".recollect" / "master.key")
     with Memory.open(url, space="bob", embedder="none") as again:
         again._handle.space.accept_loss("not readable")
         again.remember("Later.")
-        assert again.verify(deep=True).ok
+        assert again.admin.verify(deep=True).ok
         assert again.get("first").text == "Ann is here."
 
 
@@ -209,9 +211,9 @@ def test_the_ledger_on_the_server_has_no_word_of_a_subject(memory: Memory, datab
     assert WORD not in str(rows(database, "events"))
     (key,) = rows(database, "subject_keys")
     assert "ann" not in str(key)
-    assert memory.digest() == rebuilt_digest(memory)
-    memory.rebuild()
-    assert memory.verify(deep=True).ok
+    assert memory.admin.digest() == rebuilt_digest(memory.admin)
+    memory.admin.rebuild()
+    assert memory.admin.verify(deep=True).ok
     assert ann.get(record.id).text == f"Ann moved to {WORD}"
     found = [
         line.subject for append in scan(memory._handle.space.pieces()) for line in append.lines
@@ -225,7 +227,7 @@ def test_only_those_who_are_named_are_encrypted(url: str, database: str, home: P
         memory.scoped(user="ann").remember(f"Plain {WORD}")
         with pytest.raises(Conflict, match="no subjects"):
             memory.scoped(subject="ann")
-        memory.set_subjects("named")
+        memory.settings.set_subjects("named")
         memory.scoped(user="ben").remember("Of ben")
         memory.scoped(subject="ann").remember("Encrypted")
         memory.scoped(user="ann").remember("Still a subject")
@@ -236,7 +238,7 @@ def test_only_those_who_are_named_are_encrypted(url: str, database: str, home: P
             False,
             False,
         ]
-        assert memory.subjects() == "named"
+        assert memory.settings.subjects() == "named"
         assert len(rows(database, "subject_keys")) == 1
 
 
@@ -247,8 +249,8 @@ def test_another_process_and_another_token_use_the_same_key(
     with Memory.open(url, space="bob", embedder="none") as agents:
         agents.scoped(user="ann").remember("The agent noted it.")
         agents.scoped(user="ben").remember("For ben.")
-        assert agents.verify(deep=True).ok
-    assert memory.verify(deep=True).ok
+        assert agents.admin.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
     assert len(rows(database, "subject_keys")) == 2
 
 
@@ -278,7 +280,7 @@ def test_the_keys_of_many_are_read_together(
 def test_another_master_key_reads_and_writes_nothing(
     memory: Memory, url: str, monkeypatch: pytest.MonkeyPatch, each: Literal["users", "named"]
 ) -> None:
-    memory.set_subjects(each)
+    memory.settings.set_subjects(each)
     before = memory.position
     with Memory.open(url, space="other", embedder="none") as other:
         other.remember("Of everybody")
@@ -328,7 +330,7 @@ def test_a_limited_token_reads_and_writes_with_the_keys_of_its_user(
         mine.remember(f"Mine: {WORD}")
     assert WORD not in bodies(database)
     assert len(rows(database, "subject_keys")) == 2
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 # Erasing.
@@ -349,8 +351,8 @@ def test_erasing_a_subject_takes_the_key_and_leaves_the_others(
         place.startswith(f"the key of {done.subjects[0]}: destroyed") for place in done.places
     )
     assert any("other machines" in place for place in done.places)
-    assert memory.digest() == rebuilt_digest(memory)
-    assert memory.verify(deep=True).ok
+    assert memory.admin.digest() == rebuilt_digest(memory.admin)
+    assert memory.admin.verify(deep=True).ok
     assert [record.text for record in memory.list()] == ["Ben stayed"]
     assert [rows(database, table) for table in ("snapshots", "blocks")] == [[], []]
     assert [named for _, named, *_ in rows(database, "destroyed_keys")] == [*done.subjects]
@@ -358,18 +360,18 @@ def test_erasing_a_subject_takes_the_key_and_leaves_the_others(
         memory.erase(subject="ann")
     ann.remember("Ann is back")  # under another pseudonym and key
     assert len(rows(database, "subject_keys")) == 2
-    memory.rebuild()
+    memory.admin.rebuild()
     assert [record.text for record in ann.list()] == ["Ann is back"]
 
 
 def test_old_plain_events_of_a_subject_go_too(url: str, database: str, home: Path) -> None:
     with Memory.open(url, space="bob", embedder="none") as memory:
         old = memory.scoped(user="ann").remember(f"Before: {WORD}", key="trip")
-        memory.set_subjects("named")
+        memory.settings.set_subjects("named")
         memory.scoped(subject="ann").revise(old.id, text=f"After: {WORD}")
         memory.erase(subject="ann")
         assert memory.list() == []
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     assert WORD not in str(rows(database, "events"))
 
 
@@ -377,7 +379,7 @@ def test_a_subject_without_events_is_forgotten(memory: Memory, database: str) ->
     memory.scoped(subject="cleo")
     done = memory.erase(subject="cleo")
     assert (len(done.subjects), done.events) == (1, ())
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
     with pytest.raises(NotFound):
         memory.erase(subject="cleo")
 
@@ -393,11 +395,11 @@ def test_what_is_written_in_the_same_append_as_the_order_is_readable(memory: Mem
     text = Remember(text="Back.", id="back", stamp="20260101", chance="abcdefghijklmnop")
     again = Command(id="again", actor=Actor(trust="person", user="ann"), acts=(text,))
     space.submit_all([erase, again], lambda reads, outcome: None)
-    memory.rebuild()
+    memory.admin.rebuild()
     assert [record.id for record in memory.scoped(user="ann").list()] == ["back"]
     space.purge()
-    memory.rebuild()
-    assert memory.verify(deep=True).ok
+    memory.admin.rebuild()
+    assert memory.admin.verify(deep=True).ok
     assert [record.id for record in memory.scoped(user="ann").list()] == ["back"]
 
 
@@ -448,7 +450,7 @@ def test_the_next_process_finishes_an_erasure(
     memory: Memory, url: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that ended between the order and the bodies, whatever its own token allows."""
-    memory.set_subjects(None)
+    memory.settings.set_subjects(None)
     memory.scoped(user="ann").remember(f"Plain {WORD}")
     with monkeypatch.context() as patch:
         patch.setattr(IndexedSpace, "purge", lambda self: ())
@@ -457,7 +459,7 @@ def test_the_next_process_finishes_an_erasure(
     monkeypatch.setenv("RECOLLECT_TOKEN", make_token(database, "agent", space="bob"))
     with Memory.open(url, space="bob", embedder="none") as again:
         assert again.list() == []
-        assert again.verify(deep=True).ok
+        assert again.admin.verify(deep=True).ok
     assert WORD not in bodies(database)
 
 
@@ -493,7 +495,7 @@ def test_a_certificate_says_what_was_erased(memory: Memory) -> None:
     assert done.subjects[0] in note
     assert "write-ahead log" in note
     memory.remember("Later")
-    found = memory.check_certificate(note)
+    found = memory.proof.check_certificate(note)
     assert (found.ok, found.subjects, found.event) == (True, done.subjects, done.seq)
 
 
@@ -504,21 +506,21 @@ def test_push_brings_the_keys_and_pull_brings_them_back(
     url: str, database: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Memory.open(tmp_path / "w", embedder="none") as mine:
-        mine.set_subjects("users")
+        mine.settings.set_subjects("users")
         mine.scoped(user="ann").remember(f"Ann in {WORD}", id="trip")
         mine.scoped(user="ben").remember("Ben stayed")
         mine.erase(subject="ben")
         with Memory.open(url, embedder="none") as server:
-            mine.copy_to(server)
-            assert server.digest() == mine.digest()
+            mine.admin.copy_to(server)
+            assert server.admin.digest() == mine.admin.digest()
             assert len(rows(database, "subject_keys")) == 1
-            assert mine.copy_to(server).events == 0
+            assert mine.admin.copy_to(server).events == 0
             server.scoped(user="ann").remember("Written there")
             server.scoped(user="cleo").remember("Cleo is new")
             assert len(rows(database, "subject_keys")) == 2
-            assert server.verify(deep=True).ok
-            server.copy_to(mine)
-            assert mine.digest() == server.digest() == rebuilt_digest(mine)
+            assert server.admin.verify(deep=True).ok
+            server.admin.copy_to(mine)
+            assert mine.admin.digest() == server.admin.digest() == rebuilt_digest(mine.admin)
     # Another machine, with the master key alone.
     other = tmp_path / "other" / ".recollect"
     other.mkdir(parents=True)
@@ -526,17 +528,17 @@ def test_push_brings_the_keys_and_pull_brings_them_back(
     (other / "master.key").chmod(0o600)
     monkeypatch.setenv("HOME", str(other.parent))
     with Memory.open(url, embedder="none") as server, Memory.open(tmp_path / "v") as mine:
-        server.copy_to(mine)
+        server.admin.copy_to(mine)
         assert mine.get("trip").text == f"Ann in {WORD}"
         mine.erase(subject="ann")
-        mine.copy_to(server)  # the order goes along
+        mine.admin.copy_to(server)  # the order goes along
         assert [record.text for record in server.list()] == ["Cleo is new"]
         assert len(rows(database, "subject_keys")) == 1
-        assert server.verify(deep=True).ok
+        assert server.admin.verify(deep=True).ok
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     with Memory.open(url, embedder="none") as server, Memory.open(tmp_path / "u") as mine:
         with pytest.raises(KeyMissing, match="master key"):
-            server.copy_to(mine)
+            server.admin.copy_to(mine)
         assert mine.list() == []
 
 
@@ -544,7 +546,7 @@ def test_a_push_without_the_keys_is_refused_and_sends_nothing(
     url: str, database: str, tmp_path: Path, home: Path
 ) -> None:
     with Memory.open(tmp_path / "w", embedder="none") as mine:
-        mine.set_subjects("users")
+        mine.settings.set_subjects("users")
         mine.scoped(user="ann").remember(f"Ann in {WORD}")
     (keys,) = (home / ".recollect" / "subjects").glob("*.json")
     keys.unlink()
@@ -553,17 +555,17 @@ def test_a_push_without_the_keys_is_refused_and_sends_nothing(
         Memory.open(url) as server,
         pytest.raises(KeyMissing, match="was not erased"),
     ):
-        mine.copy_to(server)
+        mine.admin.copy_to(server)
     assert rows(database, "events") == rows(database, "subject_keys") == []
 
 
 def test_a_backup_can_be_read_here_and_brings_nothing_back(
     memory: Memory, database: str, tmp_path: Path, home: Path
 ) -> None:
-    memory.set_subjects("named")
+    memory.settings.set_subjects("named")
     plain = memory.remember(f"Plain {WORD}")
     memory.scoped(subject="ben").remember("Ben stayed", id="ben")
-    made = memory.backup(str(tmp_path / "backup")).path
+    made = memory.admin.backup(str(tmp_path / "backup")).path
     (keys,) = (home / ".recollect" / "subjects").glob("*.json")
     with Memory.restore_backup(made, tmp_path / "before") as before:
         assert len(before.list()) == 3
@@ -571,7 +573,7 @@ def test_a_backup_can_be_read_here_and_brings_nothing_back(
     memory.erase(plain.id)
     with Memory.restore_backup(made, tmp_path / "after") as after:
         assert [record.text for record in after.list()] == ["Ben stayed"]
-        assert after.verify(deep=True).ok
+        assert after.admin.verify(deep=True).ok
     assert [one["by"] for one in json.loads(keys.read_bytes())["destroyed"]] != []
 
 

@@ -138,9 +138,9 @@ def test_calls_inside_reads_wait_for_nobody(backend: IndexedBackend, calls: int)
         told = [id for one in threads for id in (*one.written, *one.receipts)]
         found = Counter(line.id for line in lines)
         assert [id for id in told if found[event_id(id, 1)] != 1] == []
-        digest = memory.digest()
-        assert rebuilt_digest(memory) == digest
-        assert memory.verify(deep=True).ok
+        digest = memory.admin.digest()
+        assert rebuilt_digest(memory.admin) == digest
+        assert memory.admin.verify(deep=True).ok
     except BaseException:
         print(f"seed {seed}")  # noqa: T201 - to play the same again
         raise
@@ -302,7 +302,7 @@ def test_calls_in_several_spaces_inside_each_other_lose_nothing(
     for space, ids in zip(spaces, told, strict=True):
         with space.reading() as reads:
             assert [id for id in ids if reads.version(id) is None] == [], f"{seed=}"
-        assert Memory(Handle(space)).verify(deep=True).ok
+        assert Memory(Handle(space)).admin.verify(deep=True).ok
 
 
 @pytest.mark.parametrize("is_control", [False, True])
@@ -312,10 +312,10 @@ def test_two_memories_that_are_merged_into_each_other_at_once_come_together(
     """Each has its own turn when it reads the other; the control opens it only then."""
     sides = [Memory(Handle(backend.space(name, create=True))) for name in ("first", "second")]
     sides[0].remember("The seat is 12A.", key="seat")
-    sides[0].copy_to(sides[1])
+    sides[0].admin.copy_to(sides[1])
     for number, memory in enumerate(sides):
         memory.remember(f"The seat is {number}.", key="seat")
-    (conflict,) = sides[0].merge_from(sides[1], is_mine=True, dry_run=True).conflicts
+    (conflict,) = sides[0].admin.merge_from(sides[1], is_mine=True, dry_run=True).conflicts
     both_have_looked, both_have_their_turn = threading.Barrier(2), threading.Barrier(2)
 
     @contextmanager
@@ -329,7 +329,7 @@ def test_two_memories_that_are_merged_into_each_other_at_once_come_together(
         return scratch_space(name, seam)
 
     def bring(mine: int, word: Settlement) -> None:
-        sides[mine].merge_from(sides[1 - mine], is_mine=True, settle={conflict.id: word})
+        sides[mine].admin.merge_from(sides[1 - mine], is_mine=True, settle={conflict.id: word})
 
     def bring_both() -> None:
         at_once([partial(bring, 0, "ours"), partial(bring, 1, "theirs")])
@@ -343,6 +343,6 @@ def test_two_memories_that_are_merged_into_each_other_at_once_come_together(
             return
         bring_both()
     for mine in (0, 1):
-        sides[mine].merge_from(sides[1 - mine], is_mine=True)
+        sides[mine].admin.merge_from(sides[1 - mine], is_mine=True)
     assert [memory.keyed("seat").text for memory in sides] == ["The seat is 0."] * 2
-    assert all(memory.verify(deep=True).ok for memory in sides)
+    assert all(memory.admin.verify(deep=True).ok for memory in sides)

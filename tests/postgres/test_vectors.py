@@ -152,7 +152,7 @@ def test_both_engines_score_alike(backend: PostgresBackend) -> None:
     for number in range(40):
         memory.observe(f"coffee number {number % 9}\nwith bread {number % 5} and rain")
     local = Memory.open(":memory:", embedder="none")
-    memory.copy_to(local)
+    memory.admin.copy_to(local)
     ours, theirs = leg_of(local._handle.space), leg_of(server)
     catch_up(local._handle.space, ours)
     catch_up(server, theirs)

@@ -26,7 +26,7 @@ def test_a_token_that_only_writes_vouches_for_what_it_writes(
     owner: Memory, url: str, monkeypatch: pytest.MonkeyPatch, user: str | None
 ) -> None:
     """The token of a chat app has no verb for reviews; a subject's body cannot be read there."""
-    owner.set_subjects("users")
+    owner.settings.set_subjects("users")
     its = owner.scoped(user=user, origin="agent")
     seat = its.remember("Alice sits in 12A.", key="alice.seat")
     monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "app", space="bob", origin="person"))

@@ -47,11 +47,11 @@ def check(backend: PostgresBackend, space: str, ids: set[str]) -> int:
     """Everything acknowledged is there, the chain is whole; how many events there are."""
     memory = Memory(Handle(backend.space(space, create=False)))
     assert {record.id for record in memory.list(limit=10_000)} == ids
-    found = memory.verify(deep=True)
+    found = memory.admin.verify(deep=True)
     assert found.ok
     assert found.events == memory.position
-    digest = memory.digest()
-    assert rebuilt_digest(memory) == digest
+    digest = memory.admin.digest()
+    assert rebuilt_digest(memory.admin) == digest
     return found.events
 
 

@@ -58,7 +58,7 @@ def test_an_id_that_is_taken_meanwhile_is_not_given_again(
     else:
         ids = (*subjects(space, acts[0]), *subjects(space, acts[1]))
     assert [id.rpartition("-")[2] for id in ids] == [CHANCE[:6], CHANCE[:8]]
-    assert Memory(Handle(space)).verify(deep=True).ok
+    assert Memory(Handle(space)).admin.verify(deep=True).ok
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -114,8 +114,8 @@ def test_an_episode_that_is_at_hand_is_not_shown_as_it_was(space: Space) -> None
     shown = {found.id: found.status for found in batch.results if found.id != "r"}
     assert shown == {"e-one": "forgotten", "e-two": "shadowed"}
     memory.erase("e-one")
-    assert memory.verify(deep=True).ok
-    assert memory.digest() == rebuilt_digest(memory)
+    assert memory.admin.verify(deep=True).ok
+    assert memory.admin.digest() == rebuilt_digest(memory.admin)
 
 
 def test_a_name_is_believed_absent_until_it_is_written_or_taken_back() -> None:

@@ -21,7 +21,7 @@ from recollect.store.sqlite import SqliteDb
 _CALLS: dict[str, Callable[[Memory], object]] = {
     "remember": lambda memory: memory.remember("Interrupted."),
     "recall": lambda memory: memory.recall("tea"),
-    "rebuild": lambda memory: memory.rebuild(),
+    "rebuild": lambda memory: memory.admin.rebuild(),
 }
 
 
@@ -68,7 +68,7 @@ def test_the_memory_goes_on(
         assert texts - {"Interrupted."} == {"Tea is at four."}
         memory.remember("Afterwards.")
         assert [hit.text for hit in memory.recall("afterwards")] == ["Afterwards."]
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         assert texts <= {record.text for record in memory.list()}  # what was seen stays
 
 

@@ -69,7 +69,7 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
         )
         memory.recall(Label("gate"))
         assert memory.scoped(user=Label("ann")).remember("Hers.").scope.user == "ann"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def poisoned(memory: Memory) -> None:
@@ -116,7 +116,7 @@ def write_beside_poison(folder: Path, count: int) -> Counter[str]:
         for thread in poison:
             thread.join()
         seen["stored"] = sum(record.text.startswith("good") for record in memory.list(limit=10_000))
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     return seen
 
 

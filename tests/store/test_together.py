@@ -53,14 +53,14 @@ def together(space: FileSpace, calls: list[Callable[[], object]]) -> list[object
 def test_an_answer_that_fails_does_not_affect_the_others(space: FileSpace) -> None:
     memory = Memory(Handle(space))
     one, two = memory.remember("one"), memory.remember("two")
-    memory.link(one.id, two.id, idempotency_key="tie")
-    memory.unlink(one.id, two.id)
+    memory.graph.link(one.id, two.id, idempotency_key="tie")
+    memory.graph.unlink(one.id, two.id)
     before = memory.position
     first, gone, last = together(
         space,
         [
             lambda: memory.remember("three").text,
-            lambda: memory.link(one.id, two.id, idempotency_key="tie"),
+            lambda: memory.graph.link(one.id, two.id, idempotency_key="tie"),
             lambda: memory.remember("four").text,
         ],
     )

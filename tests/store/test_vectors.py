@@ -149,10 +149,10 @@ def test_a_torn_or_foreign_file_is_ignored_and_rebuilt(
     other = again(files)
     assert other.leg.vectors.through() == 0
     assert other.found() == []
-    assert [f.what for f in other.memory.doctor() if f.level == "note"] == ["vectors"]
+    assert [f.what for f in other.memory.admin.doctor() if f.level == "note"] == ["vectors"]
     assert catch_up(other.space, other.leg).missing == 0
     assert other.found() == before
-    assert [f.level for f in other.memory.doctor() if f.what == "vectors"] == ["ok"]
+    assert [f.level for f in other.memory.admin.doctor() if f.what == "vectors"] == ["ok"]
 
 
 def test_rows_that_no_header_counts_are_not_there(files: Files) -> None:
@@ -168,7 +168,7 @@ def test_rows_that_no_header_counts_are_not_there(files: Files) -> None:
 
 def test_the_vectors_of_another_history_are_not_taken(files: Files, tmp_path: Path) -> None:
     """An older ledger in the place of a newer one: its next texts get numbers that were taken."""
-    backup = files.memory.backup(tmp_path / "copy")
+    backup = files.memory.admin.backup(tmp_path / "copy")
     for number in range(5):
         files.memory.observe(f"coffee and a secret {number}")
     catch_up(files.space, files.leg)
@@ -193,7 +193,7 @@ def test_an_accepted_loss_takes_the_vectors_away(files: Files) -> None:
     ledger = files.folder / "events.wal"
     ledger.write_bytes(ledger.read_bytes()[:-400])
     other = again(files)
-    other.memory.accept_loss(reason="a test")
+    other.memory.admin.accept_loss(reason="a test")
     assert not path.exists()
 
 
@@ -203,7 +203,7 @@ def test_a_doctor_notes_vectors_beyond_the_ledger(files: Files) -> None:
         assert header is not None
         ahead = vector_file.Header(1, header.name, header.dimensions, header.rows, 10_000, "x")
         vector_file.append(REAL, fd, header, b"", ahead)
-    (found,) = (f for f in files.memory.doctor() if f.what == "vectors")
+    (found,) = (f for f in files.memory.admin.doctor() if f.what == "vectors")
     assert found.level == "note"
     assert "10,000" in found.detail
 
@@ -301,7 +301,7 @@ def test_an_erasure_that_was_interrupted_is_finished_for_vectors_too(
 
 
 def test_a_backup_holds_no_vectors(files: Files, secret: tuple[str, bytes]) -> None:
-    files.memory.backup()
+    files.memory.admin.backup()
     assert list((files.folder / "backup").rglob("*.vec")) == []
     assert holds(files.folder / "backup", secret[1]) == []
 
@@ -362,7 +362,7 @@ def test_three_processes_that_encode_at_once_agree(tmp_path: Path) -> None:
     scores = made.leg.vectors.scores(EMBEDDER.embed_query("coffee"), texts)
     assert list(scores) == texts
     alone = Files(tmp_path / "alone")
-    made.memory.copy_to(alone.memory)
+    made.memory.admin.copy_to(alone.memory)
     catch_up(alone.space, alone.leg)
     assert alone.path.read_bytes()[512:] == made.path.read_bytes()[512:]
     for each in (made, alone):

@@ -153,9 +153,9 @@ walk._SHARED_MIN_BYTES = 0
 walk._processors = lambda: 2
 with Memory.open({folder!r}) as memory:
     reports = []
-    thread = threading.Thread(target=lambda: reports.append(memory.verify()))
+    thread = threading.Thread(target=lambda: reports.append(memory.admin.verify()))
     thread.start()
-    reports.append(memory.verify())
+    reports.append(memory.admin.verify())
     thread.join()
     print([report.ok for report in reports], len(started))
 """

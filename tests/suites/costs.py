@@ -40,7 +40,7 @@ def remember(memory: Memory, text: str) -> Act:
 
 def observe(memory: Memory, text: str) -> Act:
     said = [{"role": "user", "content": BEGINS + text}]
-    return lambda: (memory.observe(said), memory.episodes(limit=1))
+    return lambda: (memory.observe(said), memory.sessions.episodes(limit=1))
 
 
 def revise(memory: Memory, text: str) -> Act:
@@ -122,7 +122,7 @@ def redacted(_: Memory, text: str) -> Act:
 
 def rebuild(memory: Memory, text: str) -> Act:
     memory.remember(BEGINS + text)
-    return memory.rebuild
+    return memory.admin.rebuild
 
 
 CALLS: Final = (

@@ -164,7 +164,7 @@ class Judge:
         space = FileSpace(folder, "main", create=True, seam=seam)
         try:
             memory = Memory(Handle(space, seam))
-            digest = memory.digest()
+            digest = memory.admin.digest()
             raw = ledger_bytes(folder)
             found = recover(raw)
             faults = _compare([*_events(found.appends)], expected)
@@ -265,7 +265,7 @@ def _goes_on(memory: Memory) -> list[Fault]:
     record = memory.remember("afterwards", idempotency_key="afterwards")
     if memory.position != before + 1 or memory.get(record.id) != record:
         return [Fault("wrong", "a further write did not take place")]
-    memory.seal()
+    memory.admin.seal()
     return []
 
 

@@ -101,7 +101,7 @@ class Process:
         self.ack()
 
     def backup(self) -> Path:
-        path = Path(self.memory.backup().path)
+        path = Path(self.memory.admin.backup().path)
         self.ack(backup=str(path.relative_to(self._story.root)))
         return path
 
@@ -110,11 +110,11 @@ class Process:
         self.ack()
 
     def rebuild(self) -> None:
-        self.memory.rebuild()
+        self.memory.admin.rebuild()
         self.ack()
 
     def seal(self) -> None:
-        self.memory.seal()
+        self.memory.admin.seal()
         self.ack()
 
     def close(self) -> None:
@@ -394,7 +394,7 @@ def elsewhere(story: Story) -> tuple[bytes, bytes]:
             memory.remember(story.text(size))
         early = b"".join(memory._handle.space.pieces())
         secret = memory.remember(story.text(100))
-        memory.seal()
+        memory.admin.seal()
         for size in (1_500, 1_500, 900):
             memory.remember(story.text(size))
         memory.erase(secret.id)

@@ -119,17 +119,17 @@ class Graph:
         else:
             rumour = less.remember(self._text())
             self.records.append(rumour.id)
-            handle.link(known.id, rumour.id, "derived_from")
+            handle.graph.link(known.id, rumour.id, "derived_from")
 
     def derive(self, handle: Memory) -> None:
         kind = "derived_from" if self.rng.random() < 0.9 else "relates_to"
-        handle.link(self._one(), self._one(), kind, weight=self.rng.choice([0.5, 1.0]))
+        handle.graph.link(self._one(), self._one(), kind, weight=self.rng.choice([0.5, 1.0]))
 
     def unlink(self, handle: Memory) -> None:
         links = self.memory.why(self._one()).links
         if links:
             link = self.rng.choice(links)
-            handle.unlink(link.source, link.target, link.kind)
+            handle.graph.unlink(link.source, link.target, link.kind)
 
     def forget(self, handle: Memory) -> None:
         handle.forget(self._one())

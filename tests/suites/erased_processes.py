@@ -81,7 +81,7 @@ class Worker:
         return said
 
     def _subjects(self, _: Act) -> Said:
-        self.memory.set_subjects("users")
+        self.memory.settings.set_subjects("users")
         return Said()
 
     def _remember(self, act: Act) -> Said:

@@ -152,7 +152,7 @@ def judged(address: str, notes: Sequence[Note]) -> Judged:
             places = {record.seq: record.text for record in _records(memory)}
             there.update((name, text) for text in places.values())
             moved += sum(places.get(note.seq) != note.text for note in notes if note.space == name)
-            is_sound &= memory.verify(deep=True).ok
+            is_sound &= memory.admin.verify(deep=True).ok
     lost = sum((note.space, note.text) not in there for note in notes)
     twice = sum(count > 1 for count in there.values())
     return Judged(len(notes), there.total(), lost, twice, moved, is_sound)
@@ -160,7 +160,7 @@ def judged(address: str, notes: Sequence[Note]) -> Judged:
 
 def _records(memory: Memory) -> Iterator[Episode]:
     after: str | None = None
-    while page := memory.episodes(limit=10_000, after=after):
+    while page := memory.sessions.episodes(limit=10_000, after=after):
         yield from page
         after = page[-1].id
 

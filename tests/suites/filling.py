@@ -102,12 +102,12 @@ class Case:
                 missing = [id for id in self.acks if not is_there(memory, id)]
                 if missing:
                     self.blame(f"lost: {missing}")
-                check = memory.verify()
+                check = memory.admin.verify()
                 if not check.ok or check.problem is not None:
                     self.blame(f"verify: {check}")
-                if memory.digest() != rebuilt_digest(memory):
+                if memory.admin.digest() != rebuilt_digest(memory.admin):
                     self.blame("a rebuild does not agree with the live index")
-                Memory.restore_backup(memory.backup().path, f"{self._where}-restored").close()
+                Memory.restore_backup(memory.admin.backup().path, f"{self._where}-restored").close()
                 gone = secret and not is_there(memory, "secret")
         except RecollectError as error:
             self.blame(f"the judge: {type(error).__name__}: {error}")
@@ -149,11 +149,11 @@ def erase(case: Case) -> Callable[[Memory], None]:
 
 
 def rebuild(case: Case) -> Callable[[Memory], object]:
-    return lambda memory: memory.rebuild()
+    return lambda memory: memory.admin.rebuild()
 
 
 def backup(case: Case) -> Callable[[Memory], object]:
-    return lambda memory: memory.backup()
+    return lambda memory: memory.admin.backup()
 
 
 CALLS: dict[str, Callable[[Case], Callable[[Memory], object]]] = {
@@ -175,7 +175,7 @@ def template(where: Path) -> None:
         for number in range(RECORDS):
             memory.remember(f"{number} {PADDING}", id=f"known-{number}")
         memory.remember(f"{SECRET} {PADDING}", id="secret")
-        memory.backup()
+        memory.admin.backup()
 
 
 # --- a small file system

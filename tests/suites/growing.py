@@ -284,7 +284,7 @@ def _(memory: Memory, size: int) -> Call:
 @case("retract", "records on one episode", 60, most=900)
 def _(memory: Memory, size: int) -> Call:
     resting(memory, size)
-    (episode,) = memory.episodes(limit=1)
+    (episode,) = memory.sessions.episodes(limit=1)
     return lambda: memory.retract(episode.id)
 
 
@@ -298,20 +298,20 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     memory.observe("Time passes.")
-    return lambda: memory.curate(below=1.0)
+    return lambda: memory.admin.archive(below=1.0)
 
 
 @case("settle", "evidence", 64, most=128)
 def _(memory: Memory, size: int) -> Call:
     heard(memory, size)
-    said = [episode.id for episode in memory.episodes(limit=size)]
+    said = [episode.id for episode in memory.sessions.episodes(limit=size)]
     guess = memory.remember("It will rain.", is_hypothesis=True)
     return lambda: memory.settle(guess.id, True, evidence=said)
 
 
 @case("retain", "expired records", 100, most=2_000)
 def _(memory: Memory, size: int) -> Call:
-    memory.set_retention(0)
+    memory.settings.set_retention(0)
     with memory.batch() as batch:
         for number in range(size):
             batch.remember(f"Crane {number} is hired.", expires=timedelta(microseconds=1))
@@ -372,7 +372,7 @@ def _(memory: Memory, size: int) -> Call:
 @case("link", "links of one record", 70)
 def _(memory: Memory, size: int) -> Call:
     first, *others = facts(memory, size + 1)
-    return each(lambda other: memory.link(first, other), others)
+    return each(lambda other: memory.graph.link(first, other), others)
 
 
 @case("unlink", "times, many", 1_500)
@@ -381,8 +381,8 @@ def _(memory: Memory, size: int) -> Call:
     one, other = facts(memory, 2)
 
     def toggle(id: str) -> None:
-        memory.link(id, other)
-        memory.unlink(id, other)
+        memory.graph.link(id, other)
+        memory.graph.unlink(id, other)
 
     return each(toggle, [one] * size)
 
@@ -423,7 +423,7 @@ def _(memory: Memory, size: int) -> Call:
 @case("submit", "acts", 400, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     acts = [Reinforce(id=id) for id in facts(memory, size)]
-    return lambda: memory.submit(*acts)
+    return lambda: memory.events.submit(*acts)
 
 
 @case("used", "ids", 300, most=9_000)
@@ -437,14 +437,14 @@ def _(memory: Memory, size: int) -> Call:
     file = Path(tempfile.mkdtemp()) / "memory.jsonl"
     named = ({"type": "entity", "name": f"n{each}", "observations": []} for each in range(size))
     file.write_text("".join(f"{json.dumps(one)}\n" for one in named), "utf-8")
-    return lambda: memory.import_(file, "mcp-memory")
+    return lambda: memory.admin.import_(file, "mcp-memory")
 
 
 @case("export", "records", 300, reads=True)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     names = (Path(tempfile.mkdtemp()) / str(number) for number in itertools.count())
-    return lambda: memory.export("ndjson", next(names))
+    return lambda: memory.admin.export("ndjson", next(names))
 
 
 # Reading.
@@ -511,7 +511,7 @@ def _(memory: Memory, size: int) -> Call:
 @case("episodes", "episodes", 3_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     heard(memory, size)
-    return lambda: memory.episodes(limit=10_000)
+    return lambda: memory.sessions.episodes(limit=10_000)
 
 
 @case("recall", "records that match", 500, reads=True, most=9_000)
@@ -552,19 +552,19 @@ def _(memory: Memory, size: int) -> Call:
     with memory.batch() as batch:
         for number in range(2_000):
             batch.remember(f"number {number}")
-    return lambda: memory.events(limit=size)
+    return lambda: memory.events.list(limit=size)
 
 
 @case("events", "events before the page", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
     everything(memory, size)
-    return lambda: [memory.events(before=size, limit=100) for _ in range(10)]
+    return lambda: [memory.events.list(before=size, limit=100) for _ in range(10)]
 
 
 @case("events", "events before and after the page", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
     everything(memory, size)
-    return lambda: [memory.events(after=size // 2, limit=100) for _ in range(10)]
+    return lambda: [memory.events.list(after=size // 2, limit=100) for _ in range(10)]
 
 
 @case("events", "other users' events around the page", 1_000, reads=True, most=16_000, flat=True)
@@ -574,31 +574,31 @@ def _(memory: Memory, size: int) -> Call:
     middle = memory.position
     facts(ben, 200)
     facts(ann, size // 2)
-    return lambda: [ben.events(after=middle, limit=100) for _ in range(10)]
+    return lambda: [ben.events.list(after=middle, limit=100) for _ in range(10)]
 
 
 @case("recent", "episodes", 3_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     heard(memory, size)
-    return lambda: memory.recent(limit=1_000)
+    return lambda: memory.sessions.recent(limit=1_000)
 
 
 @case("overview", "records", 1_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    return memory.overview
+    return memory.sessions.overview
 
 
 @case("erasures", "erasures", 60, reads=True, most=1_000)
 def _(memory: Memory, size: int) -> Call:
     each(memory.erase, facts(memory, size))()
-    return memory.erasures
+    return memory.proof.erasures
 
 
 @case("event", "events before and after it", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
     everything(memory, size)
-    return lambda: [memory.event(size // 2 + number) for number in range(50)]
+    return lambda: [memory.events.get(size // 2 + number) for number in range(50)]
 
 
 @case("history", "versions", 1_500, reads=True, most=9_000)
@@ -664,7 +664,7 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     context = memory.context("Which crane?", tokens=1_000_000)
-    memory.flush()
+    memory.admin.flush()
     return each(lambda _: memory.replay(context), "abc")
 
 
@@ -673,7 +673,7 @@ def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     for number in range(size):
         memory.context(f"Where is crane {number}?")
-    return memory.flush
+    return memory.admin.flush
 
 
 @case("receipts.list", "receipts", 60, reads=True)
@@ -681,50 +681,50 @@ def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     for number in range(size):
         memory.context(f"Where is crane {number}?")
-    memory.flush()
-    return lambda: memory.receipts.list(limit=10_000)
+    memory.admin.flush()
+    return lambda: memory.proof.receipts.list(limit=10_000)
 
 
 @case("receipts.get", "hits", 100, most=100, reads=True)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     receipt = memory.context("Which crane?", tokens=1_000_000).receipt or ""
-    memory.flush()
-    return each(memory.receipts.get, [receipt] * 10)
+    memory.admin.flush()
+    return each(memory.proof.receipts.get, [receipt] * 10)
 
 
 @case("receipts.erase", "receipts", 60)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     made = [memory.context(f"Where is crane {number}?").receipt for number in range(size)]
-    memory.flush()
-    return each(memory.receipts.erase, [id for id in made if id][:20])
+    memory.admin.flush()
+    return each(memory.proof.receipts.erase, [id for id in made if id][:20])
 
 
 @case("frames.set", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     frames = [_frame("mine", 100 + number) for number in range(size)]
-    return lambda: [memory.frames.set(frame) for frame in frames]
+    return lambda: [memory.settings.frames.set(frame) for frame in frames]
 
 
 @case("frames.list", "frames", 500, reads=True)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, memory.frames.list)
+    return _frames(memory, size, memory.settings.frames.list)
 
 
 @case("frames.get", "frames", 200, reads=True)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, each(memory.frames.get, ["f0"] * 400))
+    return _frames(memory, size, each(memory.settings.frames.get, ["f0"] * 400))
 
 
 @case("frames.since", "frames", 200, reads=True)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, each(memory.frames.since, ["f0"] * 1_000))
+    return _frames(memory, size, each(memory.settings.frames.since, ["f0"] * 1_000))
 
 
 @case("frames.drop", "frames", 100)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, each(memory.frames.drop, [f"f{n}" for n in range(size)]))
+    return _frames(memory, size, each(memory.settings.frames.drop, [f"f{n}" for n in range(size)]))
 
 
 @case("sessions.open", "sessions", 150)
@@ -775,7 +775,7 @@ def _frame(name: str, tokens: int = 100) -> Frame:
 
 def _frames(memory: Memory, count: int, call: Call) -> Call:
     for number in range(count):
-        memory.frames.set(_frame(f"f{number}"))
+        memory.settings.frames.set(_frame(f"f{number}"))
     return call
 
 
@@ -785,21 +785,21 @@ def _frames(memory: Memory, count: int, call: Call) -> Call:
 @case("neighbours", "links of the record", 300, most=10_000, reads=True)
 def _(memory: Memory, size: int) -> Call:
     first = linked(memory, size)
-    return lambda: memory.neighbours(first, limit=size + 1)
+    return lambda: memory.graph.neighbours(first, limit=size + 1)
 
 
 @case("neighbours", "links of the record that a limit leaves out", 500, reads=True)
 def _(memory: Memory, size: int) -> Call:
     first = linked(memory, size)
-    return each(lambda _: memory.neighbours(first, limit=5), map(str, range(50)))
+    return each(lambda _: memory.graph.neighbours(first, limit=5), map(str, range(50)))
 
 
 @case("neighbours", "links elsewhere", 500, reads=True)
 def _(memory: Memory, size: int) -> Call:
     linked(memory, size)
     one, other = facts(memory, 2, "Elsewhere {}.")
-    memory.link(one, other)
-    return each(lambda _: memory.neighbours(one, hops=3), map(str, range(100)))
+    memory.graph.link(one, other)
+    return each(lambda _: memory.graph.neighbours(one, hops=3), map(str, range(100)))
 
 
 @case("path", "links on the path", 100, reads=True)
@@ -808,13 +808,13 @@ def _(memory: Memory, size: int) -> Call:
     with memory.batch() as batch:
         for one, other in pairwise(ids):
             batch.link(one, other)
-    return lambda: memory.path(ids[0], ids[-1])
+    return lambda: memory.graph.path(ids[0], ids[-1])
 
 
 @case("graph", "records and links", 300, most=10_000, reads=True)
 def _(memory: Memory, size: int) -> Call:
     linked(memory, size)
-    return lambda: memory.graph(limit=size + 1)
+    return lambda: memory.graph.list(limit=size + 1)
 
 
 # Upkeep.
@@ -823,61 +823,61 @@ def _(memory: Memory, size: int) -> Call:
 @case("digest", "records", 2_500, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    return memory.digest
+    return memory.admin.digest
 
 
 @case("verify", "records", 1_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    return memory.verify
+    return memory.admin.verify
 
 
 @case("verify", "records, compared one by one", 200, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    return lambda: memory.verify(deep=True)
+    return lambda: memory.admin.verify(deep=True)
 
 
 @case("check", "records and links", 300, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     linked(memory, size)
-    return memory.check
+    return memory.admin.check
 
 
 @case("doctor", "records", 200, reads=True, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    return memory.doctor
+    return memory.admin.doctor
 
 
 @case("seal", "records", 1_000, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    return memory.seal
+    return memory.admin.seal
 
 
 @case("rebuild", "records on one episode", 300, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     resting(memory, size)
-    return memory.rebuild
+    return memory.admin.rebuild
 
 
 @case("rebuild", "records that took one key", 300, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     chain(memory, size)
-    return memory.rebuild
+    return memory.admin.rebuild
 
 
 @case("backup", "records", 1_500, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    return memory.backup
+    return memory.admin.backup
 
 
 @case("restore_backup", "records", 400, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
-    backup, place = memory.backup().path, Path(f"{memory.where}-restored")
+    backup, place = memory.admin.backup().path, Path(f"{memory.where}-restored")
     return lambda: Memory.restore_backup(backup, place).close()
 
 
@@ -885,16 +885,16 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     other = Memory.open(":memory:", embedder="none")
-    return lambda: memory.copy_to(other)
+    return lambda: memory.admin.copy_to(other)
 
 
 @case("merge_from", "records", 100, most=40_000)
 def _(memory: Memory, size: int) -> Call:
     memory.remember("Both have this.")
     other = Memory.open(":memory:", embedder="none")
-    memory.copy_to(other)
+    memory.admin.copy_to(other)
     facts(memory, size)
-    return lambda: other.merge_from(memory, is_mine=True)
+    return lambda: other.admin.merge_from(memory, is_mine=True)
 
 
 @case("open", "records", 400, on_disk=True, most=9_000)
@@ -956,11 +956,11 @@ def _unmatched(memory: Memory, size: int) -> Call:
 
 def _passes(memory: Memory, metadata: list[dict[str, Json]], where: str | None = None) -> Call:
     """A pass over episodes with this metadata."""
-    memory.rules.set("all", filter=where)
+    memory.settings.rules.set("all", filter=where)
     with memory.batch() as batch:
         for number, each in enumerate(metadata):
             batch.observe(f"said {number}", metadata=each)
-    return lambda: memory.consolidate("all")
+    return lambda: memory.settings.rules.run("all")
 
 
 @case("pages.list", "records", 300, reads=True)

@@ -216,13 +216,13 @@ class History:
 
     def link(self, handle: Memory) -> None:
         kind = self.rng.choice(["relates_to", "contradicts"])
-        handle.link(self._record(), self._record(), kind, weight=round(self.rng.random(), 3))
+        handle.graph.link(self._record(), self._record(), kind, weight=round(self.rng.random(), 3))
 
     def unlink(self, handle: Memory) -> None:
         links = self.memory.why(self._record()).links
         if links:
             link = self.rng.choice(links)
-            handle.unlink(link.source, link.target, link.kind)
+            handle.graph.unlink(link.source, link.target, link.kind)
 
     def used(self, handle: Memory) -> None:
         handle.used(None, {self._any() for _ in range(3)})
@@ -255,7 +255,7 @@ class History:
         handle.erase(self._any(), sources=self.rng.random() < 0.7, reason=self._maybe("asked to"))
 
     def seal(self, handle: Memory) -> None:
-        self.memory.seal()
+        self.memory.admin.seal()
 
     def session(self, handle: Memory) -> None:
         """Opens one, closes it, or erases that it ran; some have episodes and records too."""
@@ -325,13 +325,15 @@ class History:
                 )
                 self._told += [one.id for one in said]
             elif rng.random() < 0.2:
-                handle.rules.set(name, filter=_RULES[name], from_start=rng.random() < 0.3)
+                handle.settings.rules.set(name, filter=_RULES[name], from_start=rng.random() < 0.3)
             elif rng.random() < 0.1:
-                self.memory.rules.drop(name, erase=rng.random() < 0.5)
-            elif all(one.name != name for one in handle.rules.list()):
-                handle.rules.set(name, filter=_RULES[name])
+                self.memory.settings.rules.drop(name, erase=rng.random() < 0.5)
+            elif all(one.name != name for one in handle.settings.rules.list()):
+                handle.settings.rules.set(name, filter=_RULES[name])
             else:
-                made = handle.consolidate(name, limit=rng.randint(1, 9), dry_run=rng.random() < 0.1)
+                made = handle.settings.rules.run(
+                    name, limit=rng.randint(1, 9), dry_run=rng.random() < 0.1
+                )
                 self.records += [
                     one.id for one in made.proposals if one.outcome == "applied" if one.id
                 ]
@@ -367,7 +369,7 @@ class History:
             elif what == 3:
                 handle.retract(rng.choice([known, *self.episodes[-20:]]))
             else:
-                handle.curate(below=rng.choice([0.5, 0.9, 0.99]), limit=rng.randint(1, 4))
+                handle.admin.archive(below=rng.choice([0.5, 0.9, 0.99]), limit=rng.randint(1, 4))
 
     # Choices.
 
@@ -452,13 +454,13 @@ class Replay:
 def answers(memory: Memory, ids: Iterable[str]) -> dict[str, object]:
     """What every read says: the past and a replay must agree in all of it."""
     found: dict[str, object] = {
-        "digest": memory.digest(),
+        "digest": memory.admin.digest(),
         "list": memory.list(limit=10_000),
         "list of all": memory.list(limit=10_000, include=ALL),
-        "episodes": memory.episodes(limit=10_000),
+        "episodes": memory.sessions.episodes(limit=10_000),
         "sessions": memory.sessions.list(limit=10_000),
         "active session": memory.sessions.active(),
-        "rules": memory.rules.list(limit=1_000),
+        "rules": memory.settings.rules.list(limit=1_000),
         "what waits": memory.review.list(limit=1_000),
         "branches": memory.branches.list(closed=True, limit=1_000),
     }

@@ -150,7 +150,7 @@ class Writer:
             self._partly = any(place.startswith("NOT") for place in places)
 
     def backup(self, _: int) -> None:
-        self._copy = self._memory.backup().path
+        self._copy = self._memory.admin.backup().path
 
     def restore(self, number: int) -> None:
         target = f"{self._order.where}-restored-{self._attempt}"
@@ -158,21 +158,21 @@ class Writer:
             restored.remember(text_of(number))
 
     def seal(self, _: int) -> None:
-        self._memory.seal()
+        self._memory.admin.seal()
 
     def rebuild(self, _: int) -> None:
-        self._memory.rebuild()
+        self._memory.admin.rebuild()
 
     def verify(self, _: int) -> None:
-        assert self._memory.verify().ok
+        assert self._memory.admin.verify().ok
 
     def doctor(self, _: int) -> None:
-        self._memory.doctor()
+        self._memory.admin.doctor()
 
     def read(self, _: int) -> None:
         self._memory.recall("words left behind")
         self._memory.list()
-        self._memory.digest()
+        self._memory.admin.digest()
 
     def reopen(self, _: int) -> None:
         self._memory.close()

@@ -383,7 +383,7 @@ def judge(where: Path, chunk: Chunk, heard: list[Said], *, deep: bool) -> Found:
 def look(memory: Memory, done: Sequence[str], acks: list[int], found: Found) -> None:
     """Everything acknowledged is there; whatever was begun is there whole or not at all."""
     there = records_of(memory)
-    for episode in memory.episodes(limit=10_000):
+    for episode in memory.sessions.episodes(limit=10_000):
         there[episode.id] = episode.text
     for number, verb in enumerate(done):
         ids = ids_of(verb, number)
@@ -392,19 +392,19 @@ def look(memory: Memory, done: Sequence[str], acks: list[int], found: Found) -> 
             found.half.append(f"{verb} {number}: {len(have)} of {GROUP}")
         if number in acks and not holds(memory, verb, number, there, done, acks):
             found.lost.append(f"{verb} {number}")
-    check = memory.verify()
+    check = memory.admin.verify()
     if not check.ok or check.problem is not None:
         found.refused.append(f"verify: {check}")
 
 
 def look_deeper(memory: Memory, where: Path, found: Found) -> None:
     """The index is what the ledger says, and every finished backup makes a memory."""
-    if memory.digest() != rebuilt_digest(memory):
+    if memory.admin.digest() != rebuilt_digest(memory.admin):
         found.refused.append("a rebuild does not agree with the live index")
     for number, manifest in enumerate(sorted(where.glob("backup/*/manifest.json"))):
         with Memory.restore_backup(manifest.parent, f"{where}-judged-{number}") as restored:
-            if not restored.verify().ok:
-                found.refused.append(f"verify of {manifest.parent.name}: {restored.verify()}")
+            if not restored.admin.verify().ok:
+                found.refused.append(f"verify of {manifest.parent.name}: {restored.admin.verify()}")
 
 
 def holds(

@@ -361,7 +361,7 @@ class Story:
         active = [one.text for one in now.values() if one.status == "active"]
         new = [text for text in active if text.startswith("New ")]
         self.wrong += [f"{text} is there twice" for text in new if new.count(text) > 1]
-        check = self._memory.verify()
+        check = self._memory.admin.verify()
         self.wrong += [] if check.ok else [f"the ledger: {check.problem}"]
 
 

@@ -30,7 +30,7 @@ def fill(store: Store, names: Iterable[str]) -> None:
     """In each space an episode that a rule makes a record of, and a job that runs the rule."""
     for name in names:
         memory = store.space(name)
-        memory.rules.set(RULE, every=1)
+        memory.settings.rules.set(RULE, every=1)
         memory.observe(f"{name} sits in 12A.", metadata={"intent": "add", "key": "seat"})
         memory.close()
         store.jobs.ask("consolidate", space=name, params={"rule": RULE})

@@ -176,10 +176,10 @@ def judge_all(where: Path, acks: list[Act]) -> Found:
         with Memory.open(where) as memory:
             found.lost = lost(memory, acks)
             found.half = halves(memory)
-            check = memory.verify()
+            check = memory.admin.verify()
             if not check.ok or check.problem is not None:
                 found.unclean.append(f"verify: {check}")
-            if memory.digest() != rebuilt_digest(memory):
+            if memory.admin.digest() != rebuilt_digest(memory.admin):
                 found.unclean.append("a rebuild does not agree with the live index")
     except RecollectError as error:
         found.unclean.append(f"{type(error).__name__}: {error}")
@@ -229,7 +229,7 @@ def halves(memory: Memory) -> list[str]:
     """Groups that are there in part: batches, conversations, and a key's change of holder."""
     records = all_of(memory)
     batches = Counter(record.data["batch"] for record in records.values() if "batch" in record.data)
-    talks = Counter(episode.metadata["talk"] for episode in memory.episodes(limit=10_000))
+    talks = Counter(episode.metadata["talk"] for episode in memory.sessions.episodes(limit=10_000))
     found = [f"batch {name}: {count}" for name, count in batches.items() if count != BATCH]
     found += [f"talk {name}: {count}" for name, count in talks.items() if count != MESSAGES]
     for record in records.values():

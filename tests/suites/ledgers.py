@@ -123,7 +123,7 @@ class Life:
         active = self._folder / "events.wal"
         os.truncate(active, active.stat().st_size - (last.end - before.end))
         with self._open() as memory:
-            memory.accept_loss(reason="for the suite")
+            memory.admin.accept_loss(reason="for the suite")
         with open(active, "ab") as file:
             file.write(b'{"v":1,"seq":')
         old = self._history
@@ -139,8 +139,8 @@ class Life:
         one, other = memory.remember("one", key="each.one"), memory.remember("other")
         memory.revise(other.id, "another")
         memory.tag(other.id, "each")
-        memory.link(one.id, other.id, "relates_to")
-        memory.unlink(one.id, other.id, "relates_to")
+        memory.graph.link(one.id, other.id, "relates_to")
+        memory.graph.unlink(one.id, other.id, "relates_to")
         memory.used(None, [other.id])
         memory.forget(other.id)
         memory.restore(other.id)
@@ -149,20 +149,20 @@ class Life:
         memory.settle(guess.id, False)
         memory.retract(guess.id)
         memory.erase(other.id)
-        memory.frames.set(msgspec.structs.replace(BUILT_IN["task"], name="each"))
+        memory.settings.frames.set(msgspec.structs.replace(BUILT_IN["task"], name="each"))
         memory.context("one more", frame="each")
-        memory.frames.drop("each")
-        memory.documents.set("settings", "each", {"days": 30})
-        memory.documents.drop("settings", "each")
-        memory.rules.set("each")
-        memory.consolidate("each", limit=3)
+        memory.settings.frames.drop("each")
+        memory.settings.documents.set("settings", "each", {"days": 30})
+        memory.settings.documents.drop("settings", "each")
+        memory.settings.rules.set("each")
+        memory.settings.rules.run("each", limit=3)
         memory.sessions.open("each", task_type="one of each")
         memory.sessions.close("each")
         self._reviews(memory)
         memory.branches.open("each")
         memory.on("each").remember("on a branch")
         memory.branches.abandon("each", "one of each")
-        memory.seal()
+        memory.admin.seal()
 
     def _reviews(self, memory: Memory) -> None:
         """Proposals with each outcome that a call gives them."""

@@ -273,11 +273,11 @@ def _at_end(
     backend = PostgresBackend(url)
     try:
         memory = Memory(Handle(backend.space(name, create=False)))
-        check = memory.verify(deep=True)
+        check = memory.admin.verify(deep=True)
         if not check.ok:
             yield f"broken: at event {check.broken_at}: {check.problem}"
             return
-        digests = {memory.digest(), rebuilt_digest(memory)}
+        digests = {memory.admin.digest(), rebuilt_digest(memory.admin)}
         digests |= {end.digest for end in ends if end.space == name}
         seqs = {len(rows), memory.position, *(end.seq for end in ends if end.space == name)}
         if len(digests) > 1 or len(seqs) > 1:

@@ -181,7 +181,7 @@ def merged(pair: Pair, target: int, rng: random.Random, *, races: bool = False) 
         try:
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(merge_steps, "AT_ONCE", 3 if races else merge_steps.AT_ONCE)
-                done = memory.merge_from(
+                done = memory.admin.merge_from(
                     other, is_mine=True, settle=settle, digest=shown.digest, progress=raced
                 )
         except Changed:
@@ -199,7 +199,7 @@ def _shown(pair: Pair, memory: Memory, other: Memory) -> LedgerMerge:
     """What a merge would do; an id that means two things is erased here first."""
     while True:
         try:
-            return memory.merge_from(other, is_mine=True, dry_run=True)
+            return memory.admin.merge_from(other, is_mine=True, dry_run=True)
         except Conflict as error:
             (id,) = re.findall(r"gave the id '(.+)' to", error.message)
             memory.erase(id, sources=False)
@@ -433,7 +433,7 @@ def story(seed: int, steps: int) -> Pair:
     for space in pair.sides:
         problem = space.index_problem()
         pair.wrong += [] if problem is None else [f"index: {problem}"]
-        check = Memory(Handle(space)).verify(deep=True)
+        check = Memory(Handle(space)).admin.verify(deep=True)
         pair.wrong += [] if check.ok else [f"not sound: {check.problem}"]
     return pair
 
@@ -446,9 +446,9 @@ def unsigned_story(seed: int, steps: int) -> Pair:
         for history in histories:
             history.play(rng.randint(1, steps))
         memory, other = pair.memory(0), pair.memory(1)
-        shown = memory.merge_from(other, dry_run=True)
+        shown = memory.admin.merge_from(other, dry_run=True)
         settle: dict[str, Settlement] = {one.id: "ours" for one in shown.conflicts}
-        done = memory.merge_from(other, settle=settle, digest=shown.digest)
+        done = memory.admin.merge_from(other, settle=settle, digest=shown.digest)
         pair.seen["unsigned"] += done.commands
         pair.seen["refused"] += len(done.left)
         for target in (0, 1):

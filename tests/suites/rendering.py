@@ -103,7 +103,7 @@ class Acts:
         self.memory.forget(self._any())
 
     def strike(self) -> None:
-        self.memory.submit(handle_of(self.memory).acts.strike(self._any(), None))
+        self.memory.events.submit(handle_of(self.memory).acts.strike(self._any(), None))
 
     def restore(self) -> None:
         self.memory.restore(self._any())
@@ -113,24 +113,24 @@ class Acts:
         memory = (
             self.memory if self.chance.random() < 0.9 else self.memory.scoped(origin="unverified")
         )
-        memory.link(*ends, "related")
+        memory.graph.link(*ends, "related")
         self.links.append(ends)
 
     def unlink(self) -> None:
-        self.memory.unlink(*self.chance.choice(self.links or [("a", "b")]), "related")
+        self.memory.graph.unlink(*self.chance.choice(self.links or [("a", "b")]), "related")
 
     def describe(self) -> None:
         data: dict[str, Json] = {
             name: self._text() for name in ("title", "description") if self.chance.random() < 0.5
         }
-        self.memory.documents.set("page", self._page(), data)
+        self.memory.settings.documents.set("page", self._page(), data)
 
     def flag(self) -> None:
         pages = self.memory.pages
         self.chance.choice((pages.flag, pages.flag, pages.unflag))(self._page())
 
     def drop(self) -> None:
-        self.memory.documents.drop("page", self._page(), erase=self.chance.random() < 0.3)
+        self.memory.settings.documents.drop("page", self._page(), erase=self.chance.random() < 0.3)
 
     def _page(self) -> str:
         return self.chance.choice(

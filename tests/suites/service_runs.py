@@ -194,7 +194,7 @@ def judge(where: str, acknowledged: Sequence[str]) -> Judged:
     """Compares with the store itself."""
     with Memory.open(where, embedder="none") as memory:
         found = Counter(text for text in _texts(memory))
-        is_sound = memory.verify().ok
+        is_sound = memory.admin.verify().ok
     lost = sorted(set(acknowledged) - found.keys())
     twice = sorted(text for text, count in found.items() if count > 1)
     return Judged(found.total(), lost, twice, is_sound)
@@ -202,7 +202,7 @@ def judge(where: str, acknowledged: Sequence[str]) -> Judged:
 
 def _texts(memory: Memory) -> Iterator[str]:
     options: dict[str, Any] = {"limit": 10_000}
-    while page := memory.episodes(**options):
+    while page := memory.sessions.episodes(**options):
         yield from (each.text for each in page)
         options["after"] = page[-1].id
 

@@ -64,7 +64,7 @@ class Poller:
 
     def _run(self) -> None:
         while not self._is_ending.wait(POLL_S):
-            for change in self._memory.events(after=self._after):
+            for change in self._memory.events.list(after=self._after):
                 self._after = change.seq
                 self.lags_s.append(time.time() - datetime.fromisoformat(change.at).timestamp())
 

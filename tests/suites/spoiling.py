@@ -28,7 +28,7 @@ def workspace(folder: Path, last: str = "six") -> Path:
     with Memory.open(folder) as memory:
         memory.remember("one", id="r1")
         memory.remember("two", id="r2")
-        memory.backup()
+        memory.admin.backup()
         memory.remember("three", id="r3")
         with memory.batch() as batch:
             for text in ("four", "five", last):
@@ -48,9 +48,9 @@ def files(folder: Path) -> dict[str, tuple[int, bytes]]:
 def texts(folder: Path) -> set[str]:
     """What the memory there shows, once it was checked from end to end."""
     with Memory.open(folder) as memory:
-        assert memory.verify().ok
-        digest = memory.digest()
-        assert rebuilt_digest(memory) == digest
+        assert memory.admin.verify().ok
+        digest = memory.admin.digest()
+        assert rebuilt_digest(memory.admin) == digest
         return {record.text for record in memory.list()}
 
 
@@ -137,7 +137,7 @@ def sealed(then: Callable[[Path, Path], None]) -> Callable[[Path], None]:
 
     def seal(folder: Path) -> None:
         with Memory.open(folder) as memory:
-            memory.seal()
+            memory.admin.seal()
         (segment,) = (folder / "sealed").glob("*.wal")
         then(segment, _ledger(folder))
 

@@ -170,7 +170,7 @@ class Story:
             self.memory.observe("It rained all day.")
         elif len(live) > 1:
             other = self.rng.choice([one for one in live if one is not record])
-            self.memory.link(record.id, other.id, kind=f"kind-{self.memory.position}")
+            self.memory.graph.link(record.id, other.id, kind=f"kind-{self.memory.position}")
         return what
 
     # What the model says.
@@ -252,7 +252,7 @@ def answers(story: Story, asked: list[str]) -> Iterator[tuple[str, object]]:
         alias = content_id(fallen.text)
         yield f"get {alias}", _found(lambda alias=alias: memory.get(alias))  # type: ignore[misc]
     yield "list", memory.list(limit=1_000)
-    yield "episodes", memory.episodes(limit=1_000)
+    yield "episodes", memory.sessions.episodes(limit=1_000)
     for query in asked:
         for unit in ("any", "record", "episode"):
             found = memory.recall(query, k=rng.choice([1, 10, 200]), unit=unit)
@@ -283,7 +283,7 @@ def leaks(story: Story, asked_max_count: int) -> list[str]:
 def hidden_though_alive(story: Story) -> list[str]:
     """What the model says must show, and does not."""
     listed = flat([r.text for r in story.memory.list(limit=1_000)])
-    shown = {episode.id for episode in story.memory.episodes(limit=1_000)}
+    shown = {episode.id for episode in story.memory.sessions.episodes(limit=1_000)}
     missing = [r.id for r in story.records.values() if r.live and r.value not in listed]
     return missing + [
         told.id for told in story.episodes.values() if story.showing(told) != (told.id in shown)

@@ -228,7 +228,7 @@ class Player:
             left == sorted(model.texts.values()),
             len(reported),
             len(diff.changes),
-            self.memory.digest(),
+            self.memory.admin.digest(),
         )
 
 

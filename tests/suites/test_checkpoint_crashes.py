@@ -48,7 +48,7 @@ def begin(root: Path) -> None:
     with opened(root) as memory:
         memory.remember("Alice sits in 14C.")
         Keys(memory).create()
-        memory.checkpoint()
+        memory.proof.checkpoint()
 
 
 def story(root: Path, seam: type[Recorder]) -> Journal:
@@ -57,7 +57,7 @@ def story(root: Path, seam: type[Recorder]) -> Journal:
     with opened(root, seam(journal, 7)) as memory:
         for text in ("Bob sits in 3A.", "Carol sits in 9F."):
             memory.remember(text)
-            size = memory.checkpoint().size
+            size = memory.proof.checkpoint().size
             journal.look(closely=True)
             journal.ops.append(Acked("ws", size))
         Keys(memory).rotate()
@@ -74,7 +74,7 @@ def judged(root: Path, told: int) -> str:
 
 
 def _judged(memory: Memory, root: Path, told: int) -> str:
-    report = memory.verify()
+    report = memory.admin.verify()
     if report.status != "anchored":
         return f"{report.status} at {report.broken_at}"
     if (report.anchored_through or 0) < told:
@@ -85,8 +85,8 @@ def _judged(memory: Memory, root: Path, told: int) -> str:
             return "a note under another size"
     through = report.anchored_through
     memory.remember("One more.")
-    made = memory.checkpoint()
-    after = memory.verify()
+    made = memory.proof.checkpoint()
+    after = memory.admin.verify()
     if (after.status, after.anchored_through) != ("anchored", made.size):
         return "the next checkpoint is not kept"
     return "as before" if through == told else "as after"

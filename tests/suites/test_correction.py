@@ -101,7 +101,7 @@ def test_an_episode_that_still_supports_a_live_record_keeps_showing(how: str) ->
         episode, record = seat_in_a_row(memory)
         memory.remember("Alice talks about seats", evidence=[episode])
         correct(memory, record, how)
-        assert [one.id for one in memory.episodes()] == [episode]
+        assert [one.id for one in memory.sessions.episodes()] == [episode]
         assert episode in flat(memory.recall("row umzelfix").hits)
 
 
@@ -111,9 +111,9 @@ def test_restating_on_more_evidence_hides_none_of_it() -> None:
         (more,) = memory.observe("As I said, row umzelfix")
         again = memory.remember("Alice sits in row umzelfix", key="alice.seat", evidence=[more.id])
         assert again.evidence == (episode, more.id)
-        assert {one.id for one in memory.episodes()} == {episode, more.id}
+        assert {one.id for one in memory.sessions.episodes()} == {episode, more.id}
         memory.revise(record, "Alice sits in row 3")
-        assert memory.episodes() == []
+        assert memory.sessions.episodes() == []
         assert "row umzelfix" not in flat(memory.recall("row umzelfix", k=100).hits)
 
 
@@ -128,7 +128,7 @@ def test_restore_brings_the_old_value_and_its_episode_back(how: str) -> None:
         memory.restore(record)
         assert "row umzelfix" in flat(memory.get(record))
         assert episode in flat(memory.recall("row umzelfix").hits)
-        assert [one.id for one in memory.episodes()] == [episode]
+        assert [one.id for one in memory.sessions.episodes()] == [episode]
 
 
 def test_sources_that_were_to_be_kept_still_show() -> None:

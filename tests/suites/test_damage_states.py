@@ -50,7 +50,7 @@ def spoilt(tmp_path: Path, state: State) -> Path:
 
 def examined(folder: Path) -> dict[str, Finding]:
     with Memory.open(folder) as memory:
-        return {finding.what: finding for finding in memory.doctor()}
+        return {finding.what: finding for finding in memory.admin.doctor()}
 
 
 each_loss = pytest.mark.parametrize("state", LOSSES, ids=str)
@@ -79,7 +79,7 @@ def test_nothing_is_folded_anew_from_a_loss(tmp_path: Path, state: State) -> Non
     """But for a mark: what was erased is gone either way, and folds to the same."""
     folder = spoilt(tmp_path, state)
     with Memory.open(folder) as memory, pytest.raises(IntegrityError) as caught:
-        memory.rebuild()
+        memory.admin.rebuild()
     assert caught.value.hint
 
 
@@ -89,7 +89,7 @@ def test_no_backup_is_made_of_a_loss(tmp_path: Path, state: State) -> None:
     folder = spoilt(tmp_path, state)
     before = files(folder / "backup")
     with Memory.open(folder) as memory, pytest.raises(IntegrityError) as caught:
-        memory.backup()
+        memory.admin.backup()
     assert caught.value.hint
     assert files(folder / "backup") == before
 
@@ -98,7 +98,7 @@ def test_no_backup_is_made_of_a_loss(tmp_path: Path, state: State) -> None:
 def test_verify_names_the_event(tmp_path: Path, state: State) -> None:
     folder = spoilt(tmp_path, state)
     with Memory.open(folder) as memory:
-        check = memory.verify()
+        check = memory.admin.verify()
     assert (check.ok, check.broken_at) == (False, state.broken_at)
 
 
@@ -318,12 +318,12 @@ def test_the_advice_leads_to_the_right_space(tmp_path: Path, run: Run) -> None:
     store = tmp_path / "memory"
     with Memory.open(store, space="Team A") as memory:
         memory.remember("ours")
-        memory.backup()
+        memory.admin.backup()
         memory.remember("ours too")
         folder = Path(memory.where)
     spoiling.cut(folder)
     with Memory.open(store, space="Team A") as memory:
-        advice = next(each.fix or "" for each in memory.doctor() if each.level == "problem")
+        advice = next(each.fix or "" for each in memory.admin.doctor() if each.level == "problem")
     again, restore, accept = commands(advice)
     assert run(*again).code == 1
     assert run(*restore).code == 0

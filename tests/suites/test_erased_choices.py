@@ -27,14 +27,14 @@ def a_life(folder: Path) -> dict[str, str]:
         key, tags, about = words["key"], [words["tag"]], words["about"]
         bob.remember(f"Is {words['old']}.", evidence=[said.id], key=key, tags=tags, about=about)
         other.remember("Sits beside the window.")
-        memory.seal()
+        memory.admin.seal()
         bob.remember(
             f"Has {words['new']}.", data={"asked": words["asked"]}, key=key, tags=tags, about=about
         )
         bob.context(f"what of {words['new']}?")
-        memory.backup()
+        memory.admin.backup()
         memory.remember("Something else that stays.")
-        memory.embed()
+        memory.admin.embed()
     return words
 
 
@@ -53,7 +53,7 @@ def test_no_byte_is_left(tmp_path: Path, choice: str) -> None:
             left = set()
         gone = [word for part, word in words.items() if part not in left]
         assert hits(folder, gone) == []
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         assert len(memory.list()) == 2
     assert words_hit(folder, words.values()) == {words[part] for part in left}
     assert files_hit(folder, ["Sits beside"])  # the control: what stays is found
@@ -88,12 +88,12 @@ def test_an_interrupted_erasure_finishes(tmp_path: Path) -> None:
             [{"role": "user", "content": f"no {n}"} for n in range(ERASE_AT_ONCE_MAX_COUNT)]
         )
         bob.observe(f"I said {last}.")
-        memory.backup()
+        memory.admin.backup()
     died = subprocess.run([sys.executable, "-c", INTERRUPTED, str(tmp_path)], cwd=ROOT, check=False)
     assert died.returncode == 9
     assert words_hit(tmp_path, [first, last]) == {first, last}  # ordered, and not yet removed
     with Memory.open(tmp_path) as memory:
-        assert len(memory.scoped(user="bob").episodes(limit=1000)) == 2
+        assert len(memory.scoped(user="bob").sessions.episodes(limit=1000)) == 2
         memory.remember("The next process writes.")
         assert hits(tmp_path, [first]) == []
         assert len(memory.erase(user="bob").episodes) == 2

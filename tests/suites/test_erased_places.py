@@ -27,11 +27,11 @@ def made(root: Path, word: str) -> Memory:
     where = root / "workspace"
     memory = Memory.open(where)
     memory.remember(f"The word is {word}", tags=[word], key=f"key.{word}", about=word)
-    memory.seal()
-    memory.backup()
-    memory.backup(where / "backup" / "monthly" / "november")
-    memory.backup(where / "spaces" / "old")
-    memory.backup(root / "disk" / "outside")
+    memory.admin.seal()
+    memory.admin.backup()
+    memory.admin.backup(where / "backup" / "monthly" / "november")
+    memory.admin.backup(where / "spaces" / "old")
+    memory.admin.backup(root / "disk" / "outside")
     (where / "copies").mkdir()
     for path in (where / "sealed").iterdir():
         shutil.copy(path, where / "copies" / "by-hand.txt")

@@ -97,7 +97,7 @@ def test_no_byte_is_left_in_any_file(
     scene = Scene(tmp_path, subjects=subjects, others=others)
     gone, kept = scene.subjects[: subjects * 2 // 3], scene.subjects[subjects * 2 // 3 :]
     with scene.open() as memory:
-        memory.backup()
+        memory.admin.backup()
         leave_a_torn_copy(memory, tmp_path, gone[0])
         before = {id: memory.get(id).to_dict() for id in scene.others}
     every = {word for one in scene.subjects for word in one.all}
@@ -117,8 +117,8 @@ def test_no_byte_is_left_in_any_file(
         check_the_rest(scene, memory, before, lines, erased)
         for one in gone:
             knows_nothing(memory, one)
-        live = memory.digest()
-        assert rebuilt_digest(memory) == live
+        live = memory.admin.digest()
+        assert rebuilt_digest(memory.admin) == live
     assert scene.hits(*gone) == [], f"seed {scene.seed}"
     left = {word for one in kept for word in one.all}
     assert words_hit(tmp_path, left) == left
@@ -139,7 +139,7 @@ def check_the_rest(
     erased: set[int],
 ) -> None:
     """Headers untouched; every other line and record as it was, byte for byte."""
-    check = memory.verify()
+    check = memory.admin.verify()
     assert (check.ok, check.problem, check.erased) == (True, None, len(erased))
     after = lines_of(scene.where)
     for seq, line in lines.items():
@@ -179,8 +179,8 @@ def test_one_subject_goes_and_nothing_else(tmp_path: Path, what: str) -> None:
             left = set(one.words) - {"first episode", "second episode", "metadata"}
         assert set(one.words) - set(scene.unseen(one)) == left
         assert scene.unseen(other) == []
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
 
 
 def test_a_source_that_another_record_needs_is_kept_and_named(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_other_spaces_are_their_own(tmp_path: Path) -> None:
     gone, kept = team.subjects
     assert [part for one in (*main.subjects, gone, kept) for part in team.unseen(one)] == []
     with team.open() as memory:
-        memory.backup()
+        memory.admin.backup()
         memory.erase(gone.id)
     assert team.hits(gone) == []
     assert [part for one in (*main.subjects, kept) for part in team.unseen(one)] == []
@@ -236,7 +236,7 @@ def test_control_every_step_of_the_purge_is_needed(
     """Without one of the three steps bytes are left, and the search sees them."""
     scene = Scene(tmp_path, subjects=1, others=60)
     with scene.open() as memory:
-        memory.backup()
+        memory.admin.backup()
         module = {"erase_bodies": "segments", "clean_index": "cleaning"}.get(guard, "copies")
         monkeypatch.setattr(f"recollect.store.files.{module}.{guard}", let_go)
         memory.erase(scene.subjects[0].id)
@@ -278,7 +278,7 @@ def test_the_next_open_finishes_an_erasure(tmp_path: Path, index: str, first: st
     scene = Scene(tmp_path, subjects=2, others=40)
     one, other = scene.subjects
     with scene.open() as memory:
-        memory.backup()
+        memory.admin.backup()
         erased_without_purge(memory, one)
     assert files_hit(tmp_path, one.all) >= {"events.wal"}
     if index == "deleted":
@@ -287,14 +287,14 @@ def test_the_next_open_finishes_an_erasure(tmp_path: Path, index: str, first: st
         calls: dict[str, Callable[[], object]] = {
             "list": memory.list,
             "remember": lambda: memory.remember("life goes on"),
-            "backup": memory.backup,
-            "rebuild": memory.rebuild,
+            "backup": memory.admin.backup,
+            "rebuild": memory.admin.rebuild,
         }
         calls[first]()
         assert files_hit(tmp_path, one.all) == set()
         knows_nothing(memory, one)
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     assert scene.unseen(other) == []
 
 
@@ -346,9 +346,9 @@ def test_an_erasure_killed_at_any_moment_is_finished_or_never_began(
             else:
                 assert scene.unseen(one) == [], f"seed {scene.seed}"
                 never += 1
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
     with scene.open() as memory:
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     tell(
         f"erasure: {rounds} kills around an erasure: {never} before it, {interrupted} in the "
         f"middle (finished at the next open), {finished - interrupted} after it, 0 left half"
@@ -369,7 +369,7 @@ def is_erased(memory: Memory, one: Subject) -> bool:
 
 def leave_an_unfinished_backup(scene: Scene, memory: Memory) -> None:
     """What a crash leaves between a backup's copy of the ledger and its manifest."""
-    (Path(memory.backup().path) / "manifest.json").unlink()
+    (Path(memory.admin.backup().path) / "manifest.json").unlink()
 
 
 def leave_a_half_built_index(scene: Scene, memory: Memory) -> None:
@@ -385,18 +385,18 @@ def leave_a_half_written_ledger(scene: Scene, memory: Memory) -> None:
 
 def leave_a_half_cleaned_backup(scene: Scene, memory: Memory) -> None:
     """The same in a backup."""
-    path = Path(memory.backup().path)
+    path = Path(memory.admin.backup().path)
     shutil.copy(path / "events.wal", path / "events.wal.new")
 
 
 def leave_a_named_backup(scene: Scene, memory: Memory) -> None:
     """A backup inside the workspace under a name of the caller's."""
-    memory.backup(scene.where / "backup" / "before-the-move")
+    memory.admin.backup(scene.where / "backup" / "before-the-move")
 
 
 def leave_a_backup_elsewhere(scene: Scene, memory: Memory) -> None:
     """A backup inside the workspace, but not where backups go by default."""
-    memory.backup(scene.where / "copies" / "monday")
+    memory.admin.backup(scene.where / "copies" / "monday")
 
 
 @pytest.mark.parametrize(
@@ -438,10 +438,10 @@ def test_a_backup_in_the_workspace_is_cleaned_and_restores(
     scene = Scene(workspace, subjects=3, others=60)
     first, second, kept = scene.subjects
     with scene.open() as memory:
-        inside = [memory.backup().path]
-        outside = memory.backup(elsewhere / "backup").path
+        inside = [memory.admin.backup().path]
+        outside = memory.admin.backup(elsewhere / "backup").path
         memory.erase(first.id)
-        inside.append(memory.backup().path)
+        inside.append(memory.admin.backup().path)
         memory.remember("written between")
         memory.erase(second.id)
         others = {id: memory.get(id).to_dict() for id in scene.others}
@@ -450,13 +450,13 @@ def test_a_backup_in_the_workspace_is_cleaned_and_restores(
     for number, backup in enumerate(inside):
         target = tmp_path / f"restored-{number}"
         with Memory.restore_backup(backup, target) as restored:
-            assert restored.verify().ok
+            assert restored.admin.verify().ok
             knows_nothing(restored, first)
             knows_nothing(restored, second)
             assert {id: restored.get(id).to_dict() for id in scene.others} == others
-            assert restored.digest() == rebuilt_digest(restored)
+            assert restored.admin.digest() == rebuilt_digest(restored.admin)
             restored.remember("and life goes on")
-            assert restored.verify().ok
+            assert restored.admin.verify().ok
         assert hits(target, [*first.all, *second.all]) == []
         assert words_hit(target, kept.all) == set(kept.all)
     with Memory.restore_backup(outside, tmp_path / "restored-outside") as restored:
@@ -480,8 +480,8 @@ def test_an_idle_handle_in_another_process_keeps_nothing(tmp_path: Path) -> None
         assert scene.hits(one) == []
         assert ask(child) == b"nothing\n"  # the other process reads and writes on
         assert scene.hits(one) == []
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     assert scene.unseen(other) == []
 
 

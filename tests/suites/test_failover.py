@@ -107,7 +107,7 @@ def test_a_silent_primary_is_left_and_stays_alone_when_it_is_back(
         with closing(PostgresBackend(servers.address)) as fresh:
             memory = Memory(Handle(fresh.space("shared", create=False)))
             known = running.noted()
-            there = {episode.text for episode in memory.episodes(limit=10_000)}
+            there = {episode.text for episode in memory.sessions.episodes(limit=10_000)}
             assert {note.text for note in known if note.space == "shared"} <= there
             assert memory.observe("Written by a process that began later.", role="user")
         running.wait_for(AFTER)
@@ -133,7 +133,7 @@ def test_while_the_standby_is_silent_nothing_is_acknowledged_and_reads_go_on(
             memory = Memory(Handle(backend.space("shared", create=False)))
             before = running.count
             for _ in range(20):
-                assert memory.episodes(limit=1)
+                assert memory.sessions.episodes(limit=1)
             held = running.count - before
         running.wait_for(AFTER)
         found = check(servers, running, tell, "silent standby", began)

@@ -32,7 +32,7 @@ def graft(memory: Memory) -> None:
         else:  # where it came from turns out later
             note = agent.remember(f"It is said: {text}")
             agent.remember(text, evidence=[note.id])
-            agent.link(note.id, web.remember(f"A rumour: {text}").id, "derived_from")
+            agent.graph.link(note.id, web.remember(f"A rumour: {text}").id, "derived_from")
 
 
 def tops(memory: Memory) -> list[list[str]]:

@@ -103,10 +103,10 @@ def story(memory: Memory, rng: random.Random) -> Iterator[State]:
             shown ^= {source}
         elif chance < 0.3 and edges:
             gone = rng.choice(sorted(edges))
-            memory.unlink(*gone)
+            memory.graph.unlink(*gone)
             del edges[gone]
         elif edge not in edges:
-            edges[edge] = memory.link(*edge).seq
+            edges[edge] = memory.graph.link(*edge).seq
         yield State(memory.position, frozenset(shown), dict(edges))
 
 
@@ -120,11 +120,13 @@ def differs(memory: Memory, state: State, rng: random.Random) -> str | None:
         direction = rng.choice(DIRECTIONS)
         kinds = tuple(rng.sample(KINDS, rng.randrange(3)))
         hops, limit = rng.randrange(1, 5), rng.choice((2, 4, 120))
-        found = then.neighbours(start, hops=hops, kinds=kinds, direction=direction, limit=limit)
+        found = then.graph.neighbours(
+            start, hops=hops, kinds=kinds, direction=direction, limit=limit
+        )
         answer = [one.id for one in found.records], [link.seq for link in found.links], found.more
         if answer != neighbours(state, start, hops, direction, kinds, limit):
             return f"neighbours of {start} at {state.position}"
-        way = then.path(start, end, kinds=kinds, direction=direction)
+        way = then.graph.path(start, end, kinds=kinds, direction=direction)
         if not _is_way(way, state, start, end, direction, kinds):
             return f"path from {start} to {end} at {state.position}"
     return None
@@ -138,7 +140,7 @@ def _pages(memory: Memory, rng: random.Random) -> tuple[frozenset[str], set[int]
     """The whole graph, page by page."""
     limit, records, links = rng.randrange(1, 20), list[Record](), list[Link]()
     while True:
-        page = memory.graph(limit=limit, after=records[-1].id if records else None)
+        page = memory.graph.list(limit=limit, after=records[-1].id if records else None)
         records += page.records
         links += page.links
         if not page.more:
@@ -255,16 +257,16 @@ def test_the_statement_hides_what_the_rule_of_all_reads_hides(
         whole.remember("Of nobody.", id="nobody")
         ids = ["past", "future", "now", "old", "new", "gone", "held", "other", "nobody"]
         for id in ids:
-            whole.link("r", id)
+            whole.graph.link("r", id)
         memory.forget("gone")
-        both = memory.neighbours("r", include=include)
+        both = memory.graph.neighbours("r", include=include)
         assert {"now", "new"} <= {record.id for record in both.records} < {"r", *ids}
         with monkeypatch.context() as patch:
             patch.setattr(walking, "links_around", _every_link)
-            assert memory.neighbours("r", include=include) == both
+            assert memory.graph.neighbours("r", include=include) == both
         with monkeypatch.context() as patch:
             patch.setattr(walking.Walk, "shown", _every_record)
-            assert memory.neighbours("r", include=include) == both
+            assert memory.graph.neighbours("r", include=include) == both
 
 
 def test_a_path_past_a_record_whose_links_were_cut_may_not_be_the_shortest(
@@ -274,13 +276,13 @@ def test_a_path_past_a_record_whose_links_were_cut_may_not_be_the_shortest(
     with in_memory(0) as memory:
         for id in ("a", "b", "x", "y", "z"):
             memory.remember(f"What {id} says.", id=id)
-        memory.link("a", "b", "oldest")
+        memory.graph.link("a", "b", "oldest")
         for id in ("x", "y"):
-            memory.link("a", id)
-            memory.link(id, "b")
-        way = memory.path("a", "b")  # exactly as many links as are followed
+            memory.graph.link("a", id)
+            memory.graph.link(id, "b")
+        way = memory.graph.path("a", "b")  # exactly as many links as are followed
         assert ([record.id for record in way.records], way.more) == (["a", "b"], False)
-        memory.link("a", "z")
-        memory.link("z", "b")
-        way = memory.path("a", "b")
+        memory.graph.link("a", "z")
+        memory.graph.link("z", "b")
+        way = memory.graph.path("a", "b")
         assert (len(way.records), way.more) == (3, True)

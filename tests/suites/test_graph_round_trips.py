@@ -193,7 +193,7 @@ def through_the_commands(root: Path, to: Path) -> None:
     with InMemoryGraphStore(memory) as store:
         for _ in range(2):
             for name in files:
-                done = memory.import_(to / name)
+                done = memory.admin.import_(to / name)
                 assert done.problems == (), done.problems
             found = whole(store)
             assert found["graph"] == wanted["graph"]

@@ -147,7 +147,7 @@ def test_control_a_page_that_reads_what_comes_before_it_is_noticed(
 ) -> None:
     def reading(memory: Memory, size: int) -> Call:
         everything(memory, size)
-        return lambda: memory.events(before=size, limit=10_000)[-100:]
+        return lambda: memory.events.list(before=size, limit=10_000)[-100:]
 
     case = Case("events", "events before the page", 1_000, reading, reads=True, flat=True)
     assert noticed(prepare(case), 1_000, most=8_000, times=FLAT)

@@ -107,7 +107,7 @@ def judged(store: Store, names: list[str], noted: list[Line], lease_s: float) ->
     wrong = []
     for name in names:
         memory = store.space(name, create=False)
-        made = [change for change in memory.events(limit=100) if change.kind == "record.added"]
+        made = [change for change in memory.events.list(limit=100) if change.kind == "record.added"]
         if len(made) != 1:
             wrong.append(f"{name}: {len(made)} records")
         memory.close()

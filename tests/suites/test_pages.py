@@ -189,7 +189,7 @@ def left_behind(folder: Path, count: int, chance: random.Random) -> tuple[int, i
             f"The word is {word}.", about=about, tags=tags, key=chance.choice((None, "k"))
         )
         other = memory.remember(f"Number {number}.", about=chance.choice(("alice", "bob", None)))
-        memory.link(other.id, record.id, "related")
+        memory.graph.link(other.id, record.id, "related")
         memory.pages.sync()  # an earlier page that a person changed is taken over
         assert holding(Path(memory.where) / "pages", word) != []  # the canary sings
         if chance.random() < 0.3:  # a person's file, which is never overwritten

@@ -217,8 +217,8 @@ def test_an_index_that_vanishes_while_it_is_opened_does_no_lasting_harm(
         assert due == []
         assert memory.remember("written after").text == "written after"
         assert memory.get(known.id) == known
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
 
 
 def test_threads_share_appends(tmp_path: Path, tell: Tell) -> None:
@@ -248,8 +248,8 @@ def test_threads_share_appends(tmp_path: Path, tell: Tell) -> None:
         assert appends < events
         texts = {record.id: record.text for record in memory.list(limit=10_000)}
         assert texts == dict(written)
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     tell(f"threads: {threads} × {each} writes, {events:,} events in {appends:,} appends, 0 lost")
 
 
@@ -288,7 +288,7 @@ def test_a_handle_that_came_through_a_fork_refuses(tmp_path: Path) -> None:
             "written after the fork",
             "written before the fork",
         ]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_control_without_the_guard_a_forked_handle_does_not_refuse(tmp_path: Path) -> None:

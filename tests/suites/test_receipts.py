@@ -56,7 +56,7 @@ class Asking(History):
         """The budget holds, and what the frame guarantees is in."""
         assert context.tokens <= context.budget
         assert count_tokens(context.text) == context.tokens
-        for tag in handle.frames.get(context.frame).guarantees:
+        for tag in handle.settings.frames.get(context.frame).guarantees:
             for record in handle.list(filter=f"tags contains '{tag}'", limit=1_000):
                 if record.trust != "unverified":
                     assert record.id in context.ids
@@ -65,7 +65,7 @@ class Asking(History):
     def set_frame(self, handle: Memory) -> None:
         rng = self.rng
         name = f"frame {rng.randrange(4)}"
-        self.memory.frames.set(
+        self.memory.settings.frames.set(
             Frame(
                 name=name,
                 weights=random_weights(rng),
@@ -83,7 +83,7 @@ class Asking(History):
             self.names.append(name)
 
     def drop_frame(self, handle: Memory) -> None:
-        self.memory.frames.drop(self.rng.choice(self.names))
+        self.memory.settings.frames.drop(self.rng.choice(self.names))
 
     def erase(self, handle: Memory) -> None:
         super().erase(handle)
@@ -125,9 +125,9 @@ def test_every_receipt_of_a_history_replays_to_the_very_text(tmp_path: Path) -> 
             assert history.guaranteed > 0
             for handle, context in history.handed:
                 judged(history, handle, context)
-            assert len(memory.receipts.list(limit=1_000)) == len(history.handed)
-            assert memory.digest() == rebuilt_digest(memory)
-            assert memory.verify().ok
+            assert len(memory.proof.receipts.list(limit=1_000)) == len(history.handed)
+            assert memory.admin.digest() == rebuilt_digest(memory.admin)
+            assert memory.admin.verify().ok
 
 
 @pytest.mark.nightly
@@ -163,7 +163,7 @@ def test_control_one_number_changed_in_a_receipt_is_seen() -> None:
     history = asked(3, 120)
     changed = 0
     with history.memory as memory:
-        memory.flush()
+        memory.admin.flush()
         for _, context in history.handed:
             with memory._handle.space.reading() as reads:
                 row = reads.receipt(str(context.receipt))

@@ -35,7 +35,7 @@ class Retracted(Graph):
 
     def archive(self, handle: Memory) -> None:
         why: Archival = self.rng.choice(["decayed", "merged", "rejected"])
-        handle.submit(Archive(id=self._one(), why=why))
+        handle.events.submit(Archive(id=self._one(), why=why))
 
     def take_back(self, handle: Memory) -> None:
         handle.retract(self.rng.choice([*self.episodes, *self.records]))

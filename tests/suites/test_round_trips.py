@@ -72,20 +72,22 @@ def lived(memory: Memory, seam: Clockwork, seed: int) -> None:
     rng = random.Random(seed)
     History(memory, seam, rng).play(STEPS)
     one, other = (memory.remember(f"said in the end {number} {seed}") for number in range(2))
-    memory.link(one.id, other.id, "cites", weight=0.5, name=f"edge-{seed}")
-    memory.link(other.id, one.id, "derived_from")
-    memory.documents.set("profile", "mine", {"n": seed, "deep": {"list": [1, None, 0.5]}})
-    memory.frames.set(Frame(name="own", weights=BUILT_IN["task"].weights, guarantees=("x*",)))
+    memory.graph.link(one.id, other.id, "cites", weight=0.5, name=f"edge-{seed}")
+    memory.graph.link(other.id, one.id, "derived_from")
+    memory.settings.documents.set("profile", "mine", {"n": seed, "deep": {"list": [1, None, 0.5]}})
+    memory.settings.frames.set(
+        Frame(name="own", weights=BUILT_IN["task"].weights, guarantees=("x*",))
+    )
 
 
 def moved(source: Memory, target: Memory, file: Path, format: str) -> tuple[str | None, str | None]:
     """Both digests, of an export and of one from where it was imported."""
-    before = source.export(format, file).digest
-    done = target.import_(file)
+    before = source.admin.export(format, file).digest
+    done = target.admin.import_(file)
     assert (done.format, done.refused, done.problems) == ("recollect", 0, ())
-    again = target.import_(file)
+    again = target.admin.import_(file)
     assert (again.kept, again.changed, again.forgotten, again.known) == (0, 0, 0, done.kept)
-    return before, target.export(format, file.with_suffix(".again")).digest
+    return before, target.admin.export(format, file.with_suffix(".again")).digest
 
 
 def compare(database: str, folder: Path, count: int, tell: Tell) -> None:
@@ -128,7 +130,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str | None]:
     with engines(folder) as made:
         source, seam = made.memory("memory", "from", 7)
         lived(source, seam, 7)
-        digest = source.export("ndjson", folder / "whole").digest
+        digest = source.admin.export("ndjson", folder / "whole").digest
     return (folder / "whole").read_text("utf-8"), digest
 
 
@@ -142,8 +144,8 @@ def digest_of(lines: list[dict[str, dict[str, object]]], folder: Path) -> str | 
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
     with engines(folder) as made:
         target, _ = made.memory("memory", "to", 8)
-        target.import_(file)
-        return target.export("ndjson", folder / "again").digest
+        target.admin.import_(file)
+        return target.admin.export("ndjson", folder / "again").digest
 
 
 def test_control_nothing_dropped_is_the_same(whole: tuple[str, str | None], tmp_path: Path) -> None:

@@ -82,19 +82,19 @@ def begin(root: Path) -> Before:
     (root / "home").mkdir(parents=True)
     with opened(root) as memory:
         memory.scoped(user=ANN).remember(PLAIN)
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
         ann, bob = memory.scoped(user=ANN), memory.scoped(user=BOB)
         (said,) = ann.observe(f"I saw {CANARY}")
         one = ann.remember(f"{CANARY} one", key="seen", evidence=[said.id])
         bob.remember("Bob saw nothing", key="seen")
-        memory.seal()
+        memory.admin.seal()
         memory.revise(one.id, text=f"{CANARY} two")
         ann.observe(f"And {CANARY} again")
         ann.remember(f"{CANARY} three")
-        memory.backup(None)
+        memory.admin.backup(None)
         memory.pages.render()
-        memory.export("ndjson", root / "ws" / "all.ndjson")
-        seq, digest = memory._handle.space.head().seq, memory.digest()
+        memory.admin.export("ndjson", root / "ws" / "all.ndjson")
+        seq, digest = memory._handle.space.head().seq, memory.admin.digest()
         found = Before(seq, digest, texts(memory, ANN), texts(memory, BOB), *kept(root, memory))
     assert len(found.ann) == 4
     assert files_with(root / "ws", CANARY.encode())
@@ -116,7 +116,7 @@ def kept(root: Path, memory: Memory) -> tuple[str, bytes]:
 def texts(memory: Memory, user: str) -> list[str]:
     """What is known of a user: records and episodes."""
     handle = memory.scoped(user=user)
-    said = [one.text for one in handle.episodes()]
+    said = [one.text for one in handle.sessions.episodes()]
     return sorted([*(record.text for record in handle.list()), *said])
 
 
@@ -164,7 +164,7 @@ def _whole(memory: Memory, before: Before, *, acked: bool) -> str:
     if subjects.pseudonyms(ANN) != (before.pseudonym,):
         return "all of it is there, but not its key"
     then = memory._handle.space.digest(before.seq)  # a torn tail adds an event that says so
-    if then != before.digest or rebuilt_digest(memory) != memory.digest():
+    if then != before.digest or rebuilt_digest(memory.admin) != memory.admin.digest():
         return "all of it is there, but something else changed"
     memory.scoped(user=ANN).remember("She goes on")  # her key still encrypts
     return "never began"
@@ -188,7 +188,10 @@ def _left(root: Path, memory: Memory, before: Before) -> str | None:
         return "gone without an order"
     if texts(memory, BOB) != before.bob:
         return "another person changed"
-    if not memory.verify(deep=True).ok or rebuilt_digest(memory) != memory.digest():
+    if (
+        not memory.admin.verify(deep=True).ok
+        or rebuilt_digest(memory.admin) != memory.admin.digest()
+    ):
         return "the index is not that of the ledger"
     return None
 
@@ -358,7 +361,7 @@ def accepting(root: Path) -> Journal:
     """A person accepts that the keys are lost, on a disk that is watched."""
     journal = Journal(root)
     with opened(root, Recorder(journal, 7)) as memory:
-        memory.accept_loss(reason="the disk burnt")
+        memory.admin.accept_loss(reason="the disk burnt")
         journal.look(closely=True)
         journal.ops.append(Acked("ws", 0))
     return journal
@@ -367,16 +370,19 @@ def accepting(root: Path) -> Journal:
 def went_on(root: Path, *, acked: bool) -> str:
     """``refused`` as long as nothing was accepted; then, or after it is repeated, ``goes on``."""
     with opened(root) as memory:
-        if any(one.what == "keys" for one in memory.doctor()):
+        if any(one.what == "keys" for one in memory.admin.doctor()):
             if acked:
                 return "lost again"
-            memory.accept_loss()
+            memory.admin.accept_loss()
             became = "refused"
         else:
             became = "goes on"
         if texts(memory, BOB) or texts(memory, ANN) != [PLAIN]:
             return "something else was lost"
-        if not memory.verify(deep=True).ok or rebuilt_digest(memory) != memory.digest():
+        if (
+            not memory.admin.verify(deep=True).ok
+            or rebuilt_digest(memory.admin) != memory.admin.digest()
+        ):
             return "the index is not that of the ledger"
         memory.scoped(user=ANN).remember("She goes on")
         return became

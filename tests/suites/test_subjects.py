@@ -61,7 +61,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subjects: int) -> Worl
     where, rng = tmp_path / "w", random.Random(subjects)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     memory = Memory.open(where, embedder="none")
-    memory.set_subjects("users")
+    memory.settings.set_subjects("users")
     Keys(memory).create()
     names = [f"person{n}" for n in range(subjects)]
     words = {name: canary(rng) for name in names}
@@ -72,12 +72,12 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subjects: int) -> Worl
         raw = word.encode()
         coded = f"{b64encode(raw).decode()} {raw.hex()} {json.dumps(word)}"
         memory.revise(record.id, text=f"Moved to {word}, that is {coded}")
-    memory.checkpoint()
+    memory.proof.checkpoint()
     memory.pages.render()
-    memory.export("ndjson", where / "all.ndjson")
-    memory.export("pages", where / "wiki")
-    memory.backup(None)
-    backup = memory.backup(str(tmp_path / "outside")).path
+    memory.admin.export("ndjson", where / "all.ndjson")
+    memory.admin.export("pages", where / "wiki")
+    memory.admin.backup(None)
+    backup = memory.admin.backup(str(tmp_path / "outside")).path
     gone = names[::10]
     return World(memory, tmp_path, backup, words, gone, [one for one in names if one not in gone])
 
@@ -94,7 +94,7 @@ def recalled(world: World, memory: Memory) -> dict[str, bytes]:
     for name in world.kept:
         handle, word = memory.scoped(user=name), world.words[name]
         hits = [(hit.id, hit.text) for hit in handle.recall(word)]
-        answers[name] = msgspec.json.encode((hits, handle.list(), handle.episodes()))
+        answers[name] = msgspec.json.encode((hits, handle.list(), handle.sessions.episodes()))
     return answers
 
 
@@ -115,9 +115,9 @@ def run_suite(
         seq: raw for seq, raw in lines.items() if seq not in erased
     }
     assert len(erased) == 3 * len(world.gone)
-    assert memory.verify(deep=True).status == "anchored"  # with the checkpoint of before
+    assert memory.admin.verify(deep=True).status == "anchored"  # with the checkpoint of before
     with Memory.restore_backup(world.backup, tmp_path / "again") as again:
-        assert again.verify(deep=True).ok
+        assert again.admin.verify(deep=True).ok
         assert recalled(world, again) == answers
     memory.close()
     return before, hits(tmp_path, words)[0], world
@@ -188,7 +188,7 @@ def two_spaces(top: Path, monkeypatch: pytest.MonkeyPatch, people: int) -> Store
     store = Store.open(top / "w", embedder="none")
     for name in ("main", "team"):
         memory = store.space(name)
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
         for number in range(people):
             handle = memory.scoped(user=f"person{number}")
             for place in range(3):
@@ -276,6 +276,6 @@ def test_a_ledger_written_anew_around_a_swap_is_refused(
         index.unlink()
     path.write_bytes(written_anew(raw, {line.seq: other.data or b""}))
     with Memory.open(path.parent) as memory:
-        assert memory.verify().ok  # without a checkpoint, the bare chain sees nothing
+        assert memory.admin.verify().ok  # without a checkpoint, the bare chain sees nothing
         with pytest.raises(IntegrityError, match=f"event {line.seq}"):
             memory.list()

@@ -55,7 +55,7 @@ def made(address: str, tmp_path: Path, subjects: int, *, plain: bool = False) ->
     """Each person has said a word, in the clear and encoded; a backup was made."""
     memory, rng = Memory.open(address, embedder="none"), random.Random(subjects)
     if not plain:
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
     Keys(memory).create()
     names = [f"person{n}" for n in range(subjects)]
     words = {name: canary(rng) for name in names}
@@ -66,8 +66,8 @@ def made(address: str, tmp_path: Path, subjects: int, *, plain: bool = False) ->
         raw = word.encode()
         coded = f"{b64encode(raw).decode()} {raw.hex()} {json.dumps(word)}"
         memory.revise(record.id, text=f"Moved to {word}, that is {coded}")
-    memory.checkpoint()
-    backup = memory.backup(str(tmp_path / "outside")).path
+    memory.proof.checkpoint()
+    backup = memory.admin.backup(str(tmp_path / "outside")).path
     gone = names[::10]
     return World(memory, tmp_path, backup, words, gone, [one for one in names if one not in gone])
 
@@ -123,9 +123,9 @@ def _run(world: World, address: str, tmp_path: Path) -> tuple[Searched, Searched
     after = searched(address, tmp_path / "after", words)
     vacuum(address)
     last = searched(address, tmp_path / "last", words)
-    assert memory.verify(deep=True).status == "anchored"  # with the checkpoint of before
+    assert memory.admin.verify(deep=True).status == "anchored"  # with the checkpoint of before
     with Memory.restore_backup(world.backup, tmp_path / "again") as again:
-        assert again.verify(deep=True).ok
+        assert again.admin.verify(deep=True).ok
         assert recalled(world, again) == answers
     return before, after, last
 
@@ -211,7 +211,7 @@ def test_every_swapped_ciphertext_of_a_server_is_refused(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     spaces = [Memory.open(url, space=name, embedder="none") for name in ("main", "team")]
     for memory in spaces:
-        memory.set_subjects("users")
+        memory.settings.set_subjects("users")
         for number in range(6):
             handle = memory.scoped(user=f"person{number}")
             for place in range(3):

@@ -39,7 +39,7 @@ PROBES: dict[str, Probe] = {
     "recall": lambda memory, name: memory.recall(f"who holds {name}").hits,
     "list": lambda memory, name: memory.list(limit=1_000, include=["held", "forgotten"]),
     "filter": lambda memory, name: memory.list(filter=f"text = {name!r}"),
-    "episodes": lambda memory, name: memory.episodes(limit=1_000),
+    "episodes": lambda memory, name: memory.sessions.episodes(limit=1_000),
     "history": lambda memory, name: memory.history(name),
     "why": lambda memory, name: memory.why(name),
     "context": lambda memory, name: memory.context("what is known?").text,
@@ -48,8 +48,8 @@ PROBES: dict[str, Probe] = {
     "erase": lambda memory, name: memory.erase(name),
     "tag": lambda memory, name: memory.tag(name, "mine"),
     "review": lambda memory, name: memory.review.show(name),
-    "events": lambda memory, name: memory.events(limit=1_000),
-    "graph": lambda memory, name: memory.neighbours(name),
+    "events": lambda memory, name: memory.events.list(limit=1_000),
+    "graph": lambda memory, name: memory.graph.neighbours(name),
     "at": lambda memory, name: memory.at(3).list(limit=1_000),
 }
 ABOUT_IDS = ("get", "history", "why", "revise", "forget", "erase", "tag", "review", "graph")
@@ -68,7 +68,7 @@ def fill(store: Store) -> None:
             )
             mine.revise(record.id, f"{word} held")
             other = mine.remember(f"{word} too", id=f"o-{space}-{user}")
-            mine.link(record.id, other.id, "relates_to")
+            mine.graph.link(record.id, other.id, "relates_to")
 
 
 def tokens_of(store: Store) -> dict[str, tuple[str, str | None]]:

@@ -81,9 +81,9 @@ def test_no_agent_changes_a_persons_word_in_files(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     with Memory.open(tmp_path / "workspace", embedder="none") as memory:
         in_one(memory, seed)
-        before = memory.digest()
-        memory.rebuild()
-        assert memory.digest() == before
+        before = memory.admin.digest()
+        memory.admin.rebuild()
+        assert memory.admin.digest() == before
 
 
 @pytest.mark.nightly

@@ -140,7 +140,7 @@ class Talk:
         handle.tag(self._one(), self.rng.choice(WORDS))
 
     def derive(self, handle: Memory) -> None:
-        handle.link(self._one(), self._one(), "derived_from")
+        handle.graph.link(self._one(), self._one(), "derived_from")
 
     def retract(self, handle: Memory) -> None:
         handle.retract(self._one())
@@ -164,11 +164,11 @@ class Talk:
     def rule(self, handle: Memory) -> None:
         """An agent's: it reads what agents and persons said since."""
         agent, data = self._agents[0], {"intent": "update", "key": self.rng.choice(KEYS)}
-        agent.rules.set("all")
+        agent.settings.rules.set("all")
         speaker = self.rng.choice([self.memory, agent])
         replaces: list[Json] = [self._one()] if self.rng.random() < 0.5 else []
         speaker.observe(self._text(), metadata={**data, "replaces": replaces})
-        agent.consolidate("all")
+        agent.settings.rules.run("all")
 
     def batch(self, handle: Memory) -> None:
         with handle.batch() as batch:

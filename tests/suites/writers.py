@@ -107,7 +107,7 @@ def problems(where: Path, told: list[Told], *, exactly: bool, before: int = 0) -
     writes = [write for one in told for write in one.writes]
     try:
         with Memory.open(where) as memory:
-            check = memory.verify()
+            check = memory.admin.verify()
             if not check.ok:
                 return [*found, f"broken at {check.broken_at}: {check.problem}"]
             texts = {record.id: record.text for record in memory.list(limit=10_000)}
@@ -117,10 +117,10 @@ def problems(where: Path, told: list[Told], *, exactly: bool, before: int = 0) -
                 count = len(writes) + before
                 found += [f"{len(texts)} records of {count}"] if len(texts) != count else []
                 found += [f"{check.events} events"] if check.events != count + 1 else []
-            live = memory.digest()
-            if rebuilt_digest(memory) != live:
+            live = memory.admin.digest()
+            if rebuilt_digest(memory.admin) != live:
                 found.append("a rebuild does not agree with the live index")
-            if memory.digest() != live:
+            if memory.admin.digest() != live:
                 found.append("the rebuilt index does not agree with itself")
     except RecollectError as error:
         found.append(f"{type(error).__name__}: {error}")
@@ -210,10 +210,10 @@ def inherited(memory: Memory, id: str, *, guarded: bool) -> list[str]:
         "get": lambda: memory.get(id),
         "list": memory.list,
         "recall": lambda: memory.recall("fork"),
-        "digest": memory.digest,
-        "verify": memory.verify,
-        "rebuild": memory.rebuild,
-        "backup": memory.backup,
+        "digest": memory.admin.digest,
+        "verify": memory.admin.verify,
+        "rebuild": memory.admin.rebuild,
+        "backup": memory.admin.backup,
         "erase": lambda: memory.erase(id),
     }
     answers: list[str] = []

@@ -46,10 +46,10 @@ LEADS_AWAY = ("go",)  # has no page of its own
 def addresses(memory: Memory, space: str = "demo") -> list[str]:
     """Paths behind the root, at least one for each page."""
     record = next(iter(memory.list(limit=1, include=INCLUDES)), None)
-    episode = next(iter(memory.episodes(limit=1, include=INCLUDES)), None)
-    erased = next(iter(memory.events(kinds=["events.erased"], limit=1)), None)
+    episode = next(iter(memory.sessions.episodes(limit=1, include=INCLUDES)), None)
+    erased = next(iter(memory.events.list(kinds=["events.erased"], limit=1)), None)
     shown = next(iter(memory.list(limit=1)), None)
-    receipt = next(iter(memory.at(memory.position).receipts.list(limit=1)), None)
+    receipt = next(iter(memory.at(memory.position).proof.receipts.list(limit=1)), None)
     named = {
         "ledger/{seq}": f"ledger/{memory.position}" if memory.position else None,
         "ledger/{seq}/proof": None,  # a file, and only under a signed checkpoint

@@ -53,7 +53,7 @@ def addresses(memory: Memory, root: str) -> list[str]:
 
     space = f"{root}/{to_segment(memory.name)}"
     first = memory.list(limit=1)[0]
-    said = memory.episodes(limit=1)[0]
+    said = memory.sessions.episodes(limit=1)[0]
     text = quote(HOSTILE[1])
     return [
         f"{space}/", f"{space}/timeline?limit=500", f"{space}/search?q={text}&k=100&id={text}",

@@ -33,7 +33,7 @@ def written(folder: Path, word: str) -> tuple[Store, str]:
     memory.revise(record.id, f"Moved to {word}, that is {coded}")
     memory.remember("Bob waters the plants.", key="bob.task")
     memory.context("where does she live")
-    memory.backup()
+    memory.admin.backup()
     return store, record.id
 
 
@@ -70,7 +70,7 @@ def test_no_byte_is_left_in_any_file_page_header_or_log(
     with store, served(store) as inspector:
         memory, visitor = store.space("main"), inspector.enter()
         Keys(memory).create()
-        memory.checkpoint()
+        memory.proof.checkpoint()
         others = [f"/main/r/{id}", f"/main/erase/{id}", "/main/search?q=where+does+she+live"]
         fields = hidden_fields(visitor.get(f"/main/r/{id}"), "/forget")
         visitor.post(f"/main/r/{id}/forget", fields)  # what it tells must not outlive the erasure
@@ -95,8 +95,8 @@ def test_no_byte_is_left_in_any_file_page_header_or_log(
         assert "Anchored." in page.words
         told = msgspec.json.decode(visitor.get(f"/main/erasures/{seq}?as=json").text)
         assert told["gone"] == len(told["events"]) > 3
-        assert memory.event(int(seq)).hash == told["head_after"]
-        assert memory.verify(deep=True).ok
+        assert memory.events.get(int(seq)).hash == told["head_after"]
+        assert memory.admin.verify(deep=True).ok
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def visitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]
         memory.remember("Alice sits in 12A.", key="alice.seat")
         memory.remember("Alice sits in 14C.", key="alice.seat", evidence=[said[0].id])
         memory.context("where does alice sit")
-        memory.flush()  # its receipt
+        memory.admin.flush()  # its receipt
         with served(store) as inspector:
             yield inspector.enter(), memory
 
@@ -165,7 +165,7 @@ def test_a_context_that_was_handed_out_since_does_not_stop_it(visitor: Opened) -
     fields = hidden_fields(browser.get(f"/main/erase/{id}"), f"/erase/{id}")
     position = memory.position
     memory.context("Where does Alice sit?")
-    memory.flush()
+    memory.admin.flush()
     assert memory.position > position
     assert browser.post(f"/main/erase/{id}", {**fields, "typed": id[-6:]}).status == 303
 
@@ -177,20 +177,20 @@ def test_a_form_that_is_sent_twice_erases_once(visitor: Opened) -> None:
     fields |= {"typed": id[-6:], "reason": "asked for by her"}
     first = browser.post(f"/main/erase/{id}", fields)
     position = memory.position
-    places = CHECKED.places(memory.event(position).hash)
+    places = CHECKED.places(memory.events.get(position).hash)
     assert places
     again = browser.post(f"/main/erase/{id}", fields)
     assert first.status == again.status == 303
     ends = [each.headers["location"].partition("?")[0] for each in (first, again)]
     assert [each.rpartition("/")[2] for each in ends] == [str(position)] * 2
     assert memory.position == position
-    assert CHECKED.places(memory.event(position).hash) == places
+    assert CHECKED.places(memory.events.get(position).hash) == places
     assert browser.get(f"/main/erase/{id}").status == 404
 
 
 def test_sources_can_be_kept(visitor: Opened) -> None:
     browser, memory = visitor
-    id, said = memory.keyed("alice.seat").id, memory.episodes()[0].id
+    id, said = memory.keyed("alice.seat").id, memory.sessions.episodes()[0].id
     page = browser.get(f"/main/erase/{id}?sources=keep")
     fields = hidden_fields(page, f"/erase/{id}")
     assert browser.post(f"/main/erase/{id}", {**fields, "typed": id[-6:]}).status == 303
@@ -199,9 +199,9 @@ def test_sources_can_be_kept(visitor: Opened) -> None:
 
 def test_an_episode_is_erased_too(visitor: Opened) -> None:
     browser, memory = visitor
-    said = memory.episodes()[0].id
+    said = memory.sessions.episodes()[0].id
     assert erased(browser, said).status == 303
-    assert memory.episodes() == []
+    assert memory.sessions.episodes() == []
 
 
 def test_a_certificate_of_another_process_is_verified_when_asked(visitor: Opened) -> None:

@@ -66,11 +66,11 @@ def hostile() -> Iterator[Store]:
             )  # fmt: skip
         first, second = memory.list(limit=2)
         memory.revise(first.id, HOSTILE[1], reason=HOSTILE[6])
-        memory.link(first.id, second.id, as_name(HOSTILE[8]))
+        memory.graph.link(first.id, second.id, as_name(HOSTILE[8]))
         memory.forget(second.id, reason=HOSTILE[2])
         memory.scoped(origin="unverified").remember(HOSTILE[3], key=first.key)
         agent.review.propose(HOSTILE[1], target=first.id, reason=HOSTILE[5])
-        memory.frames.set(
+        memory.settings.frames.set(
             Frame(
                 name=as_name(HOSTILE[1]), weights=BUILT_IN["task"].weights,
                 guarantees=(as_name(HOSTILE[0]),), template=Template(intro=HOSTILE[1]),

@@ -20,6 +20,7 @@ from recollect.interfaces.web.draw.line_parts import parts
 from recollect.interfaces.web.draw.verdicts import verdict
 from recollect.interfaces.web.pages.ledger import segments
 from recollect.ledger.line import encode
+from recollect.memory.admin import Admin
 from recollect.memory.keys import Keys
 from recollect.model.values import Verification
 from recollect.store.port import Progress
@@ -35,7 +36,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Vi
         memory = store.space("main")
         memory.remember("Alice sits in 12A.", key="alice.seat")
         memory.scoped(origin="agent", agent="planner").observe("She moved.", session="s")
-        memory.seal()
+        memory.admin.seal()
         memory.remember("Alice sits in 14C.", key="alice.seat")
         with served(store) as inspector:
             yield inspector.enter(), memory
@@ -73,7 +74,7 @@ def test_the_ledger_is_verified_on_the_page(opened: tuple[Visitor, Memory]) -> N
     assert "Not checked since the inspector was started." in page.words
     checked = verified(visitor)
     assert "Self-consistent" in checked.words
-    assert memory.verify().anchor in checked.text
+    assert memory.admin.verify().anchor in checked.text
     memory.remember("one more")
     assert "1 event was written since." in visitor.get("/main/ledger").words
     assert "with every row of the index" in verified(visitor, "deep").words
@@ -90,20 +91,20 @@ def test_a_broken_ledger_is_said_with_its_event(
     page = verified(visitor)
     assert page.status == 200
     assert "The chain is broken at event" in page.words
-    assert f"at event {memory.verify().broken_at}" in page.words
+    assert f"at event {memory.admin.verify().broken_at}" in page.words
 
 
 def test_a_long_check_runs_beside_the_pages_and_says_how_far_it_is(
     opened: tuple[Visitor, Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    visitor, real, goes_on = opened[0], Memory.verify, threading.Event()
+    visitor, real, goes_on = opened[0], Admin.verify, threading.Event()
 
-    def slow(self: Memory, progress: Progress, *, deep: bool = False) -> Verification:
+    def slow(self: Admin, progress: Progress, *, deep: bool = False) -> Verification:
         progress(3, 10)
         assert goes_on.wait(60)
         return real(self, progress, deep=deep)
 
-    monkeypatch.setattr(Memory, "verify", slow)
+    monkeypatch.setattr(Admin, "verify", slow)
     monkeypatch.setattr(Checked.begin, "__kwdefaults__", {"deep": False, "wait_s": 0.05})
     page = verified(visitor)
     assert "The check has begun." in page.words
@@ -127,7 +128,7 @@ def test_a_check_that_cannot_be_made_says_why(
     def refused(self: Memory, progress: Progress, *, deep: bool = False) -> Verification:
         raise Forbidden("this token may not verify")
 
-    monkeypatch.setattr(Memory, "verify", refused)
+    monkeypatch.setattr(Admin, "verify", refused)
     assert "This token may not verify." in verified(opened[0]).words
 
 
@@ -139,7 +140,7 @@ def test_a_check_ends_with_the_process(
             progress(1, 2)
             time.sleep(0.01)
 
-    monkeypatch.setattr(Memory, "verify", endless)
+    monkeypatch.setattr(Admin, "verify", endless)
     CHECKED.begin(opened[1], "now", wait_s=0.05)
     assert CHECKED.running(opened[1]) is not None
     CHECKED.stop()
@@ -148,7 +149,7 @@ def test_a_check_ends_with_the_process(
 
 def test_segments_end_where_the_next_begins(opened: tuple[Visitor, Memory]) -> None:
     visitor, memory = opened
-    found = segments(memory.events(kinds=["ledger.sealed"]), memory.position)
+    found = segments(memory.events.list(kinds=["ledger.sealed"]), memory.position)
     assert [(each.first, each.last, each.sealed_at is None) for each in found] == [
         (1, found[1].first - 1, False),
         (found[1].first, memory.position, True),
@@ -160,7 +161,7 @@ def test_segments_end_where_the_next_begins(opened: tuple[Visitor, Memory]) -> N
 def test_the_marked_bytes_are_those_that_the_hash_covers(opened: tuple[Visitor, Memory]) -> None:
     visitor, memory = opened
     for seq in range(1, memory.position + 1):
-        page, event = visitor.get(f"/main/ledger/{seq}"), memory.event(seq)
+        page, event = visitor.get(f"/main/ledger/{seq}"), memory.events.get(seq)
         assert page.status == 200
         assert event.hash in page.text
         assert "as it says." in page.words
@@ -201,7 +202,7 @@ def test_a_proof_is_handed_out_only_under_a_checkpoint(
     assert done.status == 303
     proof = visitor.get("/main/ledger/2/proof")
     assert proof.headers["content-disposition"] == 'attachment; filename="event-2.proof"'
-    assert proof.text == memory.prove(event=2).document
+    assert proof.text == memory.proof.prove(event=2).document
     assert "Anchored" in verified(visitor).words
     assert "signed by" in visitor.get("/main/audit").words
     file, keys = tmp_path / "event.proof", tmp_path / "key"
@@ -216,10 +217,10 @@ def test_a_proof_is_handed_out_only_under_a_checkpoint(
 def test_the_audit_lists_who_did_what(opened: tuple[Visitor, Memory]) -> None:
     visitor, memory = opened
     page = visitor.get("/main/audit")
-    for entry in memory.audit():
+    for entry in memory.proof.audit():
         assert entry.what in page.words
         assert not entry.text or entry.text in page.words
-    head = memory.event(memory.position).hash
+    head = memory.events.get(memory.position).hash
     foot = page.text.partition("<tfoot>")[2].partition("</tfoot>")[0]
     assert head in foot  # on every printed sheet
     planner = visitor.get("/main/audit?who=planner").words
@@ -228,5 +229,5 @@ def test_the_audit_lists_who_did_what(opened: tuple[Visitor, Memory]) -> None:
     assert "Nothing is recorded" in visitor.get("/main/audit?to=2001-01-01").words
     assert visitor.get("/main/audit?from=soon").status == 422
     past = visitor.get("/main/audit?at=2")
-    assert memory.event(2).hash in past.text
+    assert memory.events.get(2).hash in past.text
     assert head not in past.text.partition("<tfoot>")[2]

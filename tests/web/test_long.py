@@ -76,7 +76,7 @@ def walked(count: int, pages: int) -> None:
                 page.click("a[rel=next]")
                 page.locator(f"#list:not(:has(#e{seen[0]}))").wait_for()
                 seen = page.evaluate(_SHOWN)
-                read = memory.events(before=seen[0] + 1, limit=len(seen))
+                read = memory.events.list(before=seen[0] + 1, limit=len(seen))
                 assert seen == [each.seq for each in reversed(read)]
                 trail.append(seen)
                 most_nodes = max(

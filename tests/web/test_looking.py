@@ -26,7 +26,7 @@ def opened() -> tuple[list[str], int]:
                 if memory.position != head:
                     moved.append(address)
                     head = memory.position
-        memory.flush()
+        memory.admin.flush()
         return moved, memory.position - head
 
 

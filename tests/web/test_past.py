@@ -38,7 +38,7 @@ def test_looking_writes_nothing() -> None:
         for path in paths:
             assert visitor.get(path).status == 200, path
         assert memory.position == before
-        memory.receipts.list()  # the control: this call does
+        memory.proof.receipts.list()  # the control: this call does
         assert memory.position == before + 1
 
 
@@ -110,7 +110,7 @@ def test_what_is_guaranteed_and_does_not_fit_is_said_on_the_page() -> None:
         memory = store.space("demo")
         memory.remember("a long rule " * 40, tags=["rule"])
         weights = {"similarity": 1, "confidence": 0, "recency": 0, "centrality": 0}
-        memory.frames.set(
+        memory.settings.frames.set(
             {"name": "strict", "guarantees": ["rule"], "weights": {**weights, "reinforcement": 0}}
         )
         with served(store) as inspector:
@@ -125,7 +125,7 @@ def test_what_is_guaranteed_and_does_not_fit_is_said_on_the_page() -> None:
 
 def test_receipts_are_listed_and_replayed(visitor: Visitor, memory: Memory) -> None:
     listed = visitor.get("/demo/receipts")
-    for receipt in memory.receipts.list():
+    for receipt in memory.proof.receipts.list():
         assert f"/demo/receipts/{receipt.id}" in listed.text
         assert f"{receipt.tokens:,} of {receipt.budget:,} tokens" in listed.words
         page = visitor.get(f"/demo/receipts/{receipt.id}")
@@ -134,7 +134,7 @@ def test_receipts_are_listed_and_replayed(visitor: Visitor, memory: Memory) -> N
             assert line in page.words
         assert f">{receipt.tokens:,}</b> of {receipt.budget:,} tokens" in page.text
         assert page.text.count('<li class="i') == len(receipt.items)
-    newest = memory.receipts.list(limit=1)[0]
+    newest = memory.proof.receipts.list(limit=1)[0]
     again = ask(visitor, f"receipts/{newest.id}", q=QUESTION)
     assert memory.replay(newest.id, query=QUESTION).same_order is True
     assert "Yes: the same lines" in again.words
@@ -150,7 +150,7 @@ def test_what_was_erased_since_shows_as_erased() -> None:
         secret = memory.remember("The safe opens with 4711.", key="safe.code")
         memory.remember("The safe stands in the cellar.", key="safe.place")
         receipt = memory.context("How does the safe open?").receipt
-        memory.flush()
+        memory.admin.flush()
         with served(store) as inspector:
             visitor = inspector.enter()
             assert "4711" in visitor.get(f"/demo/receipts/{receipt}").words  # the control
@@ -165,7 +165,7 @@ def test_what_was_erased_since_shows_as_erased() -> None:
 
 def test_frames_show_their_weights(visitor: Visitor, memory: Memory) -> None:
     page = visitor.get("/demo/frames")
-    for frame in memory.frames.list():
+    for frame in memory.settings.frames.list():
         assert f"/demo/frames/{frame.name}" in page.text
         one = visitor.get(f"/demo/frames/{frame.name}")
         for weight in frame.weights.each:
@@ -183,7 +183,7 @@ def ids(records: list[Record]) -> set[str]:
 def test_a_difference_leads_from_one_list_to_the_other(memory: Memory, start: int) -> None:
     for end in range(start, memory.position + 1, 4):
         then, now = memory.at(start), memory.at(end)
-        events = now.events(after=then.position, limit=10_000)
+        events = now.events.list(after=then.position, limit=10_000)
         changes = [each for each in events if each.unit == "record"]
         added, changed, gone = diff.differences(then, now, changes)
         after = ids(then.list()) | ids(list(added)) | {each.after.id for each in changed}
@@ -210,9 +210,11 @@ def linked() -> Iterator[tuple[Memory, Served]]:
         hub = memory.remember("The hub.", key="hub")
         made = [memory.remember(f"Spoke {place}.", key=f"spoke.{place}") for place in range(150)]
         for place, record in enumerate(made):
-            memory.link(hub.id, record.id, ("relates_to", "part_of", "contradicts")[place % 3])
+            memory.graph.link(
+                hub.id, record.id, ("relates_to", "part_of", "contradicts")[place % 3]
+            )
         far = memory.remember("Far away.", key="far")
-        memory.link(made[-1].id, far.id, "relates_to")
+        memory.graph.link(made[-1].id, far.id, "relates_to")
         with served(store) as inspector:
             yield memory, inspector
 
@@ -223,7 +225,7 @@ def test_a_graph_draws_the_nearest_and_says_how_many_more(linked: tuple[Memory, 
     page = visitor.get("/demo/graph/hub?hops=1")
     assert page.text.count('class="node ') == rings.NODES_MAX_COUNT
     assert "+31 that are not drawn" in page.words
-    found = memory.neighbours("hub", limit=rings.NODES_MAX_COUNT)
+    found = memory.graph.neighbours("hub", limit=rings.NODES_MAX_COUNT)
     drawn = msgspec.json.decode(visitor.get("/demo/graph/hub?as=json").text)
     assert [each["id"] for each in drawn["records"]] == [each.id for each in found.records]
     assert page.text.count("<tr><td") == rings.NODES_MAX_COUNT - 1
@@ -273,7 +275,7 @@ def test_about_shows_what_is_believed_and_what_was(visitor: Visitor, memory: Mem
 
 def test_a_conversation_shows_what_rests_on_each_turn(visitor: Visitor, memory: Memory) -> None:
     page = visitor.get("/demo/session/booking")
-    said = memory.episodes(filter="session = 'booking'", include=INCLUDES)
+    said = memory.sessions.episodes(filter="session = 'booking'", include=INCLUDES)
     order = [page.text.index(f'id="t{each.seq}"') for each in reversed(said)]
     assert order == sorted(order)
     turn = page.text[page.text.index("Yes please.") :].partition('<li class="')[0]
@@ -295,7 +297,7 @@ def test_the_stops_are_at_most_as_many_as_pixels(visitor: Visitor, memory: Memor
 
 
 def test_a_day_is_its_end_and_a_step_may_be_a_day(visitor: Visitor, memory: Memory) -> None:
-    events = memory.events(limit=1_000)
+    events = memory.events.list(limit=1_000)
     days = sorted({each.at[:10] for each in events})
     for day in days[:-1]:
         page = visitor.get(f"/demo/records?at={day}")

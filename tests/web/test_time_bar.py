@@ -188,7 +188,7 @@ def test_without_javascript_it_is_a_form(browser: Any, lived: tuple[Memory, Serv
 
 
 def test_the_graph_moves_and_magnifies(browser: Any, inspector: Served, memory: Memory) -> None:
-    memory.link(memory.keyed("trip.hotel").id, memory.keyed("trip.dinner").id, "relates_to")
+    memory.graph.link(memory.keyed("trip.hotel").id, memory.keyed("trip.dinner").id, "relates_to")
     page = opened(browser, inspector)
     page.goto(page.url.replace("/records", "/graph/trip.hotel"))
     box = "() => document.getElementById('graph').getAttribute('viewBox').split(' ').map(Number)"

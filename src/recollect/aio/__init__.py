@@ -22,21 +22,31 @@ waits; they never cut an operation in half.
 Handles do not belong to an event loop and may be shared by several. After a fork they refuse.
 """
 
+from recollect.aio.admin import AsyncAdmin
 from recollect.aio.branches import AsyncBranches
 from recollect.aio.documents import AsyncDocuments
+from recollect.aio.events import AsyncEvents
 from recollect.aio.frames import AsyncFrames
 from recollect.aio.jobs import AsyncJobs
+from recollect.aio.links import AsyncLinks
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.pages import AsyncPages
+from recollect.aio.proofs import AsyncProofs
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.review import AsyncReview
 from recollect.aio.rules import AsyncRules
 from recollect.aio.sessions import AsyncSessions
+from recollect.aio.settings import AsyncMemorySettings
 from recollect.aio.store import AsyncStore
 from recollect.aio.tokens import AsyncTokens
 from recollect.aio.workers import Workers
 
 __all__ = [
+    "AsyncAdmin",
+    "AsyncEvents",
+    "AsyncLinks",
+    "AsyncProofs",
+    "AsyncMemorySettings",
     "AsyncBranches",
     "AsyncDocuments",
     "AsyncFrames",

@@ -10,14 +10,6 @@ memory, which may be that of a service. Invariant: signatures and documentation 
 
 from __future__ import annotations
 
-from recollect.aio.branches import AsyncBranches
-from recollect.aio.documents import AsyncDocuments
-from recollect.aio.frames import AsyncFrames
-from recollect.aio.pages import AsyncPages
-from recollect.aio.receipts import AsyncReceipts
-from recollect.aio.review import AsyncReview
-from recollect.aio.rules import AsyncRules
-from recollect.aio.sessions import AsyncSessions
 from recollect.aio.workers import AsyncCalls
 
 TYPE_CHECKING = False  # as type checkers know it
@@ -34,46 +26,6 @@ class AsyncContexts(AsyncCalls):
     """Context, replay, used."""
 
     _calls: Memory
-
-    @property
-    def frames(self) -> AsyncFrames:
-        """The frames of this memory: built in, and set by its users."""
-        return AsyncFrames(self._calls.frames, self._workers)
-
-    @property
-    def documents(self) -> AsyncDocuments:
-        """The documents of this memory: rules, settings and policies."""
-        return AsyncDocuments(self._calls.documents, self._workers)
-
-    @property
-    def rules(self) -> AsyncRules:
-        """The rules of this memory: which episodes become records; ``consolidate`` runs one."""
-        return AsyncRules(self._calls.rules, self._workers)
-
-    @property
-    def sessions(self) -> AsyncSessions:
-        """The sessions of this memory: named by what was written in them, or opened."""
-        return AsyncSessions(self._calls.sessions, self._workers)
-
-    @property
-    def review(self) -> AsyncReview:
-        """What waits for a person: proposals and held records."""
-        return AsyncReview(self._calls.review, self._workers)
-
-    @property
-    def branches(self) -> AsyncBranches:
-        """Named lines of proposals: what would be changed, until a person merges it."""
-        return AsyncBranches(self._calls.branches, self._workers)
-
-    @property
-    def pages(self) -> AsyncPages:
-        """The memory as Markdown, one page for each entity."""
-        return AsyncPages(self._calls.pages, self._workers)
-
-    @property
-    def receipts(self) -> AsyncReceipts:
-        """What contexts handed out."""
-        return AsyncReceipts(self._calls.receipts, self._workers)
 
     async def context(
         self,
@@ -151,7 +103,3 @@ class AsyncContexts(AsyncCalls):
         return await self._run(
             self._calls.used, context, ids, idempotency_key=idempotency_key, expect=expect
         )
-
-    async def flush(self) -> None:
-        """Write the receipts that wait for the next append."""
-        await self._run(self._calls.flush)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.memory.memory import Memory
     from recollect.model.instants import Moment
     from recollect.model.validate import Json
-    from recollect.model.values import Curation, Quote, Record, Retraction
+    from recollect.model.values import Quote, Record, Retraction
 
 
 class AsyncCorrecting(AsyncCalls):
@@ -172,44 +172,4 @@ class AsyncCorrecting(AsyncCalls):
         """
         return await self._run(
             self._calls.retract, id, dry_run=dry_run, idempotency_key=idempotency_key, expect=expect
-        )
-
-    async def curate(
-        self,
-        *,
-        below: float = 0.05,
-        limit: int = 1_000,
-        dry_run: bool = False,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Curation:
-        """Archive the records that have faded: long unused, by their decay tier.
-
-        Nothing calls this by itself. Recency falls with each active hour since a record was last
-        restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
-        hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
-        never fades. ``restore`` brings a record back.
-
-        Args:
-            below: Archive what has less recency than this, from 0 to 1.
-            limit: At most so many, the longest unused first.
-            dry_run: Only return what would be archived.
-            idempotency_key: The same key with the same call again returns the first outcome. With
-                a key or ``expect`` it is one command: ``limit`` is then 1,000 at most.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            What was archived, how many this handle may not archive, and whether there are more.
-
-        Raises:
-            InvalidInput: An argument is not valid.
-            Forbidden: An agent archives more than 20 at once.
-        """
-        return await self._run(
-            self._calls.curate,
-            below=below,
-            limit=limit,
-            dry_run=dry_run,
-            idempotency_key=idempotency_key,
-            expect=expect,
         )

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from recollect.model.instants import Moment
     from recollect.model.values import Erasure, Record, Undone, Unit
     from recollect.store.port import Progress
-    from recollect.store.subjects import Who
 
 
 class AsyncLeaving(AsyncCalls):
@@ -169,66 +168,6 @@ class AsyncLeaving(AsyncCalls):
             progress=progress,
             idempotency_key=idempotency_key,
             expect=expect,
-        )
-
-    async def subjects(self) -> Who | None:
-        """Whose memory is encrypted under a key of its own: ``users``, ``named`` or None."""
-        return await self._run(self._calls.subjects)
-
-    async def set_subjects(
-        self,
-        who: Who | None,
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """Set whose memory is encrypted from now on, each under a key of its own.
-
-        It is the document ``settings/subjects``. What was written before stays as it is.
-
-        Args:
-            who: ``users`` for every user, ``named`` for those that ``scoped(subject=…)`` names;
-                None to encrypt no more.
-            idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            InvalidInput: Another word was given.
-            Forbidden: The handle has less than a person's trust, or is bound to one user.
-        """
-        await self._run(
-            self._calls.set_subjects, who, idempotency_key=idempotency_key, expect=expect
-        )
-
-    async def retention(self) -> int | None:
-        """For how many days expired records are kept; None if ``retain`` erases nothing.
-
-        Only what a person set counts: an agent does not decide what is erased.
-        """
-        return await self._run(self._calls.retention)
-
-    async def set_retention(
-        self,
-        days: int | None,
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """Set for how many days expired records are kept; nothing is erased by this.
-
-        It is the document ``settings/retention`` with ``days``.
-
-        Args:
-            days: A number of days, 0 or more; None to keep expired records.
-            idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            InvalidInput: The number cannot be used.
-            Forbidden: The handle has less than a person's trust, or is bound to one user.
-        """
-        await self._run(
-            self._calls.set_retention, days, idempotency_key=idempotency_key, expect=expect
         )
 
     async def retain(

@@ -1,7 +1,7 @@
 """``AsyncMemory``: the public API of one memory, async.
 
 Responsible for what cannot be derived from the plain API: opening, narrowing, moving to the past,
-batches, following and closing. Leaves every other call to the generated groups. Invariants: one
+batches and closing. Leaves every other call to the generated groups. Invariants: one
 call runs in one worker thread; over a memory of a service no engine is loaded.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -18,14 +18,12 @@ from typing import Self, TypeVar, cast
 
 from recollect.aio.contexts import AsyncContexts
 from recollect.aio.correcting import AsyncCorrecting
-from recollect.aio.exchanging import AsyncExchanging
+from recollect.aio.doors import AsyncDoors
 from recollect.aio.leaving import AsyncLeaving
-from recollect.aio.linking import AsyncLinking
 from recollect.aio.reading import AsyncReading
-from recollect.aio.upkeep import AsyncUpkeep
 from recollect.aio.workers import Workers
 from recollect.aio.writing import AsyncWriting
-from recollect.errors import InvalidInput, Unsupported
+from recollect.errors import InvalidInput
 from recollect.model import validate
 
 TYPE_CHECKING = False  # as type checkers know it
@@ -35,8 +33,7 @@ if TYPE_CHECKING:
     from recollect.lifecycle.commands import Expect
     from recollect.memory import Batch, Memory
     from recollect.model.events import Trust
-    from recollect.model.values import Carried, Change, LedgerMerge, Scope, Settlement
-    from recollect.store.port import Progress
+    from recollect.model.values import Scope
 
 T = TypeVar("T")
 
@@ -44,12 +41,10 @@ T = TypeVar("T")
 class AsyncMemory(
     AsyncWriting,
     AsyncReading,
-    AsyncLinking,
     AsyncContexts,
     AsyncCorrecting,
     AsyncLeaving,
-    AsyncUpkeep,
-    AsyncExchanging,
+    AsyncDoors,
 ):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
@@ -134,37 +129,6 @@ class AsyncMemory(
         """
         return self._like(await self._run(self._calls.at, position))
 
-    async def copy_to(self, other: AsyncMemory, progress: Progress | None = None) -> Carried:
-        """Append to another memory the events of this one that it lacks, byte for byte.
-
-        The arguments are those of ``Memory.copy_to``.
-        """
-        return await self._run(self._calls.copy_to, other._calls, progress)
-
-    async def merge_from(
-        self,
-        other: AsyncMemory,
-        *,
-        settle: Mapping[str, Settlement] | None = None,
-        digest: str | None = None,
-        is_mine: bool = False,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> LedgerMerge:
-        """Bring what another copy of this memory has written since both were one.
-
-        The arguments are those of ``Memory.merge_from``.
-        """
-        call = partial(
-            self._calls.merge_from,
-            settle=settle,
-            digest=digest,
-            is_mine=is_mine,
-            dry_run=dry_run,
-            progress=progress,
-        )
-        return await self._run(call, other._calls)
-
     @asynccontextmanager
     async def batch(
         self, *, idempotency_key: str | None = None, expect: Expect | None = None
@@ -176,32 +140,6 @@ class AsyncMemory(
         batch = self._calls.batch(idempotency_key=idempotency_key, expect=expect)
         yield batch.__enter__()  # collecting does no I/O: only the end of the block needs a thread
         await self._run(batch.__exit__, None, None, None)
-
-    async def tail(
-        self, *, after: int | None = None, kinds: Iterable[str] = ()
-    ) -> AsyncIterator[Change]:
-        """Each event as a service writes it, oldest first; it waits for the next, without end.
-
-        The arguments are those of ``recollect.client.Memory.tail``. It keeps one thread busy while
-        it is followed.
-        """
-        stream = self._of_service().tail(after=after, kinds=kinds)
-        while True:
-            change = await self._run(next, stream, None)
-            if change is None:
-                return
-            yield change
-
-    async def wait(self, seq: int, timeout_s: float = 30.0) -> bool:
-        """Wait until a service's memory has this many events; False if it takes longer."""
-        return await self._run(self._of_service().wait, seq, timeout_s)
-
-    def _of_service(self) -> Remote:
-        if not hasattr(self._calls, "tail"):
-            raise Unsupported(
-                "only the memory of a service can be followed", hint="ask for events(after=…) again"
-            )
-        return cast("Remote", self._calls)
 
     async def run(self, work: Callable[[Memory], T]) -> T:
         """Run several calls in one thread: ``work`` gets the plain memory."""

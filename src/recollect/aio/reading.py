@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from recollect.model.frames import Units
     from recollect.model.instants import Moment
     from recollect.model.values import (
-        Change,
         Episode,
-        EventView,
         Include,
-        Overview,
         Recall,
         Record,
+        SpaceStatus,
         Version,
         Why,
         WhyNot,
@@ -95,92 +93,16 @@ class AsyncReading(AsyncCalls):
             self._calls.list, filter=filter, include=include, limit=limit, after=after
         )
 
-    async def episodes(
-        self,
-        *,
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        limit: int = 100,
-        after: str | int | None = None,
-    ) -> List[Episode]:
-        """Episodes, newest first.
+    async def status(self) -> SpaceStatus:
+        """How many records, episodes and links there are, and where the ledger stands.
 
-        Args:
-            filter: Only episodes that match, such as ``role = 'user'``.
-            include: Also those that are hidden for one of these reasons.
-            limit: At most this many, up to 10,000.
-            after: The id of the last episode of the page before, or its ``seq``, which leads on
-                even if it was erased since.
+        The first call counts; later ones of the same process count what has changed since.
 
         Raises:
-            InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
-            NotFound: ``after`` is not an episode of this memory.
+            NotFound: The memory is empty.
+            Forbidden: The handle is bound to one user.
         """
-        return await self._run(
-            self._calls.episodes, filter=filter, include=include, limit=limit, after=after
-        )
-
-    async def recent(
-        self,
-        *,
-        unit: Units = "any",
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        since: Moment | None = None,
-        before: Moment | None = None,
-        limit: int = 50,
-    ) -> List[Record | Episode]:
-        """What is newest, by the instant it was said; a record without one by its last change.
-
-        Args:
-            unit: Records, episodes, or both in one order.
-            user: Only what belongs to this user; by default to the handle's, if it has one.
-            session: Only what was written in this session.
-            agent: Only what this agent wrote.
-            since: Only from this instant on.
-            before: Only before this instant.
-            limit: At most this many, up to 10,000.
-
-        Returns:
-            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
-
-        Raises:
-            InvalidInput: An argument could not be understood.
-            Forbidden: The handle is for another user.
-        """
-        return await self._run(
-            self._calls.recent,
-            unit=unit,
-            user=user,
-            session=session,
-            agent=agent,
-            since=since,
-            before=before,
-            limit=limit,
-        )
-
-    async def overview(
-        self,
-        *,
-        since: Moment | None = None,
-        before: Moment | None = None,
-        limit: int = 10,
-    ) -> Overview:
-        """What the memory holds in general: the most used records, the newest, what was said last.
-
-        Args:
-            since: Only what changed or was said from this instant on.
-            before: Only what changed or was said before this instant.
-            limit: At most this many in each group, up to 1,000.
-
-        Returns:
-            The three groups, and how many records and episodes there are in all.
-
-        Raises:
-            InvalidInput: An argument could not be understood.
-        """
-        return await self._run(self._calls.overview, since=since, before=before, limit=limit)
+        return await self._run(self._calls.status)
 
     async def recall(
         self,
@@ -303,53 +225,6 @@ class AsyncReading(AsyncCalls):
             valid_at=valid_at,
             min_relevance=min_relevance,
         )
-
-    async def events(
-        self,
-        *,
-        kinds: Iterable[str] = (),
-        id: str | None = None,
-        after: int = 0,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> List[Change]:
-        """Events, oldest first.
-
-        Events that no rule allowed changed nothing and are not listed. A handle for one user lists
-        the events about that user's records, episodes, links and receipts alone.
-
-        Args:
-            kinds: Only these kinds, such as ``record.added``.
-            id: Only events about this record (and its links), episode, receipt, frame or document
-                (``type/name``).
-            after: Only events after this position. Pass the ``seq`` of a page's last event to get
-                the next page.
-            before: Only events before this position, and the last of them instead of the first.
-                Pass the ``seq`` of a page's first event to get the page before.
-            limit: At most this many, up to 10,000.
-
-        Raises:
-            InvalidInput: A kind does not exist, or a position is below 0.
-        """
-        return await self._run(
-            self._calls.events, kinds=kinds, id=id, after=after, before=before, limit=limit
-        )
-
-    async def event(self, seq: int) -> EventView:
-        """One event as the ledger has it: its header, and its body unless that was erased.
-
-        Args:
-            seq: Its number, as ``events`` lists it.
-
-        Returns:
-            The event; if it was erased, ``erased_by`` is the event that did it.
-
-        Raises:
-            NotFound: This handle's ``events`` does not list it. A token for one user also does
-                not see what others wrote about that user's memory.
-            Unsupported: The handle is on a branch.
-        """
-        return await self._run(self._calls.event, seq)
 
     async def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first.

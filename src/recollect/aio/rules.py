@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.rules import Rules
-    from recollect.model.values import Rule
+    from recollect.model.values import Pass, Rule
+    from recollect.propose.port import Proposer
+    from recollect.store.port import Progress
 
 
 class AsyncRules(AsyncCalls):
-    """List, get, set and drop the rules of a space; ``memory.consolidate`` runs one.
+    """List, get, set and drop the rules of a space; ``run`` runs one.
 
     A rule is the document "rules/NAME". Running it needs at least the trust that set it."""
 
@@ -94,6 +96,48 @@ class AsyncRules(AsyncCalls):
             from_start=from_start,
             idempotency_key=idempotency_key,
             expect=expect,
+        )
+
+    async def run(
+        self,
+        name: str,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        proposer: Proposer | None = None,
+        progress: Progress | None = None,
+    ) -> Pass:
+        """Run a rule: make records and proposals of the episodes that it has not looked at.
+
+        Episodes are taken in the order of the ledger. What the trust of this handle, of the rule
+        and of the episode allows is done at once; the rest waits in ``memory.review``. An episode
+        that cannot be used is reported and skipped. A pass that was stopped goes on where it was.
+
+        Args:
+            name: The name of the rule.
+            dry_run: Write nothing; each episode is judged as if it was the only one.
+            limit: Look at so many matching episodes at most.
+            proposer: For a rule that was set with ``propose``: a function, or ``ChatProposer``,
+                that says what the episodes change.
+            progress: Called with the events done and the events in all.
+
+        Returns:
+            What was done, what waits, and what was skipped and why.
+
+        Raises:
+            NotFound: The rule does not exist.
+            InvalidInput: The rule asks a proposer and none was given, or the other way round.
+            Forbidden: The rule was set with more trust than this handle has.
+            Conflict: The rule was changed, or run by another process, meanwhile.
+            Unavailable: The proposer did not answer; what was filed before stays.
+        """
+        return await self._run(
+            self._calls.run,
+            name,
+            dry_run=dry_run,
+            limit=limit,
+            proposer=proposer,
+            progress=progress,
         )
 
     async def drop(

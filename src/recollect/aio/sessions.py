@@ -16,9 +16,13 @@ List = list  # ``list`` is also the name of a call
 
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from recollect.lifecycle.commands import Expect
     from recollect.memory.sessions import Sessions
-    from recollect.model.values import Session
+    from recollect.model.frames import Units
+    from recollect.model.instants import Moment
+    from recollect.model.values import Episode, Include, Overview, Record, Session
 
 
 class AsyncSessions(AsyncCalls):
@@ -102,3 +106,90 @@ class AsyncSessions(AsyncCalls):
     async def active(self) -> Session | None:
         """The session that was opened last and is not closed; None if there is none."""
         return await self._run(self._calls.active)
+
+    async def episodes(
+        self,
+        *,
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        limit: int = 100,
+        after: str | int | None = None,
+    ) -> List[Episode]:
+        """Episodes, newest first.
+
+        Args:
+            filter: Only episodes that match, such as ``role = 'user'``.
+            include: Also those that are hidden for one of these reasons.
+            limit: At most this many, up to 10,000.
+            after: The id of the last episode of the page before, or its ``seq``, which leads on
+                even if it was erased since.
+
+        Raises:
+            InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
+            NotFound: ``after`` is not an episode of this memory.
+        """
+        return await self._run(
+            self._calls.episodes, filter=filter, include=include, limit=limit, after=after
+        )
+
+    async def recent(
+        self,
+        *,
+        unit: Units = "any",
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 50,
+    ) -> List[Record | Episode]:
+        """What is newest, by the instant it was said; a record without one by its last change.
+
+        Args:
+            unit: Records, episodes, or both in one order.
+            user: Only what belongs to this user; by default to the handle's, if it has one.
+            session: Only what was written in this session.
+            agent: Only what this agent wrote.
+            since: Only from this instant on.
+            before: Only before this instant.
+            limit: At most this many, up to 10,000.
+
+        Returns:
+            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+            Forbidden: The handle is for another user.
+        """
+        return await self._run(
+            self._calls.recent,
+            unit=unit,
+            user=user,
+            session=session,
+            agent=agent,
+            since=since,
+            before=before,
+            limit=limit,
+        )
+
+    async def overview(
+        self,
+        *,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 10,
+    ) -> Overview:
+        """What the memory holds in general: the most used records, the newest, what was said last.
+
+        Args:
+            since: Only what changed or was said from this instant on.
+            before: Only what changed or was said before this instant.
+            limit: At most this many in each group, up to 1,000.
+
+        Returns:
+            The three groups, and how many records and episodes there are in all.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+        """
+        return await self._run(self._calls.overview, since=since, before=before, limit=limit)

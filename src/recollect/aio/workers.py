@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -61,3 +61,11 @@ class AsyncCalls:
         self._calls = calls
         self._workers = workers
         self._run = workers.run
+
+    async def _followed(
+        self, call: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncIterator[T]:
+        """What a call yields; it keeps one thread busy while it is followed."""
+        found = await self._run(call, *args, **kwargs)
+        while (each := await self._run(next, found, None)) is not None:
+            yield each

@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
     from msgspec import UnsetType
 
-    from recollect.lifecycle.commands import Act, Expect
+    from recollect.lifecycle.commands import Expect
     from recollect.memory.memory import Memory
     from recollect.model.events import Role, Sources, SourceType
     from recollect.model.instants import Moment
     from recollect.model.messages import Content
     from recollect.model.validate import Json
-    from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
-    from recollect.propose.port import Proposer
-    from recollect.store.port import Progress
+    from recollect.model.values import Episode, Forgotten, Quote, Record
 
 
 class AsyncWriting(AsyncCalls):
@@ -288,113 +286,3 @@ class AsyncWriting(AsyncCalls):
         return await self._run(
             self._calls.tag, id, *add, remove=remove, idempotency_key=idempotency_key, expect=expect
         )
-
-    async def link(
-        self,
-        source: str,
-        target: str,
-        kind: str = "relates_to",
-        *,
-        weight: float = 1.0,
-        name: str | None = None,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Link:
-        """Relate two records by a typed, directed link.
-
-        Args:
-            source: The record the link starts from.
-            target: The record it points to.
-            kind: A word such as ``contradicts``, ``derived_from`` or ``relates_to``.
-            weight: How strong the relation is, from 0 to 1.
-            name: What another system calls the link, such as its id there. Without one a link
-                keeps the name that it has.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            NotFound: This handle does not see one of the two records.
-        """
-        return await self._run(
-            self._calls.link,
-            source,
-            target,
-            kind,
-            weight=weight,
-            name=name,
-            idempotency_key=idempotency_key,
-            expect=expect,
-        )
-
-    async def unlink(
-        self,
-        source: str,
-        target: str,
-        kind: str = "relates_to",
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """End a relation.
-
-        Args:
-            source: The record the link starts from.
-            target: The record it points to.
-            kind: The link's kind.
-            idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            NotFound: The link does not exist.
-        """
-        await self._run(
-            self._calls.unlink, source, target, kind, idempotency_key=idempotency_key, expect=expect
-        )
-
-    async def consolidate(
-        self,
-        rule: str,
-        *,
-        dry_run: bool = False,
-        limit: int | None = None,
-        proposer: Proposer | None = None,
-        progress: Progress | None = None,
-    ) -> Pass:
-        """Run a rule: make records and proposals of the episodes that it has not looked at.
-
-        Episodes are taken in the order of the ledger. What the trust of this handle, of the rule
-        and of the episode allows is done at once; the rest waits in ``memory.review``. An episode
-        that cannot be used is reported and skipped. A pass that was stopped goes on where it was.
-
-        Args:
-            rule: The name of the rule.
-            dry_run: Write nothing; each episode is judged as if it was the only one.
-            limit: Look at so many matching episodes at most.
-            proposer: For a rule that was set with ``propose``: a function, or ``ChatProposer``,
-                that says what the episodes change.
-            progress: Called with the events done and the events in all.
-
-        Returns:
-            What was done, what waits, and what was skipped and why.
-
-        Raises:
-            NotFound: The rule does not exist.
-            InvalidInput: The rule asks a proposer and none was given, or the other way round.
-            Forbidden: The rule was set with more trust than this handle has.
-            Conflict: The rule was changed, or run by another process, meanwhile.
-            Unavailable: The proposer did not answer; what was filed before stays.
-        """
-        return await self._run(
-            self._calls.consolidate,
-            rule,
-            dry_run=dry_run,
-            limit=limit,
-            proposer=proposer,
-            progress=progress,
-        )
-
-    async def submit(
-        self, *made: Act, idempotency_key: str | None = None, expect: Expect | None = None
-    ) -> None:
-        """Submit acts that happen together or not at all, for APIs with words of their own."""
-        await self._run(self._calls.submit, *made, idempotency_key=idempotency_key, expect=expect)

@@ -41,5 +41,5 @@ def overview(
 
 def kept(mounts: Mounts, mount: str | None = None) -> tuple[int, int]:
     """How many records and episodes the mounts hold."""
-    asked, _ = mounts.ask_each(lambda memory: memory.overview(limit=1), mount)
+    asked, _ = mounts.ask_each(lambda memory: memory.sessions.overview(limit=1), mount)
     return sum(view.records for _, view in asked), sum(view.episodes for _, view in asked)

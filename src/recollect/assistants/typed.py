@@ -85,7 +85,7 @@ def quoted(memory: Memory, words: str) -> Quote | None:
     if not wanted or len(words) > QUOTE_MAX_CHARS:
         return None
     since = later(handle_of(memory).now(), -QUOTABLE)
-    for said in memory.recent(unit="episode", since=since, limit=_LOOKED_AT):
+    for said in memory.sessions.recent(unit="episode", since=since, limit=_LOOKED_AT):
         if said.trust == "person" and wanted in in_one_line(said.text):
             return Quote(said.id, words)
     return None

@@ -28,7 +28,7 @@ _CREATED: Final = 201
 _EITHER: Final = (Record, Episode)
 # Calls without an operation, and what does the same. `{store}` is the place behind the service.
 _INSTEAD: Final[Mapping[str, str]] = {
-    "consolidate": "run `recollect consolidate RULE` where the store is",
+    "run": "run `recollect consolidate RULE` where the store is",
     "submit": "use `batch`, `remember` and the other calls",
     "seal": "run `recollect admin seal` where the store is",
     "rebuild": "run `recollect admin rebuild` where the store is",
@@ -215,7 +215,7 @@ class Calls:
         return value_of(answer, kind)
 
     def _unsupported(self, name: str) -> Unsupported:
-        hint = _INSTEAD.get(name, _ELSEWHERE)
+        hint = _INSTEAD.get(name.rpartition(".")[2], _ELSEWHERE)
         return Unsupported(f"a service has no operation for `{name}`", hint=hint)
 
     def _refuse_own(self, name: str, given: object) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from recollect.client.asking import Calls, value_of
 from recollect.client.batch import Batch, messages
-from recollect.client.kinds import Act, Expect, Progress
+from recollect.client.kinds import Expect, Progress
 from recollect.client.looking import position_of
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import validate
@@ -67,12 +67,6 @@ class Changing(Calls):
             return found
 
         return Batch(submit)
-
-    def submit(
-        self, *made: Act, idempotency_key: str | None = None, expect: Expect | None = None
-    ) -> None:
-        """Write acts of ``recollect.lifecycle.commands`` as one command."""
-        raise self._unsupported("submit")
 
     def erase(
         self,

@@ -8,7 +8,6 @@ means what it means in ``recollect.Memory``, and answers and errors are the same
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
@@ -16,14 +15,10 @@ from typing import Any, Self
 from recollect.client.asking import Handle, Opening
 from recollect.client.calls.contexts import Contexts
 from recollect.client.calls.correcting import Correcting
-from recollect.client.calls.exchanging import Exchanging
 from recollect.client.calls.leaving import Leaving
-from recollect.client.calls.linking import Linking
 from recollect.client.calls.reading import Reading
-from recollect.client.calls.upkeep import Upkeep
 from recollect.client.calls.writing import Writing
 from recollect.client.changing import Changing
-from recollect.client.kinds import Progress
 from recollect.client.looking import Looking, position_of
 from recollect.client.transport import Transport
 from recollect.errors import Forbidden, InvalidInput, Unsupported
@@ -31,19 +26,20 @@ from recollect.model import validate
 from recollect.model.events import TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
-from recollect.model.values import Carried, Change, LedgerMerge, Scope, Settlement
+from recollect.model.values import Change, Scope
 from recollect.model.wire import Page
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
 if TYPE_CHECKING:  # parts are loaded when they are first used
     from recollect.client.parts import (
+        Admin,
         Branches,
-        Documents,
-        Frames,
+        Events,
+        Links,
+        MemorySettings,
         Pages,
-        Receipts,
+        Proofs,
         Review,
-        Rules,
         Sessions,
     )
 
@@ -53,12 +49,9 @@ class Memory(
     Looking,
     Writing,
     Reading,
-    Linking,
     Contexts,
     Correcting,
     Leaving,
-    Upkeep,
-    Exchanging,
 ):
     """A memory that a service keeps."""
 
@@ -166,52 +159,7 @@ class Memory(
             handle.moved(found if handle.position is None else min(found, handle.position))
         )
 
-    def copy_to(self, other: Memory, progress: Progress | None = None) -> Carried:
-        """Append to another memory the events of this one that it lacks, byte for byte."""
-        raise self._unsupported("copy_to")
-
-    def merge_from(
-        self,
-        other: Memory,
-        *,
-        settle: Mapping[str, Settlement] | None = None,
-        digest: str | None = None,
-        is_mine: bool = False,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> LedgerMerge:
-        """Bring what another copy of this memory has written since both were one."""
-        raise self._unsupported("merge_from")
-
-    # --- parts --------------------------------------------------------------------------------
-
-    @property
-    def frames(self) -> Frames:
-        """The frames of this memory: built in, and set by its users."""
-        from recollect.client.parts import Frames
-
-        return Frames(self._handle)
-
-    @property
-    def documents(self) -> Documents:
-        """The documents of this memory: rules, settings and policies."""
-        from recollect.client.parts import Documents
-
-        return Documents(self._handle)
-
-    @property
-    def rules(self) -> Rules:
-        """The rules of this memory: which episodes become records; ``consolidate`` runs one."""
-        from recollect.client.parts import Rules
-
-        return Rules(self._handle)
-
-    @property
-    def sessions(self) -> Sessions:
-        """The sessions of this memory: named by what was written in them, or opened."""
-        from recollect.client.parts import Sessions
-
-        return Sessions(self._handle)
+    # --- doors --------------------------------------------------------------------------------
 
     @property
     def review(self) -> Review:
@@ -221,11 +169,11 @@ class Memory(
         return Review(self._handle)
 
     @property
-    def branches(self) -> Branches:
-        """Named lines of proposals: what would be changed, until a person merges it."""
-        from recollect.client.parts import Branches
+    def graph(self) -> Links:
+        """The links between records."""
+        from recollect.client.parts import Links
 
-        return Branches(self._handle)
+        return Links(self._handle)
 
     @property
     def pages(self) -> Pages:
@@ -235,11 +183,46 @@ class Memory(
         return Pages(self._handle)
 
     @property
-    def receipts(self) -> Receipts:
-        """What contexts handed out."""
-        from recollect.client.parts import Receipts
+    def branches(self) -> Branches:
+        """Named lines of proposals: what would be changed, until a person merges it."""
+        from recollect.client.parts import Branches
 
-        return Receipts(self._handle)
+        return Branches(self._handle)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Conversations and runs of work, and what was said in them."""
+        from recollect.client.parts import Sessions
+
+        return Sessions(self._handle)
+
+    @property
+    def events(self) -> Events:
+        """The events of the ledger, as they were written."""
+        from recollect.client.parts import Events
+
+        return Events(self._handle)
+
+    @property
+    def proof(self) -> Proofs:
+        """Checkpoints, proofs, audits, certificates and receipts."""
+        from recollect.client.parts import Proofs
+
+        return Proofs(self._handle)
+
+    @property
+    def settings(self) -> MemorySettings:
+        """Frames, rules, documents and policies of this memory."""
+        from recollect.client.parts import MemorySettings
+
+        return MemorySettings(self._handle)
+
+    @property
+    def admin(self) -> Admin:
+        """What looks after this memory and moves it."""
+        from recollect.client.parts import Admin
+
+        return Admin(self._handle)
 
     # --- about the handle ---------------------------------------------------------------------
 

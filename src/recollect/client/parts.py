@@ -1,4 +1,4 @@
-"""The parts of a memory: frames, receipts, documents, rules, sessions, review, branches, pages.
+"""What is behind the doors of a memory of a service.
 
 Responsible for the calls whose arguments are not those of their operation. Leaves the others to
 ``client.calls``. Invariant: signatures and documentation are those of the plain API.
@@ -6,22 +6,38 @@ Responsible for the calls whose arguments are not those of their operation. Leav
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from recollect.client.calls import documents, frames, receipts, rules, sessions
+from recollect.client.calls import (
+    admin,
+    documents,
+    frames,
+    proofs,
+    receipts,
+    rules,
+    sessions,
+    settings,
+)
 from recollect.client.calls.branches import Branches
+from recollect.client.calls.links import Links
 from recollect.client.calls.pages import Pages
 from recollect.client.calls.review import Review
-from recollect.client.kinds import Expect
+from recollect.client.events import Events
+from recollect.client.kinds import Expect, Progress
 from recollect.client.looking import listed
 from recollect.errors import InvalidInput
 from recollect.model.frames import Frame
 from recollect.model.validate import Json
-from recollect.model.values import Document, Receipt, Rule, Session
+from recollect.model.values import Document, Episode, Include, Receipt, Rule, Session, Verification
 
 __all__ = [
+    "Admin",
+    "Events",
+    "Links",
+    "MemorySettings",
+    "Proofs",
     "Branches",
     "Documents",
     "Frames",
@@ -47,7 +63,7 @@ class Frames(frames.Frames):
     ) -> Frame:
         """Set a frame, whole.
 
-        The arguments are those of ``recollect.Memory.frames.set``.
+        The arguments are those of ``recollect.Memory.settings.frames.set``.
         """
         given = msgspec.to_builtins(frame) if isinstance(frame, Frame) else frame
         if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
@@ -69,7 +85,7 @@ class Receipts(receipts.Receipts):
     def list(self, *, limit: int = 100, after: str | int | None = None) -> list[Receipt]:
         """Receipts, newest first.
 
-        The arguments are those of ``recollect.Memory.receipts.list``.
+        The arguments are those of ``recollect.Memory.proof.receipts.list``.
         """
         return listed(self._handle, "list_receipts", Receipt, {}, limit, after)
 
@@ -88,7 +104,7 @@ class Documents(documents.Documents):
     ) -> Document:
         """Set a document, whole.
 
-        The arguments are those of ``recollect.Memory.documents.set``.
+        The arguments are those of ``recollect.Memory.settings.documents.set``.
         """
         answer: Document = self._do(
             "set_document",
@@ -107,7 +123,7 @@ class Rules(rules.Rules):
     def due(self) -> List[Rule]:
         """The rules that have something to do now.
 
-        The answer is that of ``recollect.Memory.rules.due``.
+        The answer is that of ``recollect.Memory.settings.rules.due``.
         """
         answer: List[Rule] = self._do("list_rules", List[Rule], {"due": True})
         return answer
@@ -123,3 +139,66 @@ class Sessions(sessions.Sessions):
         """
         found: List[Session] = self._do("list_sessions", List[Session], {"active": True})
         return found[0] if found else None
+
+    def episodes(
+        self,
+        *,
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        limit: int = 100,
+        after: str | int | None = None,
+    ) -> List[Episode]:
+        """Episodes, newest first.
+
+        The arguments are those of ``recollect.Memory.sessions.episodes``.
+        """
+        wanted = {"filter": filter, "include": include}
+        return listed(self._handle, "list_episodes", Episode, wanted, limit, after)
+
+
+class Admin(admin.Admin):
+    """Verify, diagnose, seal, rebuild, back up, copy, merge, import, export."""
+
+    def verify(
+        self,
+        progress: Progress | None = None,
+        *,
+        deep: bool = False,
+        anchor: str | None = None,
+    ) -> Verification:
+        """Check every line of the ledger, its chain, and whether the index agrees with it.
+
+        The arguments are those of ``recollect.Memory.admin.verify``; an anchor is a position and a
+        hash.
+        """
+        kept = anchor.strip().lower() if isinstance(anchor, str) else anchor
+        answer: Verification = self._do("verify", Verification, {"deep": deep, "anchor": kept})
+        return answer
+
+
+class Proofs(proofs.Proofs):
+    """Sign, prove, audit; what was erased, and what contexts handed out."""
+
+    @property
+    def receipts(self) -> Receipts:
+        """What contexts handed out."""
+        return Receipts(self._handle)
+
+
+class MemorySettings(settings.MemorySettings):
+    """Frames, rules, documents; how long something is kept; whose memory is encrypted."""
+
+    @property
+    def frames(self) -> Frames:
+        """The frames of this memory: built in, and set by its users."""
+        return Frames(self._handle)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of this memory: which episodes become records; ``run`` runs one."""
+        return Rules(self._handle)
+
+    @property
+    def documents(self) -> Documents:
+        """The documents of this memory: rules, settings and policies."""
+        return Documents(self._handle)

@@ -155,7 +155,7 @@ class RecollectSession(SessionABC):
         name = self._name.replace("'", "''")
         look, after = _PAGE, None
         while True:
-            page = self.memory.episodes(
+            page = self.memory.sessions.episodes(
                 filter=f"session = '{name}'",
                 include=("held", "shadowed", "forgotten"),
                 limit=look,

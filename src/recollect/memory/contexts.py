@@ -19,17 +19,10 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Expect, Reinforce
 from recollect.memory import answers, receipts
-from recollect.memory.branches import Branches
-from recollect.memory.documents import Documents
-from recollect.memory.frames import Frames, frame_named
+from recollect.memory.frames import frame_named
 from recollect.memory.handle import Calls, Handle
 from recollect.memory.healing import compares, heals
 from recollect.memory.kept import ContextKey
-from recollect.memory.pages import Pages
-from recollect.memory.receipts import Receipts
-from recollect.memory.review import Review
-from recollect.memory.rules import Rules
-from recollect.memory.sessions import Sessions
 from recollect.model import limits, validate
 from recollect.model.frames import Frame
 from recollect.model.values import Context, Record, Replay
@@ -41,46 +34,6 @@ from recollect.recall.pack import Counter, count_tokens, counter_name
 @heals
 class Contexts(Calls):
     """Context, replay, used."""
-
-    @property
-    def frames(self) -> Frames:
-        """The frames of this memory: built in, and set by its users."""
-        return Frames(self._handle)
-
-    @property
-    def documents(self) -> Documents:
-        """The documents of this memory: rules, settings and policies."""
-        return Documents(self._handle)
-
-    @property
-    def rules(self) -> Rules:
-        """The rules of this memory: which episodes become records; ``consolidate`` runs one."""
-        return Rules(self._handle)
-
-    @property
-    def sessions(self) -> Sessions:
-        """The sessions of this memory: named by what was written in them, or opened."""
-        return Sessions(self._handle)
-
-    @property
-    def review(self) -> Review:
-        """What waits for a person: proposals and held records."""
-        return Review(self._handle)
-
-    @property
-    def branches(self) -> Branches:
-        """Named lines of proposals: what would be changed, until a person merges it."""
-        return Branches(self._handle)
-
-    @property
-    def pages(self) -> Pages:
-        """The memory as Markdown, one page for each entity."""
-        return Pages(self._handle)
-
-    @property
-    def receipts(self) -> Receipts:
-        """What contexts handed out."""
-        return Receipts(self._handle)
 
     def context(
         self,
@@ -217,14 +170,12 @@ class Contexts(Calls):
         made = tuple(Reinforce(id=validate.identifier(id)) for id in records)
         return self._handle.write(made, answers.records, idempotency_key, expect)
 
-    def flush(self) -> None:
-        """Write the receipts that wait for the next append."""
-        self._handle.space.flush()
-
     def _packed(self, context: Context | str | None) -> tuple[str, ...]:
         """The ids of what a context packed."""
         if isinstance(context, str):
-            return tuple(item.id for item in self.receipts.get(context).items if item.id)
+            return tuple(
+                item.id for item in receipts.Receipts(self._handle).get(context).items if item.id
+            )
         return context.ids if context is not None else ()
 
 

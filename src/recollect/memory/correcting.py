@@ -13,10 +13,10 @@ from recollect.lifecycle.commands import Expect, Retract
 from recollect.memory import answers
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
-from recollect.model import limits, validate
+from recollect.model import validate
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Curation, Quote, Record, Retraction
+from recollect.model.values import Quote, Record, Retraction
 
 
 @heals
@@ -171,43 +171,3 @@ class Correcting(Calls):
         if validate.flag(dry_run, "dry_run"):
             return would_retract(self._handle, name)
         return self._handle.write((Retract(id=name),), retracted, idempotency_key, expect)
-
-    def curate(
-        self,
-        *,
-        below: float = 0.05,
-        limit: int = 1_000,
-        dry_run: bool = False,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Curation:
-        """Archive the records that have faded: long unused, by their decay tier.
-
-        Nothing calls this by itself. Recency falls with each active hour since a record was last
-        restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
-        hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
-        never fades. ``restore`` brings a record back.
-
-        Args:
-            below: Archive what has less recency than this, from 0 to 1.
-            limit: At most so many, the longest unused first.
-            dry_run: Only return what would be archived.
-            idempotency_key: The same key with the same call again returns the first outcome. With
-                a key or ``expect`` it is one command: ``limit`` is then 1,000 at most.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            What was archived, how many this handle may not archive, and whether there are more.
-
-        Raises:
-            InvalidInput: An argument is not valid.
-            Forbidden: An agent archives more than 20 at once.
-        """
-        from recollect.memory.curating import curate, would_curate  # most archive nothing
-
-        at_most = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-        only_look = validate.flag(dry_run, "dry_run")
-        below = validate.fraction(below, "below")
-        if only_look:
-            return would_curate(self._handle, below, at_most)
-        return curate(self._handle, below, at_most, idempotency_key, expect)

@@ -18,4 +18,4 @@ def in_general(memory: Memory, query: str, *, found: bool, limit: int = 10) -> O
     span = unspecific(query, *clock_of(memory), found=found)
     if span is None:
         return None
-    return memory.overview(since=span.since, before=span.before, limit=limit)
+    return memory.sessions.overview(since=span.since, before=span.before, limit=limit)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import Final, get_args
+from typing import get_args
 
 from msgspec import structs
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.index.rows import VersionRow, unpack_object
+from recollect.index.rows import VersionRow
 from recollect.index.statements import NOW
-from recollect.lifecycle.commands import DropDocument, Expect, Revert, SetDocument
+from recollect.lifecycle.commands import Expect, Revert
 from recollect.memory import acts, answers
 from recollect.memory.erasing import (
     Choosing,
@@ -38,17 +38,12 @@ from recollect.memory.erasing import (
 )
 from recollect.memory.handle import Calls, Handle
 from recollect.memory.healing import heals
+from recollect.memory.settings import retention_of
 from recollect.model import validate
 from recollect.model.counts import counted
 from recollect.model.instants import Moment, instant, to_datetime
 from recollect.model.values import Erasure, Record, Undone, Unit
 from recollect.store.port import Progress
-from recollect.store.subjects import SETTING, Each, Who
-from recollect.store.writing import each_of
-
-_WHO: Final[dict[Each, Who]] = {"user": "users", "named": "named"}
-_RETENTION: Final = ("settings", "retention")  # the document that says how long
-_DAYS_MAX_COUNT: Final = 36_500
 
 
 @heals
@@ -214,94 +209,6 @@ class Leaving(Calls):
 
         return certified(self._handle, erase)
 
-    def subjects(self) -> Who | None:
-        """Whose memory is encrypted under a key of its own: ``users``, ``named`` or None."""
-        with self._handle.reading() as reads:
-            each = each_of(reads.document(*SETTING))
-        return None if each is None else _WHO[each]
-
-    def set_subjects(
-        self,
-        who: Who | None,
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """Set whose memory is encrypted from now on, each under a key of its own.
-
-        It is the document ``settings/subjects``. What was written before stays as it is.
-
-        Args:
-            who: ``users`` for every user, ``named`` for those that ``scoped(subject=…)`` names;
-                None to encrypt no more.
-            idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            InvalidInput: Another word was given.
-            Forbidden: The handle has less than a person's trust, or is bound to one user.
-        """
-        self._handle.require_person("setting whose memory is encrypted")
-        if who is None and self.subjects() is None:
-            return
-        if who not in (None, *_WHO.values()):
-            raise InvalidInput(f"who must be users, named or None, not {validate.shown(who)}")
-        type_, name = SETTING
-        words = {who: each for each, who in _WHO.items()}
-        act = (
-            DropDocument(type=type_, name=name)
-            if who is None
-            else SetDocument(type=type_, name=name, data={"each": words[who]})
-        )
-        self._handle.write((act,), answers.nothing, idempotency_key, expect)
-
-    def retention(self) -> int | None:
-        """For how many days expired records are kept; None if ``retain`` erases nothing.
-
-        Only what a person set counts: an agent does not decide what is erased.
-        """
-        with self._handle.reading() as reads:
-            row = reads.document(*_RETENTION)
-        if row is None or row.trust != "person":
-            return None
-        days = unpack_object(row.data).get("days")
-        return days if type(days) is int and 0 <= days <= _DAYS_MAX_COUNT else None
-
-    def set_retention(
-        self,
-        days: int | None,
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """Set for how many days expired records are kept; nothing is erased by this.
-
-        It is the document ``settings/retention`` with ``days``.
-
-        Args:
-            days: A number of days, 0 or more; None to keep expired records.
-            idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            InvalidInput: The number cannot be used.
-            Forbidden: The handle has less than a person's trust, or is bound to one user.
-        """
-        self._handle.require_person("setting how long something is kept")
-        if days is None and self.retention() is None:
-            return
-        if days is not None and not (type(days) is int and 0 <= days <= _DAYS_MAX_COUNT):
-            raise InvalidInput(
-                f"days must be a number from 0 to {_DAYS_MAX_COUNT:,}, not {validate.shown(days)}"
-            )
-        type_, name = _RETENTION
-        act = (
-            DropDocument(type=type_, name=name)
-            if days is None
-            else SetDocument(type=type_, name=name, data={"days": days})
-        )
-        self._handle.write((act,), answers.nothing, idempotency_key, expect)
-
     def retain(
         self,
         *,
@@ -331,7 +238,7 @@ class Leaving(Calls):
         handle = self._handle
         handle.require_whole("retention")
         handle.require_person("erasing")
-        days = self.retention()
+        days = retention_of(handle)
         if days is None:
             return Erasure(id=None, seq=0, events=(), episodes=(), kept=(), places=())
         now = to_datetime(handle.now())

@@ -1,14 +1,13 @@
 """``Memory``: the public API of one memory.
 
 Responsible for opening a memory, for narrowing a handle and for moving it to the past. Leaves the
-calls to the groups that it is made of: ``writing``, ``reading``, ``contexts``, ``leaving`` and
-``upkeep``. Invariant: a handle's scope and trust only ever shrink.
+calls to the groups that it is made of: ``writing``, ``reading``, ``contexts``, ``correcting``,
+``leaving`` and ``doors``. Invariant: a handle's scope and trust only ever shrink.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -20,29 +19,25 @@ from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, Where, load
 from recollect.errors import Conflict, Forbidden, InvalidInput
 from recollect.index.statements import NOW
-from recollect.memory.checking import require_last
 from recollect.memory.contexts import Contexts
 from recollect.memory.correcting import Correcting
-from recollect.memory.exchanging import Exchanging
-from recollect.memory.handle import Handle, handle_of, named
+from recollect.memory.doors import Doors
+from recollect.memory.handle import Handle, named
 from recollect.memory.healing import heals
 from recollect.memory.leaving import Leaving
-from recollect.memory.linking import Linking
 from recollect.memory.reading import Reading
-from recollect.memory.upkeep import Upkeep
+from recollect.memory.settings import subjects_of
 from recollect.memory.writing import Writing
 from recollect.model import validate
 from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
-from recollect.model.values import Carried, LedgerMerge, Scope, Settlement
+from recollect.model.values import Scope
 from recollect.places.moving import move_if_needed
-from recollect.store.carry import carry
-from recollect.store.port import Progress
 
 
 @heals
-class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, Exchanging):
+class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
     def __init__(self, handle: Handle | None = None) -> None:
@@ -62,23 +57,25 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
         space: str = "main",
         embedder: str = AUTO,
         settings: Settings | None = None,
+        token: str | None = None,
     ) -> Memory:
         """Open the memory at a place, or the nearest one. Closing it closes its store too.
 
         Args:
-            where: A folder, ``:memory:``, a ``postgresql://`` address, one of an installed engine
-                or of a service, ``https://…`` with its token in ``RECOLLECT_TOKEN``. By default
-                ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
-                ``.recollect`` folder, else ``~/.recollect``.
+            where: A folder, ``:memory:``, a ``postgresql://`` address, one of an installed engine,
+                or that of a service, ``https://…``. By default ``RECOLLECT_STORE``, else the
+                memory of the repository, else the nearest ``.recollect`` folder, else
+                ``~/.recollect``.
             space: The name of the memory in its store.
             embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
-            settings: Settings that were loaded before, instead of ``where`` and ``embedder``.
+            settings: Settings that were loaded before, instead of the other arguments.
+            token: A token of that service or server; by default ``RECOLLECT_TOKEN``.
 
         Raises:
             ConfigError: The place cannot hold a store.
             Unavailable: The server or the folder cannot be used.
         """
-        settings = settings or load(where, embedder=embedder)
+        settings = settings or load(where, embedder=embedder, token=token)
         if settings.is_service:
             from recollect.client import Memory as Remote  # the same calls, sent to a service
 
@@ -154,7 +151,7 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
 
     def _declare(self, subject: str) -> None:
         self._handle.require_now()
-        if self.subjects() is None:
+        if subjects_of(self._handle) is None:
             raise Conflict(
                 "this memory has no subjects yet",
                 hint='let a person call set_subjects("named"), or run `recollect init --subjects '
@@ -199,71 +196,6 @@ class Memory(Writing, Reading, Linking, Contexts, Correcting, Leaving, Upkeep, E
             command = reads.command_at(seq)
         then = handle.moved(command.seq, command.at) if command else handle.moved(0, GENESIS.at)
         return Memory(then)
-
-    def copy_to(self, other: Memory, progress: Progress | None = None) -> Carried:
-        """Append to another memory the events of this one that it lacks, byte for byte.
-
-        Afterwards both ledgers end alike. If it is stopped halfway, the same call continues.
-
-        Args:
-            other: The memory to copy to: an empty one, or an older copy of this one.
-            progress: Called with the events done and the events in all.
-
-        Raises:
-            Conflict: The other memory has events that this one lacks.
-            IntegrityError: The ledger contradicts the last checkpoint known here.
-            Forbidden: A handle has less than a person's trust, or is bound to one user.
-        """
-        target = handle_of(other)
-        for handle in (self._handle, target):
-            handle.require_whole("carrying a memory")
-        self._handle.require_person("copying the whole ledger")
-        require_last(self._handle)
-        return carry(self._handle.space, target.space, progress, now=target.now())
-
-    def merge_from(
-        self,
-        other: Memory,
-        *,
-        settle: Mapping[str, Settlement] | None = None,
-        digest: str | None = None,
-        is_mine: bool = False,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> LedgerMerge:
-        """Bring what another copy of this memory has written since both were one.
-
-        Its erasures come first, then its commands in their order, with their authors and times.
-        This ledger goes on; nothing in it is rewritten. A command comes once, so a merge that was
-        stopped, or is made again in either direction, doubles nothing.
-
-        Args:
-            other: A memory whose ledger began as a copy of this one, or this one as a copy of it.
-            settle: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
-                takes the other's.
-            digest: The ``digest`` of the dry run that was shown; another state is refused.
-            is_mine: What the other memory says has the trust that it has there, also where no key
-                known here has signed it. Else that is at most an agent's.
-            dry_run: Only say what would come, and show both sides of each conflict.
-            progress: Called with the commands done and the commands in all.
-
-        Raises:
-            Conflict: A conflict is not settled, or the ledgers have nothing in common; nothing was
-                merged.
-            IntegrityError: One of the ledgers is damaged, or contradicts a checkpoint.
-            Unsupported: One of the memories is encrypted for subjects.
-            Forbidden: A handle has less than a person's trust, or is bound to one user.
-        """
-        from recollect.memory.merging import Wanted, merge  # rarely needed
-
-        source = handle_of(other)
-        for handle in (self._handle, source):
-            handle.require_now()
-            handle.require_whole("merging a memory")
-            handle.require_person("merging two ledgers")
-        require_last(source if is_mine else self._handle)
-        wanted = Wanted(dict(settle or {}), digest, is_mine, dry_run)
-        return merge(self._handle, source, wanted, progress)
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ command, so that whatever stops a pass, the next one repeats nothing and leaves 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
@@ -24,7 +24,6 @@ from recollect.lifecycle.policy import policy_of
 from recollect.memory.acts import stamp
 from recollect.memory.beside import Beside
 from recollect.memory.handle import Handle
-from recollect.memory.rules import found_rule
 from recollect.memory.unread import BATCH_MAX_COUNT, filter_of, unread
 from recollect.model import events as e
 from recollect.model import limits, validate
@@ -52,17 +51,17 @@ class _Item(NamedTuple):
 
 def consolidate(
     handle: Handle,
-    name: str,
+    find: Callable[[Reads], Rule],
     *,
     dry_run: bool,
     limit: int | None,
     proposer: Proposer | None,
     progress: Progress | None,
 ) -> Pass:
-    """Runs a rule; ``Memory.consolidate`` documents the arguments."""
+    """Runs a rule; ``Rules.run`` documents the arguments."""
     handle.require_whole("consolidate")
     with handle.reading() as reads:
-        rule = found_rule(reads, name)
+        rule = find(reads)
         position = reads.position()
     end = min(handle.position, 0 if position is None else position.seq)
     where = None if rule.filter is None else filter_of(rule.filter)

@@ -15,10 +15,9 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.finding import search
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow
-from recollect.index.values import episode_of, link_of, record_of, version_of
+from recollect.index.values import link_of, record_of, version_of
 from recollect.memory import answers
 from recollect.memory.authors import Authors
-from recollect.memory.events import events
 from recollect.memory.frames import frame_named
 from recollect.memory.handle import Calls
 from recollect.memory.healing import compares, heals
@@ -26,13 +25,11 @@ from recollect.model import limits, validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment
 from recollect.model.values import (
-    Change,
     Episode,
-    EventView,
     Include,
-    Overview,
     Recall,
     Record,
+    SpaceStatus,
     Version,
     Why,
     WhyNot,
@@ -119,96 +116,19 @@ class Reading(Calls):
             before = self._cursor(reads, after)
             return [record_of(row) for row in search.listing(reads, wish, before, limit)]
 
-    def episodes(
-        self,
-        *,
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        limit: int = 100,
-        after: str | int | None = None,
-    ) -> List[Episode]:
-        """Episodes, newest first.
+    def status(self) -> SpaceStatus:
+        """How many records, episodes and links there are, and where the ledger stands.
 
-        Args:
-            filter: Only episodes that match, such as ``role = 'user'``.
-            include: Also those that are hidden for one of these reasons.
-            limit: At most this many, up to 10,000.
-            after: The id of the last episode of the page before, or its ``seq``, which leads on
-                even if it was erased since.
+        The first call counts; later ones of the same process count what has changed since.
 
         Raises:
-            InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
-            NotFound: ``after`` is not an episode of this memory.
+            NotFound: The memory is empty.
+            Forbidden: The handle is bound to one user.
         """
-        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-        wish = self._handle.wish("episode", include, filter=filter)
-        with self._handle.reading() as reads:
-            before = self._cursor(reads, after)
-            return [episode_of(row) for row in search.episode_listing(reads, wish, before, limit)]
+        from recollect.memory.status import status
 
-    def recent(
-        self,
-        *,
-        unit: Units = "any",
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        since: Moment | None = None,
-        before: Moment | None = None,
-        limit: int = 50,
-    ) -> List[Record | Episode]:
-        """What is newest, by the instant it was said; a record without one by its last change.
-
-        Args:
-            unit: Records, episodes, or both in one order.
-            user: Only what belongs to this user; by default to the handle's, if it has one.
-            session: Only what was written in this session.
-            agent: Only what this agent wrote.
-            since: Only from this instant on.
-            before: Only before this instant.
-            limit: At most this many, up to 10,000.
-
-        Returns:
-            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
-
-        Raises:
-            InvalidInput: An argument could not be understood.
-            Forbidden: The handle is for another user.
-        """
-        from recollect.finding.recent import recent, span_between
-
-        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
-        wish = self._handle.wish(unit, scope={"user": user, "session": session, "agent": agent})
-        with self._handle.reading() as reads:
-            rows = recent(reads, wish, span_between(since, before), limit)
-            return [answers.value_of(row) for row in rows]
-
-    def overview(
-        self,
-        *,
-        since: Moment | None = None,
-        before: Moment | None = None,
-        limit: int = 10,
-    ) -> Overview:
-        """What the memory holds in general: the most used records, the newest, what was said last.
-
-        Args:
-            since: Only what changed or was said from this instant on.
-            before: Only what changed or was said before this instant.
-            limit: At most this many in each group, up to 1,000.
-
-        Returns:
-            The three groups, and how many records and episodes there are in all.
-
-        Raises:
-            InvalidInput: An argument could not be understood.
-        """
-        from recollect.finding.recent import overview, span_between
-
-        limit = validate.count(limit, "limit", at_most=limits.RECALL_MAX_HITS)
-        wish = self._handle.wish(scope={"user": None})
-        with self._handle.reading() as reads:
-            return overview(reads, wish, span_between(since, before), limit)
+        self._handle.require_whole("status")
+        return status(self._handle)
 
     def _cursor(self, reads: Reads, after: str | int | None) -> int:
         """The position before which a page begins."""
@@ -329,53 +249,6 @@ class Reading(Calls):
             wish = wished(question, handle.wish(chosen.unit, filter=chosen.where))
             inquiry = Inquiry(row, reads, question, wish)
             return in_context(inquiry, chosen, budget, counter or count_tokens)
-
-    def events(
-        self,
-        *,
-        kinds: Iterable[str] = (),
-        id: str | None = None,
-        after: int = 0,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> List[Change]:
-        """Events, oldest first.
-
-        Events that no rule allowed changed nothing and are not listed. A handle for one user lists
-        the events about that user's records, episodes, links and receipts alone.
-
-        Args:
-            kinds: Only these kinds, such as ``record.added``.
-            id: Only events about this record (and its links), episode, receipt, frame or document
-                (``type/name``).
-            after: Only events after this position. Pass the ``seq`` of a page's last event to get
-                the next page.
-            before: Only events before this position, and the last of them instead of the first.
-                Pass the ``seq`` of a page's first event to get the page before.
-            limit: At most this many, up to 10,000.
-
-        Raises:
-            InvalidInput: A kind does not exist, or a position is below 0.
-        """
-        return events(self._handle, kinds=kinds, id=id, after=after, before=before, limit=limit)
-
-    def event(self, seq: int) -> EventView:
-        """One event as the ledger has it: its header, and its body unless that was erased.
-
-        Args:
-            seq: Its number, as ``events`` lists it.
-
-        Returns:
-            The event; if it was erased, ``erased_by`` is the event that did it.
-
-        Raises:
-            NotFound: This handle's ``events`` does not list it. A token for one user also does
-                not see what others wrote about that user's memory.
-            Unsupported: The handle is on a branch.
-        """
-        from recollect.memory.one_event import event  # most processes ask for no single event
-
-        return event(self._handle, seq)
 
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first.

@@ -16,7 +16,8 @@ import msgspec
 from recollect.errors import InvalidInput
 from recollect.index.reads import Reads
 from recollect.index.rows import RULES, DocumentRow, document_id, unpack_object
-from recollect.lifecycle.commands import Act, DropDocument, Erase, Expect, Pass, SetDocument
+from recollect.lifecycle.commands import Act, DropDocument, Erase, Expect, SetDocument
+from recollect.lifecycle.commands import Pass as PassOver
 from recollect.lifecycle.documents import no_document
 from recollect.memory import answers
 from recollect.memory.handle import Calls
@@ -25,8 +26,9 @@ from recollect.memory.unread import filter_of, is_due
 from recollect.model import limits, validate
 from recollect.model.cron import parse_cron
 from recollect.model.validate import Json
-from recollect.model.values import Rule
-from recollect.store.port import Outcome
+from recollect.model.values import Pass, Rule
+from recollect.propose.port import Proposer
+from recollect.store.port import Outcome, Progress
 
 EVERY_MAX_COUNT: Final = 1_000_000
 List = list  # ``list`` is also the name of a call
@@ -34,7 +36,7 @@ List = list  # ``list`` is also the name of a call
 
 @heals
 class Rules(Calls):
-    """List, get, set and drop the rules of a space; ``memory.consolidate`` runs one.
+    """List, get, set and drop the rules of a space; ``run`` runs one.
 
     A rule is the document "rules/NAME". Running it needs at least the trust that set it.
     """
@@ -108,12 +110,54 @@ class Rules(Calls):
             SetDocument(type=RULES, name=name, data=_data(filter, every, cron, channels, propose))
         ]
         if validate.flag(from_start, "from_start"):
-            acts.append(Pass(rule=name))
+            acts.append(PassOver(rule=name))
 
         def answer(reads: Reads, outcome: Outcome) -> Rule:
             return found_rule(reads, name)
 
         return self._handle.write(tuple(acts), answer, idempotency_key, expect)
+
+    def run(
+        self,
+        name: str,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        proposer: Proposer | None = None,
+        progress: Progress | None = None,
+    ) -> Pass:
+        """Run a rule: make records and proposals of the episodes that it has not looked at.
+
+        Episodes are taken in the order of the ledger. What the trust of this handle, of the rule
+        and of the episode allows is done at once; the rest waits in ``memory.review``. An episode
+        that cannot be used is reported and skipped. A pass that was stopped goes on where it was.
+
+        Args:
+            name: The name of the rule.
+            dry_run: Write nothing; each episode is judged as if it was the only one.
+            limit: Look at so many matching episodes at most.
+            proposer: For a rule that was set with ``propose``: a function, or ``ChatProposer``,
+                that says what the episodes change.
+            progress: Called with the events done and the events in all.
+
+        Returns:
+            What was done, what waits, and what was skipped and why.
+
+        Raises:
+            NotFound: The rule does not exist.
+            InvalidInput: The rule asks a proposer and none was given, or the other way round.
+            Forbidden: The rule was set with more trust than this handle has.
+            Conflict: The rule was changed, or run by another process, meanwhile.
+            Unavailable: The proposer did not answer; what was filed before stays.
+        """
+        from recollect.memory.passes import consolidate
+
+        most = None if limit is None else validate.count(limit, "limit", at_most=limits.INTEGER_MAX)
+        dry_run = validate.flag(dry_run, "dry_run")
+        return consolidate(
+            self._handle, lambda reads: found_rule(reads, name),
+            dry_run=dry_run, limit=most, proposer=proposer, progress=progress,
+        )  # fmt: skip
 
     def drop(
         self,

@@ -7,19 +7,31 @@ never active.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from recollect.finding import search
 from recollect.index import sessions
 from recollect.index.reads import Reads
 from recollect.index.rows import SessionRow
 from recollect.index.statements import STILL
+from recollect.index.values import episode_of
 from recollect.lifecycle.commands import CloseSession, Erase, Expect
 from recollect.lifecycle.sessions import opened_session
+from recollect.memory import answers
 from recollect.memory.answers import left_by, nothing
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
 from recollect.model import limits, validate
-from recollect.model.values import Session, SessionStatus
+from recollect.model.frames import Units
+from recollect.model.instants import Moment
+from recollect.model.values import (
+    Episode,
+    Include,
+    Overview,
+    Record,
+    Session,
+    SessionStatus,
+)
 from recollect.store.port import Outcome
 
 List = list  # ``list`` is also the name of a call
@@ -114,6 +126,105 @@ class Sessions(Calls):
         with self._handle.reading() as reads:
             row = sessions.open_session(reads.db, reads.at, self._handle.actor.user)
             return None if row is None else _values(reads, [row])[0]
+
+    def episodes(
+        self,
+        *,
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        limit: int = 100,
+        after: str | int | None = None,
+    ) -> List[Episode]:
+        """Episodes, newest first.
+
+        Args:
+            filter: Only episodes that match, such as ``role = 'user'``.
+            include: Also those that are hidden for one of these reasons.
+            limit: At most this many, up to 10,000.
+            after: The id of the last episode of the page before, or its ``seq``, which leads on
+                even if it was erased since.
+
+        Raises:
+            InvalidInput: The filter could not be parsed, or ``include`` has an unknown word.
+            NotFound: ``after`` is not an episode of this memory.
+        """
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        wish = self._handle.wish("episode", include, filter=filter)
+        with self._handle.reading() as reads:
+            before = self._cursor(reads, after)
+            return [episode_of(row) for row in search.episode_listing(reads, wish, before, limit)]
+
+    def recent(
+        self,
+        *,
+        unit: Units = "any",
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 50,
+    ) -> List[Record | Episode]:
+        """What is newest, by the instant it was said; a record without one by its last change.
+
+        Args:
+            unit: Records, episodes, or both in one order.
+            user: Only what belongs to this user; by default to the handle's, if it has one.
+            session: Only what was written in this session.
+            agent: Only what this agent wrote.
+            since: Only from this instant on.
+            before: Only before this instant.
+            limit: At most this many, up to 10,000.
+
+        Returns:
+            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+            Forbidden: The handle is for another user.
+        """
+        from recollect.finding.recent import recent, span_between
+
+        limit = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
+        wish = self._handle.wish(unit, scope={"user": user, "session": session, "agent": agent})
+        with self._handle.reading() as reads:
+            rows = recent(reads, wish, span_between(since, before), limit)
+            return [answers.value_of(row) for row in rows]
+
+    def overview(
+        self,
+        *,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 10,
+    ) -> Overview:
+        """What the memory holds in general: the most used records, the newest, what was said last.
+
+        Args:
+            since: Only what changed or was said from this instant on.
+            before: Only what changed or was said before this instant.
+            limit: At most this many in each group, up to 1,000.
+
+        Returns:
+            The three groups, and how many records and episodes there are in all.
+
+        Raises:
+            InvalidInput: An argument could not be understood.
+        """
+        from recollect.finding.recent import overview, span_between
+
+        limit = validate.count(limit, "limit", at_most=limits.RECALL_MAX_HITS)
+        wish = self._handle.wish(scope={"user": None})
+        with self._handle.reading() as reads:
+            return overview(reads, wish, span_between(since, before), limit)
+
+    def _cursor(self, reads: Reads, after: str | int | None) -> int:
+        """The position before which a page begins."""
+        if after is None:
+            return search.first_page(self._handle.position)
+        if isinstance(after, int):
+            return validate.position(after, "after")
+        return self._handle.find(reads, after).seq
 
     def _opened(self, reads: Reads, outcome: Outcome) -> Session:
         """The session of the handle's user, as a command left it."""

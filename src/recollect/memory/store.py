@@ -52,23 +52,29 @@ class Store:
 
     @classmethod
     def open(
-        cls, where: Where = None, *, embedder: str = AUTO, settings: Settings | None = None
+        cls,
+        where: Where = None,
+        *,
+        embedder: str = AUTO,
+        settings: Settings | None = None,
+        token: str | None = None,
     ) -> Store:
         """Open the store at a place, or the nearest one.
 
         Args:
-            where: A folder, ``:memory:``, a ``postgresql://`` address, one of an installed engine
-                or of a service, ``https://…`` with its token in ``RECOLLECT_TOKEN``. By default
-                ``RECOLLECT_STORE``, else the memory of the repository, else the nearest
-                ``.recollect`` folder, else ``~/.recollect``.
+            where: A folder, ``:memory:``, a ``postgresql://`` address, one of an installed engine,
+                or that of a service, ``https://…``. By default ``RECOLLECT_STORE``, else the
+                memory of the repository, else the nearest ``.recollect`` folder, else
+                ``~/.recollect``.
             embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
-            settings: Settings that were loaded before, instead of the other two.
+            settings: Settings that were loaded before, instead of the other arguments.
+            token: A token of that service or server; by default ``RECOLLECT_TOKEN``.
 
         Raises:
             ConfigError: The place cannot hold a store.
             Unavailable: The server or the folder cannot be used.
         """
-        settings = settings or load(where, embedder=embedder)
+        settings = settings or load(where, embedder=embedder, token=token)
         if settings.is_service:
             from recollect.client import Store as Remote  # the same calls, sent to a service
 

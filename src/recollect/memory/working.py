@@ -70,31 +70,33 @@ class Pass(NamedTuple):
 
 
 def _consolidate(memory: Memory, told: _Consolidate, progress: Progress) -> None:
-    rules = memory.rules.due() if told.rule is None else [memory.rules.get(told.rule)]
+    rules = (
+        memory.settings.rules.due() if told.rule is None else [memory.settings.rules.get(told.rule)]
+    )
     for rule in rules:
-        memory.consolidate(rule.name, proposer=proposer_of(rule), progress=progress)
+        memory.settings.rules.run(rule.name, proposer=proposer_of(rule), progress=progress)
 
 
 def _curate(memory: Memory, told: _Curate, progress: Progress) -> None:
-    while (done := memory.curate(below=told.below)).more and done.records:
+    while (done := memory.admin.archive(below=told.below)).more and done.records:
         progress(0, 0)
 
 
 def _verify(memory: Memory, told: _Verify, progress: Progress) -> None:
-    found = memory.verify(progress, deep=told.deep)
+    found = memory.admin.verify(progress, deep=told.deep)
     if not found.ok:
         raise IntegrityError(found.problem or "the ledger is not consistent")
 
 
 PASSES: Final[Mapping[str, Pass]] = {
-    "embed": Pass(_Params, lambda memory, _, progress: memory.embed(progress)),
+    "embed": Pass(_Params, lambda memory, _, progress: memory.admin.embed(progress)),
     "consolidate": Pass(_Consolidate, _consolidate),
     "curate": Pass(_Curate, _curate),
     "retain": Pass(_Params, lambda memory, _, progress: memory.retain(progress=progress)),
     "verify": Pass(_Verify, _verify),
-    "seal": Pass(_Params, lambda memory, _, __: memory.seal()),
-    "rebuild": Pass(_Params, lambda memory, _, progress: memory.rebuild(progress)),
-    "checkpoint": Pass(_Params, lambda memory, _, __: memory.checkpoint()),
+    "seal": Pass(_Params, lambda memory, _, __: memory.admin.seal()),
+    "rebuild": Pass(_Params, lambda memory, _, progress: memory.admin.rebuild(progress)),
+    "checkpoint": Pass(_Params, lambda memory, _, __: memory.proof.checkpoint()),
 }
 
 

@@ -12,24 +12,16 @@ from datetime import timedelta
 
 from msgspec import UNSET, UnsetType
 
-from recollect.errors import NotFound
-from recollect.index.reads import Reads
-from recollect.index.values import link_of
-from recollect.lifecycle.commands import Act, Expect
-from recollect.lifecycle.naming import full_id
+from recollect.lifecycle.commands import Expect
 from recollect.memory import acts, answers
 from recollect.memory.batch import Batch
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
-from recollect.model import validate
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
-from recollect.model.limits import INTEGER_MAX
 from recollect.model.messages import Content
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
-from recollect.propose.port import Proposer
-from recollect.store.port import Outcome, Progress
+from recollect.model.values import Episode, Forgotten, Quote, Record
 
 
 @heals
@@ -275,115 +267,6 @@ class Writing(Calls):
             (acts.tag(id, add, remove),), answers.record, idempotency_key, expect
         )
 
-    def link(
-        self,
-        source: str,
-        target: str,
-        kind: str = "relates_to",
-        *,
-        weight: float = 1.0,
-        name: str | None = None,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Link:
-        """Relate two records by a typed, directed link.
-
-        Args:
-            source: The record the link starts from.
-            target: The record it points to.
-            kind: A word such as ``contradicts``, ``derived_from`` or ``relates_to``.
-            weight: How strong the relation is, from 0 to 1.
-            name: What another system calls the link, such as its id there. Without one a link
-                keeps the name that it has.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            NotFound: This handle does not see one of the two records.
-        """
-        act = acts.link(source, target, kind, weight, name)
-
-        def answer(reads: Reads, outcome: Outcome) -> Link:
-            user = self._handle.actor.user
-            ends = (full_id(reads, user, act.source), full_id(reads, user, act.target))
-            row = reads.link(*ends, act.kind)
-            if row is None:
-                raise NotFound("the link was removed since")
-            return link_of(row)
-
-        return self._handle.write((act,), answer, idempotency_key, expect)
-
-    def unlink(
-        self,
-        source: str,
-        target: str,
-        kind: str = "relates_to",
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """End a relation.
-
-        Args:
-            source: The record the link starts from.
-            target: The record it points to.
-            kind: The link's kind.
-            idempotency_key: The same key with the same call again does nothing more.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            NotFound: The link does not exist.
-        """
-        self._handle.write(
-            (acts.unlink(source, target, kind),), answers.nothing, idempotency_key, expect
-        )
-
-    def consolidate(
-        self,
-        rule: str,
-        *,
-        dry_run: bool = False,
-        limit: int | None = None,
-        proposer: Proposer | None = None,
-        progress: Progress | None = None,
-    ) -> Pass:
-        """Run a rule: make records and proposals of the episodes that it has not looked at.
-
-        Episodes are taken in the order of the ledger. What the trust of this handle, of the rule
-        and of the episode allows is done at once; the rest waits in ``memory.review``. An episode
-        that cannot be used is reported and skipped. A pass that was stopped goes on where it was.
-
-        Args:
-            rule: The name of the rule.
-            dry_run: Write nothing; each episode is judged as if it was the only one.
-            limit: Look at so many matching episodes at most.
-            proposer: For a rule that was set with ``propose``: a function, or ``ChatProposer``,
-                that says what the episodes change.
-            progress: Called with the events done and the events in all.
-
-        Returns:
-            What was done, what waits, and what was skipped and why.
-
-        Raises:
-            NotFound: The rule does not exist.
-            InvalidInput: The rule asks a proposer and none was given, or the other way round.
-            Forbidden: The rule was set with more trust than this handle has.
-            Conflict: The rule was changed, or run by another process, meanwhile.
-            Unavailable: The proposer did not answer; what was filed before stays.
-        """
-        from recollect.memory.passes import consolidate
-
-        most = None if limit is None else validate.count(limit, "limit", at_most=INTEGER_MAX)
-        dry_run = validate.flag(dry_run, "dry_run")
-        return consolidate(
-            self._handle,
-            rule,
-            dry_run=dry_run,
-            limit=most,
-            proposer=proposer,
-            progress=progress,
-        )
-
     def batch(self, *, idempotency_key: str | None = None, expect: Expect | None = None) -> Batch:
         """Several writes that happen together or not at all, with one fsync.
 
@@ -397,11 +280,3 @@ class Writing(Calls):
             self._handle.acts,
             lambda made: self._handle.write(made, answers.unmade, idempotency_key, expect),
         )
-
-    def submit(
-        self, *made: Act, idempotency_key: str | None = None, expect: Expect | None = None
-    ) -> None:
-        """Submit acts that happen together or not at all, for APIs with words of their own."""
-        if made:
-            asked = tuple(map(acts.well_formed, made))
-            self._handle.write(asked, answers.nothing, idempotency_key, expect)

@@ -17,7 +17,8 @@ from recollect.model.limits import (
 from recollect.model.values import Finding
 
 _CONFIRM = (
-    "if the clock is right, confirm it with `recollect admin seal` (in Python `memory.seal()`)"
+    "if the clock is right, confirm it with `recollect admin seal` "
+    "(in Python `memory.admin.seal()`)"
 )
 
 

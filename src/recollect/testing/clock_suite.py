@@ -55,10 +55,10 @@ class ClockSuite:
         assert [record.id for record in memory.list()] == ["before"]
         (found,) = clock_findings(memory)
         assert "admin seal" in found
-        memory.seal()
+        memory.admin.seal()
         assert memory.remember("It is 2021.").at[:7] == "2021-02"
         assert not clock_findings(memory)
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
     def test_a_clock_that_was_wrong_leaves_no_trace(self, memory: Memory, seam: FixedSeam) -> None:
         right = seam.now_us
@@ -80,9 +80,9 @@ class ClockSuite:
             seam.now_us += 400 * DAY_US
             with pytest.raises(Conflict):
                 memory.remember("Is it a year later?")
-            memory.seal()
+            memory.admin.seal()
         assert memory.remember("It is.").at[:4] == "2022"
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
     def test_a_last_event_ahead_of_the_clock_is_reported(
         self, memory: Memory, seam: FixedSeam
@@ -105,5 +105,5 @@ class ClockSuite:
 
 def clock_findings(memory: Memory) -> list[str]:
     """What ``doctor`` reports about the clock."""
-    found = [finding for finding in memory.doctor() if finding.what == "clock"]
+    found = [finding for finding in memory.admin.doctor() if finding.what == "clock"]
     return [f"{finding.detail}\n{finding.fix}" for finding in found]

@@ -107,12 +107,12 @@ class DropSuite:
         old = fill(backend, "bob", "old")
         first, head, ledger = first_hash(old), old.head(), b"".join(old.pieces())
         anchor = f"{head.seq}:{head.hash}"
-        assert Memory(Handle(old)).verify(anchor=anchor).status == "anchored"
+        assert Memory(Handle(old)).admin.verify(anchor=anchor).status == "anchored"
         backend.drop("bob", None)
         new = fill(backend, "bob", "new")
         assert first_hash(new) != first
         assert new.head().seq == head.seq
-        assert Memory(Handle(new)).verify(anchor=anchor).status == "not anchored"
+        assert Memory(Handle(new)).admin.verify(anchor=anchor).status == "not anchored"
         with pytest.raises(Conflict):
             new.receive([ledger])
         with new.reading() as reads:

@@ -237,13 +237,13 @@ class EnteredSuite:
             lambda: memory.revise(record.id, "Two."),
             lambda: memory.forget(record.id),
             lambda: memory.erase(record.id),
-            memory.rebuild,
-            memory.seal,
-            lambda: memory.set_subjects("users"),
+            memory.admin.rebuild,
+            memory.admin.seal,
+            lambda: memory.settings.set_subjects("users"),
         ):
             with pytest.raises((Forbidden, Unsupported)):
                 call()
-        memory.flush()
+        memory.admin.flush()
         assert owner.position == before
 
     def test_erasing_reviewing_and_dropping_need_their_verbs(self, store: Store) -> None:
@@ -290,7 +290,12 @@ class EnteredSuite:
                 memory.get(id)
             said.add(str(refusal.value).replace(id, ""))
         assert len(said) == 1
-        for call in (memory.verify, memory.rebuild, memory.digest, memory.backup):
+        for call in (
+            memory.admin.verify,
+            memory.admin.rebuild,
+            memory.admin.digest,
+            memory.admin.backup,
+        ):
             with pytest.raises(Forbidden):
                 call()
         assert owner.get(bobs.id).text == "Bob's canary."

@@ -223,8 +223,8 @@ class VectorSuite:
         catch_up(space, leg)
         query = leg.embedder.embed_query("about rain")
         before = leg.vectors.best(query, 10, everything)
-        digest = memory.digest()
-        assert rebuilt_digest(memory) == digest
+        digest = memory.admin.digest()
+        assert rebuilt_digest(memory.admin) == digest
         assert leg.vectors.best(query, 10, everything) == before
         assert catch_up(space, leg).texts == 0
 

@@ -160,4 +160,4 @@ class BranchMergeSuite(BehindSuite):
         held = b"".join(handle_of(engine).space.pieces())
         assert (b"canary" in held, b"Tea is green" in held) == (False, True)
         assert memory.branches.show("plans").how == "merged"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -49,7 +49,7 @@ class BranchSuite(BranchMergeSuite):
         assert memory.branches.list(limit=1) == [second]
         assert memory.branches.list(before=second.seq) == [first]
         assert memory.branches.show("plans") == memory.branches.show(first.id) == first
-        kinds = [event.kind for event in memory.events(kinds=["branch.opened"])]
+        kinds = [event.kind for event in memory.events.list(kinds=["branch.opened"])]
         assert kinds == ["branch.opened"] * 2
         with pytest.raises(Conflict, match="open already"):
             memory.branches.open("plans")
@@ -187,10 +187,10 @@ class BranchSuite(BranchMergeSuite):
         assert (found.about, found.kind) == ("lunch", "rule")  # type: ignore[union-attr]
         assert memory.get(moved.id).data == {"floor": 2}  # type: ignore[union-attr]
         assert memory.get(seat.id, include=["superseded"]).status == "archived"
-        (last,) = memory.events(kinds=["branch.closed"])
+        (last,) = memory.events.list(kinds=["branch.closed"])
         assert (last.seq, last.text) == (memory.position, "plans")
         assert memory.at(before).branches.diff("plans").digest == diff.digest
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_only_a_person_merges_and_exactly_what_was_shown(self, memory: Memory) -> None:
         port = memory.remember("The port is 5432")
@@ -359,7 +359,7 @@ class BranchSuite(BranchMergeSuite):
         branch = memory.on("plans")
         for call in (
             lambda: branch.tag(port.id, "x"),
-            lambda: branch.link(port.id, tea.id, "about"),
+            lambda: branch.graph.link(port.id, tea.id, "about"),
             lambda: branch.observe("hello"),
             lambda: branch.erase(port.id),
             lambda: branch.branches.open("inner"),
@@ -448,7 +448,7 @@ class BranchSuite(BranchMergeSuite):
             memory.branches.show("canary-name")
         held = b"".join(handle_of(engine).space.pieces())
         assert b"canary" not in held
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_erasing_a_record_takes_its_changes_on_branches_along(
         self, memory: Memory, engine: Memory

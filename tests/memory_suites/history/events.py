@@ -20,12 +20,12 @@ LONG = "Likes swing. " * 40
 def fill(memory: Memory, engine: Memory) -> tuple[str, str]:
     """An event of each kind that a caller can cause; the ids of an episode and a record."""
     ids = fill_own(memory)
-    frame = {**memory.frames.get("task").to_dict(), "name": "mine"}
-    memory.frames.set(frame)
-    memory.frames.set({**frame, "tokens": 700})
-    memory.frames.drop("mine")
-    engine.seal()
-    memory.flush()
+    frame = {**memory.settings.frames.get("task").to_dict(), "name": "mine"}
+    memory.settings.frames.set(frame)
+    memory.settings.frames.set({**frame, "tokens": 700})
+    memory.settings.frames.drop("mine")
+    engine.admin.seal()
+    memory.admin.flush()
     return ids
 
 
@@ -35,8 +35,8 @@ def fill_own(memory: Memory) -> tuple[str, str]:
     record = memory.remember("Likes jazz", evidence=[said.id], key="music")
     other = memory.remember("Likes tea")
     for _ in range(2):  # said again, a link is added again
-        memory.link(record.id, other.id, "relates_to")
-    memory.unlink(record.id, other.id, "relates_to")
+        memory.graph.link(record.id, other.id, "relates_to")
+    memory.graph.unlink(record.id, other.id, "relates_to")
     memory.revise(record.id, LONG)
     memory.tag(other.id, "drink")
     memory.used(memory.context("tea"))
@@ -45,7 +45,7 @@ def fill_own(memory: Memory) -> tuple[str, str]:
     memory.forget(other.id)
     memory.restore(other.id)
     memory.remember("Likes fado", key="music")
-    memory.flush()
+    memory.admin.flush()
     return said.id, record.id
 
 
@@ -60,7 +60,7 @@ class EventsSuite(BehindSuite):
     def test_every_event_is_listed_in_its_order(self, memory: Memory, engine: Memory) -> None:
         fill(memory, engine)
         lines = [line for append in scan(handle_of(engine).space.pieces()) for line in append.lines]
-        found = memory.events()
+        found = memory.events.list()
         assert [(one.seq, one.kind, one.at, one.origin) for one in found] == [
             (line.seq, line.kind, line.at, line.origin) for line in lines
         ]
@@ -73,12 +73,12 @@ class EventsSuite(BehindSuite):
             "record.superseded",
             "ledger.sealed",
         }
-        engine.rebuild()
-        assert memory.events() == found
+        engine.admin.rebuild()
+        assert memory.events.list() == found
 
     def test_an_event_says_what_happened_to_what(self, memory: Memory, engine: Memory) -> None:
         said, record = fill(memory, engine)
-        found = {one.kind: one for one in memory.events()}
+        found = {one.kind: one for one in memory.events.list()}
         first = found["episode.observed"]
         assert (first.unit, first.id, first.what, first.text) == (
             "episode",
@@ -97,46 +97,48 @@ class EventsSuite(BehindSuite):
     def test_pages_make_up_the_whole(self, memory: Memory, engine: Memory, size: int) -> None:
         fill(memory, engine)
         memory.erase(memory.remember("Gone.").id)
-        whole = memory.events()
-        forward = list(page := memory.events(limit=size))
+        whole = memory.events.list()
+        forward = list(page := memory.events.list(limit=size))
         while page:
-            page = memory.events(after=page[-1].seq, limit=size)
+            page = memory.events.list(after=page[-1].seq, limit=size)
             forward += page
         assert forward == whole
-        backward = page = memory.events(before=whole[-1].seq + 1, limit=size)
+        backward = page = memory.events.list(before=whole[-1].seq + 1, limit=size)
         while page:
-            page = memory.events(before=page[0].seq, limit=size)
+            page = memory.events.list(before=page[0].seq, limit=size)
             backward = [*page, *backward]
         assert backward == whole
-        between = memory.events(after=3, before=6)
+        between = memory.events.list(after=3, before=6)
         assert between == whole[3:5]
 
     def test_events_of_some_kinds_or_of_one_id(self, memory: Memory, engine: Memory) -> None:
         said, record = fill(memory, engine)
-        whole = memory.events()
+        whole = memory.events.list()
         kinds = ["record.added", "frame.set", "ledger.sealed", "link.removed"]
-        assert memory.events(kinds=kinds) == [one for one in whole if one.kind in kinds]
-        assert [one.what for one in memory.events(id=said)] == [
+        assert memory.events.list(kinds=kinds) == [one for one in whole if one.kind in kinds]
+        assert [one.what for one in memory.events.list(id=said)] == [
             "observed",
             "forgotten",
             "restored",
         ]
-        about = memory.events(id=record)
+        about = memory.events.list(id=record)
         assert about == [
             one for one in whole if one.id == record or record in (one.text or "").split()
         ]
         assert {one.kind for one in about} >= {"link.added", "link.removed", "record.superseded"}
         revised = [one for one in about if one.what == "revised"]
-        last = memory.events(id=record, before=about[-1].seq, limit=2, kinds=["record.revised"])
+        last = memory.events.list(
+            id=record, before=about[-1].seq, limit=2, kinds=["record.revised"]
+        )
         assert last == revised
-        assert [one.what for one in memory.events(id="mine")] == ["set", "set", "dropped"]
-        assert memory.events(id="nobody") == []
+        assert [one.what for one in memory.events.list(id="mine")] == ["set", "set", "dropped"]
+        assert memory.events.list(id="nobody") == []
 
     def test_what_was_erased_shows_its_place_alone(self, memory: Memory, engine: Memory) -> None:
         said, record = fill(memory, engine)
-        before = memory.events()
+        before = memory.events.list()
         memory.erase(record)
-        after = {one.seq: one for one in memory.events()}
+        after = {one.seq: one for one in memory.events.list()}
         gone = {one.seq for one in before if one.id in (said, record)}
         assert {seq for seq, one in after.items() if one.erased} == gone
         for seq in gone:
@@ -145,41 +147,41 @@ class EventsSuite(BehindSuite):
             assert one.at == next(old.at for old in before if old.seq == seq)
         assert "jazz" not in str(after)
         assert after[max(after)].kind == "events.erased"
-        engine.rebuild()
-        assert {one.seq: one for one in memory.events()} == after
+        engine.admin.rebuild()
+        assert {one.seq: one for one in memory.events.list()} == after
 
     def test_events_of_then(self, memory: Memory, engine: Memory) -> None:
         fill(memory, engine)
-        whole = memory.events()
+        whole = memory.events.list()
         for position in range(1, whole[-1].seq + 1):
             then = memory.at(position)
             known = whole[: then.position]  # commands that were complete by then
-            assert then.events() == known
-            assert then.events(before=position + 1, limit=2) == known[-2:]
+            assert then.events.list() == known
+            assert then.events.list(before=position + 1, limit=2) == known[-2:]
 
     def test_a_handle_for_one_user_lists_its_own(self, memory: Memory, engine: Memory) -> None:
         fill(memory, engine)
         ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
         mine, theirs = fill_own(ann), fill_for(ben)
-        memory.link(mine[1], theirs[1], "relates_to")  # tells ann of ben's record
+        memory.graph.link(mine[1], theirs[1], "relates_to")  # tells ann of ben's record
         memory.erase(theirs[1])
-        for one in ann.events():
+        for one in ann.events.list():
             assert one.scope.user == "ann"
             assert theirs[1] not in str(one)
-        whole = memory.events(limit=1000)
-        assert ann.events() == [
+        whole = memory.events.list(limit=1000)
+        assert ann.events.list() == [
             one
             for one in whole
             if one.scope.user == "ann" and theirs[1] not in (one.text or "").split()
         ]
-        assert ann.events(id=theirs[0]) == ann.events(id=theirs[1]) == []
-        assert {one.kind for one in ann.events()} >= {"record.revised", "link.removed"}
+        assert ann.events.list(id=theirs[0]) == ann.events.list(id=theirs[1]) == []
+        assert {one.kind for one in ann.events.list()} >= {"record.revised", "link.removed"}
 
     def test_an_event_is_shown_as_the_ledger_has_it(self, memory: Memory, engine: Memory) -> None:
         _, record = fill(memory, engine)
         appends = list(scan(handle_of(engine).space.pieces()))
         for line in (line for append in appends for line in append.lines):
-            shown = memory.event(line.seq)
+            shown = memory.events.get(line.seq)
             header = (shown.seq, shown.first, shown.last, shown.id, shown.at)
             assert header == (line.seq, line.first, line.last, line.id, line.at)
             assert (shown.kind, shown.origin) == (line.kind, line.origin)
@@ -187,34 +189,34 @@ class EventsSuite(BehindSuite):
             assert line.data is not None
             assert shown.body == msgspec.json.decode(line.data)
             assert shown.erased_by is None
-        revised = memory.events(id=record, kinds=["record.revised"])[0]
-        assert (memory.event(revised.seq).body or {})["text"] == LONG  # not cut
+        revised = memory.events.list(id=record, kinds=["record.revised"])[0]
+        assert (memory.events.get(revised.seq).body or {})["text"] == LONG  # not cut
 
     def test_an_erased_event_names_the_one_that_erased_it(
         self, memory: Memory, engine: Memory
     ) -> None:
         _, record = fill(memory, engine)
-        gone = [one.seq for one in memory.events(id=record)]
+        gone = [one.seq for one in memory.events.list(id=record)]
         erased = memory.erase(record)
         for seq in gone:
-            shown = memory.event(seq)
+            shown = memory.events.get(seq)
             assert (shown.body, shown.erased_by) == (None, erased.seq)
             assert "jazz" not in str(shown)
-        assert (memory.event(erased.seq).body or {})["targets"] == list(erased.events)
+        assert (memory.events.get(erased.seq).body or {})["targets"] == list(erased.events)
 
     def test_a_handle_for_one_user_is_shown_its_own_events(self, memory: Memory) -> None:
         ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
         mine, theirs = fill_own(ann), fill_for(ben)
-        memory.link(mine[1], theirs[1], "relates_to")
+        memory.graph.link(mine[1], theirs[1], "relates_to")
         ann.erase(mine[1])
-        own = {one.seq for one in ann.events()}
+        own = {one.seq for one in ann.events.list()}
         refused = set()
         for seq in range(memory.position + 2):
             if seq in own:
-                assert "canary7f3a" not in str(ann.event(seq))
+                assert "canary7f3a" not in str(ann.events.get(seq))
                 continue
             with pytest.raises(NotFound) as refusal:
-                ann.event(seq)
+                ann.events.get(seq)
             refused.add(str(refusal.value).replace(str(seq), ""))
         assert len(refused) == 1  # another's, erased and not there: the same words
 
@@ -222,42 +224,42 @@ class EventsSuite(BehindSuite):
         memory.remember("Likes tea")
         for bad in (-1, True, "3", None):
             with pytest.raises(InvalidInput, match="position"):
-                memory.event(bad)  # type: ignore[arg-type]
+                memory.events.get(bad)  # type: ignore[arg-type]
         with pytest.raises(NotFound):
-            memory.at(1).event(2)
+            memory.at(1).events.get(2)
         memory.branches.open("plans")
         with pytest.raises(Unsupported, match="not in the ledger"):
-            memory.on("plans").event(2)
+            memory.on("plans").events.get(2)
 
     def test_the_key_of_a_repeated_call_is_told(self, memory: Memory) -> None:
         record = memory.remember("Likes tea", idempotency_key="tea-1")
-        assert memory.events()[-1].idempotency_key == "tea-1"
+        assert memory.events.list()[-1].idempotency_key == "tea-1"
         memory.remember("Likes jazz")
-        assert memory.events()[-1].idempotency_key is None
+        assert memory.events.list()[-1].idempotency_key is None
         memory.erase(record.id)
-        assert "tea-1" not in str([msg.to_dict() for msg in memory.events()])
+        assert "tea-1" not in str([msg.to_dict() for msg in memory.events.list()])
 
     def test_what_cannot_be_asked_for_is_refused(self, memory: Memory) -> None:
         memory.remember("Likes tea")
         with pytest.raises(InvalidInput, match="unknown kind") as refusal:
-            memory.events(kinds=["record.eaten"])
+            memory.events.list(kinds=["record.eaten"])
         assert "record.added" in str(refusal.value.hint)
         with pytest.raises(InvalidInput, match="list of names"):
-            memory.events(kinds="record.added")
+            memory.events.list(kinds="record.added")
         with pytest.raises(InvalidInput, match="list of names, not None"):
-            memory.events(kinds=None)  # type: ignore[arg-type]
+            memory.events.list(kinds=None)  # type: ignore[arg-type]
         unknown: tuple[object, ...] = ([], 5, None)
         for kind in unknown:
             with pytest.raises(InvalidInput, match="unknown kind"):
-                memory.events(kinds=[kind])  # type: ignore[list-item]
+                memory.events.list(kinds=[kind])  # type: ignore[list-item]
         for bad in (-1, True, "3"):
             with pytest.raises(InvalidInput, match="position"):
-                memory.events(after=bad)  # type: ignore[arg-type]
+                memory.events.list(after=bad)  # type: ignore[arg-type]
             with pytest.raises(InvalidInput, match="position"):
-                memory.events(before=bad)  # type: ignore[arg-type]
+                memory.events.list(before=bad)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput):
-            memory.events(limit=0)
-        assert memory.events(after=10**20) == []
+            memory.events.list(limit=0)
+        assert memory.events.list(after=10**20) == []
 
 
 def fill_for(memory: Memory) -> tuple[str, str]:

@@ -34,12 +34,12 @@ class SessionsSuite:
         memory.scoped(session="work").remember("Tea is at four.")
         memory.observe("hello again", session="chat")
         memory.scoped(session="asked").context("when is tea?")
-        memory.flush()
+        memory.admin.flush()
         assert memory.position == before + 4  # none of them has an event of its own
         found = memory.sessions.list()
         assert [one.id for one in found] == ["asked", "work", "chat"]
         assert {one.status for one in found} == {"named"}
-        (first,) = memory.events(kinds=["episode.observed"], limit=1)
+        (first,) = memory.events.list(kinds=["episode.observed"], limit=1)
         assert (found[2].seq, found[2].started_at) == (first.seq, first.at)
         assert (found[2].task_type, found[2].ended_at) == (None, None)
         assert memory.sessions.active() is None
@@ -60,7 +60,7 @@ class SessionsSuite:
             made.started_at,
             made.seq,
         )
-        assert closed.ended_at == memory.events(kinds=["session.closed"])[0].at
+        assert closed.ended_at == memory.events.list(kinds=["session.closed"])[0].at
         assert sessions.active() is None
         assert sessions.list() == [closed]
         position = memory.position
@@ -103,7 +103,7 @@ class SessionsSuite:
         memory.remember("something else")
         made = memory.sessions.open("chat", task_type="talk")
         assert (made.seq, made.status) == (named.seq, "open")
-        assert made.started_at == memory.events(kinds=["session.opened"])[0].at
+        assert made.started_at == memory.events.list(kinds=["session.opened"])[0].at
         assert made.start_active_hours >= named.start_active_hours
         assert memory.at(position).sessions.list() == [named]
         assert memory.at(position).sessions.active() is None
@@ -133,7 +133,7 @@ class SessionsSuite:
             assert memory.at(both).sessions.active() == second
             assert memory.at(both + 1).sessions.active() == first
             assert memory.at(both + 2).sessions.active() is None
-            memory.rebuild()
+            memory.admin.rebuild()
 
     def test_sessions_are_listed_in_pages(self, memory: Memory) -> None:
         for n in range(7):
@@ -189,7 +189,7 @@ class SessionsSuite:
         closed = memory.sessions.close("chat")
         assert closed is not None
         assert (closed.user, closed.status) == ("ann", "closed")
-        (change,) = memory.scoped(user="ann").events(kinds=["session.closed"])
+        (change,) = memory.scoped(user="ann").events.list(kinds=["session.closed"])
         assert (change.id, change.scope.user) == ("chat", "ann")
 
     def test_who_may(self, memory: Memory) -> None:
@@ -236,15 +236,15 @@ class SessionsSuite:
         memory.sessions.open("chat", task_type="talk")
         memory.scoped(user="ann").sessions.open("anns")
         memory.sessions.close("chat")
-        found = memory.events(id="chat")
+        found = memory.events.list(id="chat")
         assert [(one.kind, one.unit, one.what, one.text) for one in found] == [
             ("session.opened", "session", "opened", "talk"),
             ("session.closed", "session", "closed", None),
         ]
-        kinds = [one.kind for one in memory.events()]
+        kinds = [one.kind for one in memory.events.list()]
         assert kinds[-3:] == ["session.opened", "session.opened", "session.closed"]
-        assert [one.id for one in memory.scoped(user="ann").events()] == ["anns"]
-        assert memory.events(kinds=["session.closed"]) == found[1:]
+        assert [one.id for one in memory.scoped(user="ann").events.list()] == ["anns"]
+        assert memory.events.list(kinds=["session.closed"]) == found[1:]
 
     def test_an_undo_passes_over_sessions(self, memory: Memory) -> None:
         memory.remember("Tea is at four.", id="tea")
@@ -319,18 +319,18 @@ class SessionsSuite:
 
     def test_sessions_change_the_digest_and_their_absence_does_not(self, memory: Memory) -> None:
         memory.remember("Likes tea")
-        before = memory.digest()
+        before = memory.admin.digest()
         position = memory.position
         memory.sessions.open("chat")
-        opened = memory.digest()
+        opened = memory.admin.digest()
         memory.sessions.close("chat")
-        assert len({before, opened, memory.digest()}) == 3
-        assert memory.at(position).digest() == before
-        assert memory.at(position + 1).digest() == opened
+        assert len({before, opened, memory.admin.digest()}) == 3
+        assert memory.at(position).admin.digest() == before
+        assert memory.at(position + 1).admin.digest() == opened
 
     def _same_after_a_rebuild(self, memory: Memory) -> None:
-        digest, listed = memory.digest(), memory.sessions.list()
-        memory.rebuild()
-        assert memory.digest() == digest
+        digest, listed = memory.admin.digest(), memory.sessions.list()
+        memory.admin.rebuild()
+        assert memory.admin.digest() == digest
         assert memory.sessions.list() == listed
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok

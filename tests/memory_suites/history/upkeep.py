@@ -20,7 +20,7 @@ class UpkeepSuite(BehindSuite):
         (shared,) = memory.observe("canary two")
         record = memory.remember("canary", evidence=[own.id, shared.id], idempotency_key="req")
         other = memory.remember("other", evidence=[shared.id])
-        memory.link(other.id, record.id)
+        memory.graph.link(other.id, record.id)
         planned = memory.erase(record.id, dry_run=True)
         assert memory.get(record.id) == record
         report = memory.erase(record.id, reason="asked to")
@@ -37,14 +37,14 @@ class UpkeepSuite(BehindSuite):
                 memory.get(id, include=["forgotten", "superseded"])
         assert memory.get(shared.id) == shared
         assert memory.why(other.id).links == ()
-        verification = memory.verify(deep=True)
+        verification = memory.admin.verify(deep=True)
         assert (verification.ok, verification.erased) == (True, 3)
         with pytest.raises(Conflict):
             memory.remember("canary", idempotency_key="req")
         with pytest.raises(NotFound):
             memory.erase(record.id)
-        digest = memory.digest()
-        assert rebuilt_digest(engine) == digest
+        digest = memory.admin.digest()
+        assert rebuilt_digest(engine.admin) == digest
 
     def test_sources_can_outlive_an_erasure(self, memory: Memory) -> None:
         (episode,) = memory.observe("words")
@@ -56,17 +56,17 @@ class UpkeepSuite(BehindSuite):
     def test_verify_and_rebuild_tell_progress(self, engine: Memory) -> None:
         engine.remember("words")
         told: list[tuple[int, int]] = []
-        assert engine.verify(lambda done, total: told.append((done, total))).events == 2
+        assert engine.admin.verify(lambda done, total: told.append((done, total))).events == 2
         assert told[-1][0] == told[-1][1]
         told.clear()
-        assert engine.verify(lambda done, total: told.append((done, total)), deep=True).ok
+        assert engine.admin.verify(lambda done, total: told.append((done, total)), deep=True).ok
         assert told[-1][0] == told[-1][1]
         assert told == sorted(told)
-        assert engine.rebuild(lambda done, total: told.append((done, total))).events == 2
+        assert engine.admin.rebuild(lambda done, total: told.append((done, total))).events == 2
 
     def test_a_memory_that_was_never_written_to_verifies(self, engine: Memory) -> None:
         """It must be the first call: any other would begin the ledger."""
-        assert (engine.verify().ok, engine.verify().events) == (True, 1)
+        assert (engine.admin.verify().ok, engine.admin.verify().events) == (True, 1)
 
     def test_status_counts(self, memory: Memory) -> None:
         (episode,) = memory.observe("said")
@@ -87,11 +87,11 @@ class UpkeepSuite(BehindSuite):
         assert memory.status().episodes == 1  # counted; from here on it is brought up to date
         a = memory.remember("one", evidence=[episode.id])
         b = memory.remember("two", key="k")
-        memory.link(a.id, b.id)
+        memory.graph.link(a.id, b.id)
         seen = memory.status()
         assert (seen.records, seen.links, seen.shadowed) == (2, 1, 0)
         memory.forget(a.id)
-        memory.unlink(a.id, b.id)
+        memory.graph.unlink(a.id, b.id)
         memory.remember("three", key="k")
         seen = memory.status()
         assert (seen.records, seen.links, seen.shadowed) == (1, 0, 1)
@@ -104,23 +104,23 @@ class UpkeepSuite(BehindSuite):
 
     def test_only_a_person_accepts_a_loss(self, engine: Memory) -> None:
         with pytest.raises(Forbidden):
-            engine.scoped(origin="agent").accept_loss()
+            engine.scoped(origin="agent").admin.accept_loss()
 
     def test_a_ledger_is_compared_with_an_anchor(self, memory: Memory) -> None:
         memory.remember("one")
-        kept = memory.verify().anchor
+        kept = memory.admin.verify().anchor
         memory.remember("two")
-        later = memory.verify(anchor=kept)
+        later = memory.admin.verify(anchor=kept)
         assert (later.ok, later.status) == (True, "anchored")
-        assert memory.verify(deep=True, anchor=f" {kept.upper()}\n").status == "anchored"
+        assert memory.admin.verify(deep=True, anchor=f" {kept.upper()}\n").status == "anchored"
         seq, _, hash = kept.partition(":")
-        other = memory.verify(anchor=f"{seq}:{'0' * 64}")
+        other = memory.admin.verify(anchor=f"{seq}:{'0' * 64}")
         assert (other.ok, other.status) == (False, "not anchored")
         assert f"event {seq} has another hash" in str(other.problem)
-        assert not memory.verify(anchor=f"{int(seq) - 1}:{hash}").ok
-        beyond = memory.verify(anchor=f"99:{hash}")
+        assert not memory.admin.verify(anchor=f"{int(seq) - 1}:{hash}").ok
+        beyond = memory.admin.verify(anchor=f"99:{hash}")
         assert (beyond.ok, "99" in str(beyond.problem)) == (False, True)
-        assert not memory.verify(anchor=f"0:{hash}").ok
+        assert not memory.admin.verify(anchor=f"0:{hash}").ok
         for wrong in ("", hash, f"{seq}:", f"x:{hash}", f"{seq}:{hash}0", 3):
             with pytest.raises(InvalidInput):
-                memory.verify(anchor=wrong)  # type: ignore[arg-type]
+                memory.admin.verify(anchor=wrong)  # type: ignore[arg-type]

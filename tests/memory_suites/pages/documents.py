@@ -24,7 +24,7 @@ class DocumentsSuite:
         raise NotImplementedError
 
     def test_a_document_is_set_whole_and_read(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         made = documents.set("rules", "mail", {"never": ["before noon"], "n": 1})
         assert (made.id, made.trust, made.data["n"]) == ("rules/mail", "person", 1)
         assert documents.get("rules", "mail") == made
@@ -36,7 +36,7 @@ class DocumentsSuite:
         assert documents.list("nothing") == []
 
     def test_documents_are_listed_in_pages(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         ids = ["a/9", "a/b/c", "a-b/1", "b/1", "b/2"]
         for type, _, name in (id.partition("/") for id in ids):
             documents.set(type, name, {"n": 1})
@@ -54,7 +54,7 @@ class DocumentsSuite:
         assert [one.id for one in documents.list(after="b/1x")] == ["b/2"]
 
     def test_what_cannot_be_listed_is_refused(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         documents.set("rules", "mail", {"n": 1})
         for type in ("a\0", "A", "", 5, ["rules"]):
             with pytest.raises(InvalidInput, match="type of a document"):
@@ -69,40 +69,40 @@ class DocumentsSuite:
             documents.list(limit=1_001)
 
     def test_the_same_data_again_writes_nothing(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         made = documents.set("rules", "mail", {"a": 1, "b": [2]})
         position = memory.position
         assert documents.set("rules", "mail", {"b": [2], "a": 1}) == made
         assert memory.position == position
 
     def test_a_document_of_then(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         first = documents.set("rules", "mail", {"n": 1})
         position = memory.position
         documents.set("rules", "mail", {"n": 2})
         documents.drop("rules", "mail")
         with pytest.raises(NotFound):
             documents.get("rules", "mail")
-        assert memory.at(position).documents.get("rules", "mail") == first
-        assert memory.at(position + 1).documents.list()[0].data == {"n": 2}
+        assert memory.at(position).settings.documents.get("rules", "mail") == first
+        assert memory.at(position + 1).settings.documents.list()[0].data == {"n": 2}
         with pytest.raises(NotFound):
             documents.drop("rules", "mail")
-        memory.rebuild()
-        assert memory.at(position).documents.list() == [first]
+        memory.admin.rebuild()
+        assert memory.at(position).settings.documents.list() == [first]
 
     def test_a_document_is_not_changed_with_less_trust(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent").documents
-        low = memory.scoped(origin="unverified").documents
+        agent = memory.scoped(origin="agent").settings.documents
+        low = memory.scoped(origin="unverified").settings.documents
         assert agent.set("rules", "mail", {"n": 1}).trust == "agent"
-        person = memory.documents
+        person = memory.settings.documents
         assert person.set("rules", "mail", {"n": 2}).trust == "person"
         for change in (
             lambda: agent.set("rules", "mail", {"n": 3}),
             lambda: agent.drop("rules", "mail"),
             lambda: low.set("rules", "new", {}),
             lambda: agent.drop("rules", "mail", erase=True),
-            lambda: memory.scoped(user="ann").documents.set("rules", "new", {}),
-            lambda: memory.scoped(user="ann").documents.drop("rules", "mail", erase=True),
+            lambda: memory.scoped(user="ann").settings.documents.set("rules", "new", {}),
+            lambda: memory.scoped(user="ann").settings.documents.drop("rules", "mail", erase=True),
         ):
             with pytest.raises(Forbidden):
                 change()
@@ -110,21 +110,21 @@ class DocumentsSuite:
         assert len(person.list()) == 1
 
     def test_an_agent_is_told_what_to_do_instead_of_erasing(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent").documents
+        agent = memory.scoped(origin="agent").settings.documents
         agent.set("rules", "mail", {"n": 1})
         with pytest.raises(Forbidden) as refusal:
             agent.drop("rules", "mail", erase=True)
         assert refusal.value.hint == "drop it without erase: its past stays readable"
         with pytest.raises(InvalidInput, match="erase must be True or False, not 'false'"):
-            memory.documents.drop("rules", "mail", erase="false")  # type: ignore[arg-type]
+            memory.settings.documents.drop("rules", "mail", erase="false")  # type: ignore[arg-type]
         agent.drop("rules", "mail")
 
     def test_a_document_is_read_by_everybody(self, memory: Memory) -> None:
-        made = memory.documents.set("rules", "mail", {"n": 1})
-        assert memory.scoped(user="ann").documents.get("rules", "mail") == made
+        made = memory.settings.documents.set("rules", "mail", {"n": 1})
+        assert memory.scoped(user="ann").settings.documents.get("rules", "mail") == made
 
     def test_every_byte_of_a_document_can_be_erased(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         kept = documents.set("rules", "other", {"n": 1})
         documents.set("rules", "mail", {"secret": "canary7f3a"})
         documents.drop("rules", "mail")
@@ -132,16 +132,16 @@ class DocumentsSuite:
         documents.drop("rules", "mail", erase=True)
         assert b"canary" not in b"".join(handle_of(memory).space.pieces())
         assert documents.list() == [kept]
-        assert memory.at(memory.position - 1).documents.list() == [kept]
+        assert memory.at(memory.position - 1).settings.documents.list() == [kept]
         with pytest.raises(NotFound):
             documents.drop("rules", "mail", erase=True)
-        digest = memory.digest()
-        memory.rebuild()
-        assert memory.digest() == digest
-        assert memory.verify(deep=True).ok
+        digest = memory.admin.digest()
+        memory.admin.rebuild()
+        assert memory.admin.digest() == digest
+        assert memory.admin.verify(deep=True).ok
 
     def test_what_a_document_expects(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         seen = documents.set("rules", "mail", {"n": 1})
         memory.remember("Another subject with this id", id="rules/mail")
         now = documents.set("rules", "mail", {"n": 2}, expect=(seen.id, seen.seq))
@@ -154,7 +154,7 @@ class DocumentsSuite:
         documents.drop("rules", "mail", expect=(now.id, now.seq))
 
     def test_a_call_with_a_key_happens_once(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         first = documents.set("rules", "mail", {"n": 1}, idempotency_key="k1")
         documents.set("rules", "mail", {"n": 2})
         assert documents.set("rules", "mail", {"n": 1}, idempotency_key="k1").data == {"n": 2}
@@ -171,27 +171,27 @@ class DocumentsSuite:
                 documents.set("rules", "mail", {"n": 1}, idempotency_key="k1")
 
     def test_documents_are_in_the_list_of_events(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         documents.set("rules", "mail", {"n": 1})
         documents.set("rules", "mail", {"n": 2})
         documents.drop("rules", "mail")
-        found = memory.events(id="rules/mail")
+        found = memory.events.list(id="rules/mail")
         assert [(one.kind, one.unit) for one in found] == [
             ("document.set", "document"),
             ("document.set", "document"),
             ("document.dropped", "document"),
         ]
-        assert memory.events()[1:] == found
-        assert memory.scoped(user="ann").events() == []
+        assert memory.events.list()[1:] == found
+        assert memory.scoped(user="ann").events.list() == []
 
     def test_documents_change_the_digest_and_their_absence_does_not(self, memory: Memory) -> None:
         memory.remember("Likes tea", id="r1")
-        before = memory.digest()
-        memory.documents.set("rules", "mail", {"n": 1})
-        assert memory.digest() != before
+        before = memory.admin.digest()
+        memory.settings.documents.set("rules", "mail", {"n": 1})
+        assert memory.admin.digest() != before
 
     def test_what_cannot_be_a_document_is_refused(self, memory: Memory) -> None:
-        documents = memory.documents
+        documents = memory.settings.documents
         for type, name in (
             ("", "x"),
             ("Rules", "x"),
@@ -209,7 +209,7 @@ class DocumentsSuite:
             documents.set("rules", "x", {"n": "x" * 1_000_000})
 
     def test_a_document_or_a_frame_is_undone(self, memory: Memory) -> None:
-        documents, frames = memory.documents, memory.frames
+        documents, frames = memory.settings.documents, memory.settings.frames
         documents.set("rules", "mail", {"n": 1})
         memory.undo()
         assert documents.list() == []
@@ -231,11 +231,11 @@ class DocumentsSuite:
         self, memory: Memory
     ) -> None:
         agent = memory.scoped(origin="agent")
-        agent.documents.set("rules", "mail", {"n": 1})
-        agent.frames.set(Frame(name="mine", weights=BUILT_IN["task"].weights, tokens=100))
+        agent.settings.documents.set("rules", "mail", {"n": 1})
+        agent.settings.frames.set(Frame(name="mine", weights=BUILT_IN["task"].weights, tokens=100))
         drops: list[Callable[[Memory], object]] = [
-            lambda handle: handle.documents.drop("rules", "mail"),
-            lambda handle: handle.frames.drop("mine"),
+            lambda handle: handle.settings.documents.drop("rules", "mail"),
+            lambda handle: handle.settings.frames.drop("mine"),
         ]
         for drop in drops:
             drop(agent)
@@ -243,4 +243,4 @@ class DocumentsSuite:
             drop(memory)
             with pytest.raises(Forbidden, match="made by 'person'"):
                 agent.undo()
-        assert memory.documents.list() == []
+        assert memory.settings.documents.list() == []

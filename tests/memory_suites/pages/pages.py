@@ -58,7 +58,9 @@ class PagesSuite:
     def test_a_document_describes_a_page(self, memory: Memory) -> None:
         memory.remember("Fast.", about="tool:Make")
         data: dict[str, Json] = {"title": "GNU Make", "description": "Builds: all", "tags": ["a"]}
-        memory.documents.set("page", "tool-make", data | {"status": "x", "needs_compact": True})
+        memory.settings.documents.set(
+            "page", "tool-make", data | {"status": "x", "needs_compact": True}
+        )
         (page,) = [page for page in memory.pages.list() if page.name == "tool-make"]
         assert (page.title, page.description, page.tags) == ("GNU Make", "Builds: all", ("a",))
         assert (page.status, page.needs_compact) == ("active", True)
@@ -66,13 +68,13 @@ class PagesSuite:
 
     def test_a_page_can_be_described_before_its_first_entry(self, memory: Memory) -> None:
         for name in ("tool-make", "..=2fetc", "index", "unfiled", "Tool-Make"):
-            memory.documents.set("page", name, {"description": "Builds."})
+            memory.settings.documents.set("page", name, {"description": "Builds."})
         names = [page.name for page in memory.pages.list()]
         assert names == ["tool-make", "user-preferences", "user-profile"]
         page = memory.pages.list()[0]
         assert (page.title, page.description, page.entry_count) == ("make", "Builds.", 0)
         assert page.created == page.updated
-        memory.documents.drop("page", "tool-make")
+        memory.settings.documents.drop("page", "tool-make")
         assert "tool-make" not in [page.name for page in memory.pages.list()]
 
     def test_a_page_is_flagged_until_it_is_unflagged(self, memory: Memory) -> None:
@@ -85,7 +87,7 @@ class PagesSuite:
         assert memory.pages.flag("tool-make") == page  # again
         page = memory.pages.unflag("tool-make")
         assert (page.needs_compact, page.compact_reason) == (False, None)
-        memory.documents.set("page", "tool-make", {"title": "T", "needs_compact": True})
+        memory.settings.documents.set("page", "tool-make", {"title": "T", "needs_compact": True})
         page = memory.pages.unflag("tool-make")
         assert (page.title, page.needs_compact) == ("T", False)
 
@@ -119,7 +121,7 @@ class PagesSuite:
         assert memory.pages.activate("tool-make").status == "active"
         page = memory.pages.describe("tool-make", title="", description="")
         assert (page.title, page.description) == ("Make", "What is known about Make")
-        assert memory.documents.get("page", "tool-make").data == {}
+        assert memory.settings.documents.get("page", "tool-make").data == {}
         for bad in ("two\nlines", "x" * 201):
             with pytest.raises(InvalidInput):
                 memory.pages.describe("tool-make", description=bad)
@@ -144,7 +146,7 @@ class PagesSuite:
     def test_records_that_are_linked_link_their_pages(self, memory: Memory) -> None:
         first = memory.remember("One.", about="person:Ann")
         second = memory.remember("Two.", about="org:Acme")
-        memory.link(first.id, second.id, "related")
+        memory.graph.link(first.id, second.id, "related")
         assert "Related: [Acme](org-acme.md)\n" in memory.pages.read("person-ann")
         assert "Related: [Ann](person-ann.md)\n" in memory.pages.read("org-acme")
 
@@ -200,7 +202,7 @@ class PagesSuite:
         self, memory: Memory, tmp_path: Path
     ) -> None:
         record = memory.remember(f"{CANARY} text", about=f"{CANARY} about", tags=[CANARY])
-        memory.link(record.id, memory.remember("Other.", about="y").id, "related")
+        memory.graph.link(record.id, memory.remember("Other.", about="y").id, "related")
         memory.pages.render(tmp_path)
         assert holding(tmp_path, CANARY) != []  # the control
         memory.erase(record.id)

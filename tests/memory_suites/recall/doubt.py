@@ -53,9 +53,9 @@ class DoubtSuite:
         assert isinstance(found, Record)
         assert found.doubt == "refuted"
         assert refuted.id in {one.id for one in memory.list()}
-        assert refuted.id in {one.id for one in memory.recent()}
-        assert refuted.id in {one.id for one in memory.overview().changed}
-        assert memory.overview().records == 3
+        assert refuted.id in {one.id for one in memory.sessions.recent()}
+        assert refuted.id in {one.id for one in memory.sessions.overview().changed}
+        assert memory.sessions.overview().records == 3
 
     def test_a_context_leaves_it_out_and_marks_what_is_doubtful(self, memory: Memory) -> None:
         refuted, guessed, measured = _beliefs(memory)
@@ -70,7 +70,7 @@ class DoubtSuite:
         refuted, *_ = _beliefs(memory)
         kept = memory.remember("Latency is measured at the edge.", tags=["latency"])
         frame = Frame(name="mine", weights=BUILT_IN["task"].weights, guarantees=("latency",))
-        memory.frames.set(frame)
+        memory.settings.frames.set(frame)
         made = memory.context("nothing of this", frame="mine")
         assert kept.id in made.text
         assert refuted.id not in made.text
@@ -84,7 +84,7 @@ class DoubtSuite:
 
     def test_it_contradicts_and_replaces_nothing_in_an_answer(self, memory: Memory) -> None:
         refuted, _, measured = _beliefs(memory)
-        memory.link(refuted.id, measured.id, "contradicts")
+        memory.graph.link(refuted.id, measured.id, "contradicts")
         assert "contradicted" not in memory.context(ASKED).text
         assert [hit.corrected_by for hit in memory.recall(ASKED)] == [None, None]
 

@@ -27,11 +27,11 @@ class ReadingSuite(BehindSuite):
             memory.list(after="nobody")
         for n in range(25):
             memory.observe(f"said {n}", id=f"e{n}")
-        first = memory.episodes(limit=10)
-        second = memory.episodes(limit=20, after=first[-1].id)
+        first = memory.sessions.episodes(limit=10)
+        second = memory.sessions.episodes(limit=20, after=first[-1].id)
         assert [e.id for e in (*first, *second)] == [f"e{n}" for n in range(24, -1, -1)]
         with pytest.raises(NotFound):
-            memory.episodes(after="nobody")
+            memory.sessions.episodes(after="nobody")
 
     def test_what_has_expired_is_not_shown(self, memory: Memory) -> None:
         old = memory.remember("sale ends", expires=timedelta(microseconds=1))
@@ -75,7 +75,7 @@ class ReadingSuite(BehindSuite):
         with memory.batch() as batch:
             for n in range(40):
                 batch.remember(f"The {words[n % 7]} is near the {words[n % 5]}, number {n}")
-        engine.embed()
+        engine.admin.embed()
         asked = [f"{one} {two}" for one in words for two in words[:3]] + ["tea", "tea", "", "?"]
         many = memory.recall_many(iter(asked), k=5, unit="record")
         assert many == [memory.recall(query, k=5, unit="record") for query in asked]
@@ -179,7 +179,7 @@ class ReadingSuite(BehindSuite):
             for number in range(1_000):
                 batch.remember(f"Ticket {number} is about the kettle in room {number % 7}.")
             batch.remember("The kettle was a present of Ida.")
-        engine.embed()
+        engine.admin.embed()
         position = memory.position
         found = memory.recall("whose present is the kettle?")
         assert found[0].text == "The kettle was a present of Ida."
@@ -198,7 +198,7 @@ class ReadingSuite(BehindSuite):
     def test_a_context_keeps_its_budget(self, memory: Memory, engine: Memory) -> None:
         for n in range(30):
             memory.remember(f"fact {n} about the garden and its {n} roses", data={"n": n})
-        engine.embed()
+        engine.admin.embed()
         context = memory.context("garden roses", tokens=120)
         assert 0 < context.tokens <= context.budget == 120
         assert context.omitted[-1].reason == "budget"

@@ -279,7 +279,7 @@ class ReplacedSuite:
             memory.supersede(between.id, "Staging is on port 6000.")
             memory.erase(between.id)
             assert _marks(memory) == ["Staging is on port 6000."]
-            engine.rebuild()
+            engine.admin.rebuild()
             assert _marks(memory) == ["Staging is on port 6000."]
 
     def test_a_value_before_a_forgotten_one_is_replaced_by_the_next(self, memory: Memory) -> None:
@@ -357,7 +357,7 @@ class ReplacedSuite:
         first, second = memory.recall("when was tea before?", unit="record")
         assert (first.id, second.id) == (old.id, held.id)
         assert [record.id for record in memory.why("tea").replaced] == [old.id]
-        assert {entry.id for entry in memory.audit(id="tea")} >= {old.id, held.id}
+        assert {entry.id for entry in memory.proof.audit(id="tea")} >= {old.id, held.id}
         (cake,) = [hit for hit in memory.recall("when is tea?") if "cake" in hit.text]
         assert [record.id for record in cake.changed] == [held.id]
 

@@ -23,8 +23,8 @@ class TransientSuite:
         assert _told(memory) == [PORT]
         found = memory.context(ASKED)
         assert [hit.text for hit in found.hits] == [PORT]
-        assert [one.text for one in memory.overview().changed] == [PORT]
-        assert memory.overview().said == ()
+        assert [one.text for one in memory.sessions.overview().changed] == [PORT]
+        assert memory.sessions.overview().said == ()
 
     def test_questions_leave_the_relevance_of_an_answer_alone(self, memory: Memory) -> None:
         memory.observe(PORT, session="s")
@@ -73,8 +73,8 @@ class TransientSuite:
 
     def test_questions_stay_in_the_history(self, memory: Memory) -> None:
         said = memory.observe(ASKED, session="s")[0]
-        assert [one.text for one in memory.recent()] == [ASKED]
-        assert [one.text for one in memory.episodes()] == [ASKED]
+        assert [one.text for one in memory.sessions.recent()] == [ASKED]
+        assert [one.text for one in memory.sessions.episodes()] == [ASKED]
         assert memory.get(said.id).text == ASKED
 
     def test_the_writer_may_say_whether_it_is_recalled(self, memory: Memory) -> None:

@@ -19,8 +19,8 @@ class ChangingSuite:
         assert (fixed.id, fixed.text) == (record.id, "The flight is on Friday")
         assert [str(hit) for hit in memory.recall("flight Tuesday")] == ["The flight is on Friday"]
         assert "Tuesday" not in str(memory.context("flight"))
-        assert memory.episodes() == []
-        assert memory.episodes(include=["shadowed"])[0].status == "shadowed"
+        assert memory.sessions.episodes() == []
+        assert memory.sessions.episodes(include=["shadowed"])[0].status == "shadowed"
         shown = memory.recall("flight Tuesday", include=["superseded", "shadowed"])
         assert {str(hit) for hit in shown} >= {"The flight is on Tuesday"}
         assert [v.note for v in memory.history(record.id)] == [None, "rebooked"]
@@ -85,18 +85,18 @@ class ChangingSuite:
         a, b = memory.remember("one", tags=["x"]), memory.remember("two")
         assert memory.tag(a.id, "y", "x", remove=["z"]).tags == ("x", "y")
         assert memory.tag(a.id, remove=["x"]).tags == ("y",)
-        link = memory.link(a.id, b.id, "supports", weight=0.5)
-        assert memory.link(a.id, b.id, "supports", weight=0.5) == link
+        link = memory.graph.link(a.id, b.id, "supports", weight=0.5)
+        assert memory.graph.link(a.id, b.id, "supports", weight=0.5) == link
         assert memory.why(b.id).links == (link,)
-        assert memory.link(a.id, b.id, "supports", weight=0.9).weight == 0.9
-        memory.unlink(a.id, b.id, "supports")
+        assert memory.graph.link(a.id, b.id, "supports", weight=0.9).weight == 0.9
+        memory.graph.unlink(a.id, b.id, "supports")
         assert memory.why(a.id).links == ()
         with pytest.raises(NotFound):
-            memory.unlink(a.id, b.id, "supports")
+            memory.graph.unlink(a.id, b.id, "supports")
         with pytest.raises(InvalidInput):
-            memory.link(a.id, a.id)
+            memory.graph.link(a.id, a.id)
         with pytest.raises(NotFound):
-            memory.link(a.id, "nobody")
+            memory.graph.link(a.id, "nobody")
 
     def test_use_reinforces_and_recall_does_not(self, memory: Memory) -> None:
         record = memory.remember("The key is under the mat")

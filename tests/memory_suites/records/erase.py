@@ -28,7 +28,7 @@ from tests.memory_suites.behind import BehindSuite
 def _left(memory: Memory) -> set[str]:
     """Every record and episode, in any state."""
     records = [record.id for record in memory.list(include=INCLUDES, limit=1000)]
-    episodes = [episode.id for episode in memory.episodes(include=INCLUDES, limit=1000)]
+    episodes = [episode.id for episode in memory.sessions.episodes(include=INCLUDES, limit=1000)]
     return {*records, *episodes}
 
 
@@ -96,7 +96,7 @@ class EraseSuite(BehindSuite):
         assert (gone.id, gone.records, gone.events) == (None, shown.records, shown.events)
         assert (gone.kept, gone.remaining, bool(gone.places)) == ((both.id,), (), True)
         assert _left(memory) == {both.id, town.id}
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         with pytest.raises(NotFound, match="key 'health'"):
             memory.erase(key="health")
 
@@ -114,9 +114,9 @@ class EraseSuite(BehindSuite):
         assert seat.id in gone.records
         assert gone.remaining == (shared.id,)
         assert _left(memory) == {shared.id, anns.id}
-        handed = memory.events(kinds=["context.handed"])
+        handed = memory.events.list(kinds=["context.handed"])
         assert [change.scope.user for change in handed] == ["ann"]
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
         with pytest.raises(NotFound, match="user 'bob'"):
             memory.erase(user="bob")
 
@@ -184,7 +184,7 @@ class EraseSuite(BehindSuite):
         gone = engine.erase(user="bob", progress=lambda done, total: seen.append((done, total)))
         assert (len(gone.episodes), len(gone.events)) == (count, count)
         assert seen == [(ERASE_AT_ONCE_MAX_COUNT, count), (count, count)]
-        assert len(engine.events(kinds=["events.erased"])) == 2
+        assert len(engine.events.list(kinds=["events.erased"])) == 2
         assert _left(engine) == set()
 
     def test_much_is_erased_with_the_episodes_it_rests_on(
@@ -197,7 +197,7 @@ class EraseSuite(BehindSuite):
         gone = engine.erase(about="bob")
         assert (len(gone.records), len(gone.episodes)) == (count, count)
         assert gone.events == shown.events
-        assert len(engine.events(kinds=["events.erased"])) == 3
+        assert len(engine.events.list(kinds=["events.erased"])) == 3
         assert _left(engine) == set()
 
     @pytest.mark.parametrize("at_once", [2, 3, 6])
@@ -252,7 +252,7 @@ class EraseSuite(BehindSuite):
     ) -> None:
         monkeypatch.setattr(limits, "ERASE_AT_ONCE_MAX_COUNT", 2)
         _with_sources(memory, 2)
-        episodes = tuple(sorted(episode.seq for episode in memory.episodes()))
+        episodes = tuple(sorted(episode.seq for episode in memory.sessions.episodes()))
         with pytest.raises(Interrupted):
             engine.erase(about="bob", idempotency_key="once", progress=_interrupt)
         with pytest.raises(Conflict, match="'once' was already used") as refused:
@@ -272,26 +272,26 @@ class EraseSuite(BehindSuite):
 
     def test_erasures_are_listed_with_their_reasons(self, memory: Memory) -> None:
         record = memory.remember("one", key="k")
-        assert memory.erasures() == []
+        assert memory.proof.erasures() == []
         memory.erase(record.id, reason="asked to")
         memory.remember("two", key="k")
         gone = memory.erase(key="k")
-        first, second = memory.erasures()
+        first, second = memory.proof.erasures()
         assert (first.events, first.reason, first.origin) == ((record.seq,), "asked to", "person")
         assert (second.seq, second.events, second.reason) == (gone.seq, gone.events, None)
         with pytest.raises(Forbidden):
-            memory.scoped(user="bob").erasures()
+            memory.scoped(user="bob").proof.erasures()
 
     def test_an_agent_does_not_decide_what_is_retained(
         self, memory: Memory, engine: Memory
     ) -> None:
         old = memory.remember("Sale ends.")
-        engine.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
+        engine.events.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
         days = SetDocument(type="settings", name="retention", data={"days": 0})
-        engine.scoped(origin="agent").submit(days)
-        assert (memory.retention(), memory.retain().events) == (None, ())
-        engine.submit(days)
-        assert memory.retention() == 0
+        engine.scoped(origin="agent").events.submit(days)
+        assert (memory.settings.retention(), memory.retain().events) == (None, ())
+        engine.events.submit(days)
+        assert memory.settings.retention() == 0
         assert memory.retain().records == (old.id,)
 
     def test_nothing_is_retained_unless_it_is_set_and_called(
@@ -299,31 +299,31 @@ class EraseSuite(BehindSuite):
     ) -> None:
         old, soon = memory.remember("Sale ends."), memory.remember("Parcel comes.")
         two_days_ago = later(old.at, timedelta(days=-2))
-        engine.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
-        engine.submit(Revise(id=soon.id, expires=two_days_ago))
+        engine.events.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
+        engine.events.submit(Revise(id=soon.id, expires=two_days_ago))
         open_end = memory.remember("Stays.")
-        assert (memory.retention(), memory.retain().events) == (None, ())
-        memory.set_retention(30)
-        assert memory.retention() == 30
+        assert (memory.settings.retention(), memory.retain().events) == (None, ())
+        memory.settings.set_retention(30)
+        assert memory.settings.retention() == 30
         assert memory.retain(dry_run=True).records == (old.id,)
         assert _left(memory) == {old.id, soon.id, open_end.id}
         with pytest.raises(Forbidden):
             memory.scoped(origin="agent").retain()
         with pytest.raises(Forbidden):
-            memory.scoped(origin="agent").set_retention(0)
+            memory.scoped(origin="agent").settings.set_retention(0)
         with pytest.raises(Forbidden):
             memory.scoped(user="bob").retain()
         assert memory.retain().records == (old.id,)
-        assert (memory.retain().events, memory.erasures()[0].reason) == (
+        assert (memory.retain().events, memory.proof.erasures()[0].reason) == (
             (),
             "expired more than 30 days ago",
         )
-        memory.set_retention(1)
+        memory.settings.set_retention(1)
         assert memory.retain().records == (soon.id,)
-        memory.set_retention(None)
-        memory.set_retention(None)
-        assert memory.retention() is None
+        memory.settings.set_retention(None)
+        memory.settings.set_retention(None)
+        assert memory.settings.retention() is None
         for wrong in (-1, 10**9, True, "30"):
             with pytest.raises(InvalidInput):
-                memory.set_retention(wrong)  # type: ignore[arg-type]
+                memory.settings.set_retention(wrong)  # type: ignore[arg-type]
         assert _left(memory) == {open_end.id}

@@ -20,13 +20,13 @@ class NamingSuite:
         assert [version.seq for version in memory.history("staging port")] == [record.seq]
         assert memory.why("port-").record == record
         assert memory.why_not("staging port", "moon").id == record.id
-        assert [change.id for change in memory.events(id="port-2026")] == [record.id]
+        assert [change.id for change in memory.events.list(id="port-2026")] == [record.id]
         revised = memory.revise("staging port", "The port is 5433.")
         assert (revised.id, revised.text) == (record.id, "The port is 5433.")
         other = memory.remember("Other")
         assert memory.tag("staging port", "net").tags == ("net",)
-        assert memory.link("staging port", other.id).source == record.id
-        memory.unlink("port-2026", other.id)
+        assert memory.graph.link("staging port", other.id).source == record.id
+        memory.graph.unlink("port-2026", other.id)
         assert memory.forget("staging port").id == record.id
         assert memory.restore("staging port").id == record.id
         with memory.batch() as batch:
@@ -134,6 +134,6 @@ class NamingSuite:
     @pytest.mark.parametrize("name", ["a\0b", "\0", "a\ud800"])
     def test_a_name_that_no_engine_stores_is_refused(self, memory: Memory, name: str) -> None:
         memory.remember("One.")
-        for call in (memory.get, memory.history, memory.why, memory.neighbours):
+        for call in (memory.get, memory.history, memory.why, memory.graph.neighbours):
             with pytest.raises(InvalidInput):
                 call(name)

@@ -197,7 +197,7 @@ class RememberingSuite(BehindSuite):
             lambda: memory.recall("x", include="held"),  # type: ignore[arg-type]
             lambda: memory.list(limit=0),
             lambda: memory.at(-1),
-            lambda: memory.link("a", "b", weight=2.0),
+            lambda: memory.graph.link("a", "b", weight=2.0),
         ):
             with pytest.raises(InvalidInput):
                 call()
@@ -251,7 +251,7 @@ class RememberingSuite(BehindSuite):
         with alice.batch(idempotency_key="b") as batch:
             batch.tag("tea", "drink")
             batch.remember("Likes milk", id="milk")
-        engine.rebuild()  # the marks are in the ledger
+        engine.admin.rebuild()  # the marks are in the ledger
         with pytest.raises(Conflict), alice.batch(idempotency_key="b") as batch:
             batch.forget("tea")  # would be lost: the first call did not forget it
             batch.remember("Likes milk", id="milk")
@@ -330,7 +330,7 @@ class RememberingSuite(BehindSuite):
         assert episode.said_at == "2001-02-03T00:00:00.000000Z"
         assert episode.at > "2025"
         assert memory.get(episode.id) == episode
-        assert memory.episodes() == [episode]
+        assert memory.sessions.episodes() == [episode]
 
     def test_a_record_says_when_it_was_said(self, memory: Memory) -> None:
         old = memory.remember("The office was in Oslo.", said_at="2001-02-03")

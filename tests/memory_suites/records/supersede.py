@@ -310,10 +310,10 @@ class SupersedeSuite(BehindSuite):
     def test_a_policy_lets_it_wait(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         own = agent.remember("Row 3.")
-        memory.documents.set("policy", "agents", {"update": "review"})
+        memory.settings.documents.set("policy", "agents", {"update": "review"})
         asked = agent.supersede(own.id, "Row 4.")
         assert (asked.text, asked.pending is not None) == ("Row 3.", True)
-        memory.documents.set("policy", "agents", {"add": "review"})
+        memory.settings.documents.set("policy", "agents", {"add": "review"})
         assert agent.supersede(own.id, "Row 5.").status == "active"  # it adds nothing beside it
 
     def test_erasing_the_old_record_erases_the_reason(self, memory: Memory, engine: Memory) -> None:
@@ -321,9 +321,9 @@ class SupersedeSuite(BehindSuite):
         new = memory.supersede(old.id, "Row 4.", reason="a secret reason")
         memory.erase(old.id)
         assert _record(memory, new.id).text == "Row 4."
-        assert all("secret" not in repr(one) for one in memory.events())
-        engine.rebuild()
-        assert memory.verify().ok
+        assert all("secret" not in repr(one) for one in memory.events.list())
+        engine.admin.rebuild()
+        assert memory.admin.verify().ok
         assert [record.id for record in memory.list()] == [new.id]
 
     def test_retracting_the_new_record_brings_the_old_one_back(self, memory: Memory) -> None:

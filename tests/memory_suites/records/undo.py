@@ -12,7 +12,7 @@ from recollect.model.values import Record
 
 
 def _kinds(memory: Memory, after: int) -> list[str | None]:
-    return [change.kind for change in memory.events(after=after)]
+    return [change.kind for change in memory.events.list(after=after)]
 
 
 class UndoSuite:
@@ -31,7 +31,7 @@ class UndoSuite:
         assert (back.tags, back.evidence, back.kind) == (("daily",), (said.id,), "plan")
         assert _kinds(memory, here) == ["record.revised"]
         assert [hit.text for hit in memory.recall("tea", unit="record")] == ["Tea at four."]
-        assert memory.episodes() == [said]  # it is evidence for what holds
+        assert memory.sessions.episodes() == [said]  # it is evidence for what holds
         assert memory.revert(record.id).text == "Tea at five."  # back and forth
         assert [version.what for version in memory.history(record.id)] == [
             "added",
@@ -122,7 +122,7 @@ class UndoSuite:
         (said,) = memory.observe("I sit in 12A.")
         seat = memory.remember("Sits in 12A.", key="seat", evidence=[said.id], tags=["air"])
         town = memory.remember("Lives in Oslo.")
-        memory.link(seat.id, town.id, weight=0.5)
+        memory.graph.link(seat.id, town.id, weight=0.5)
         forget = memory.remember("Drinks tea.")
         memory.forget(forget.id)
         for command in (
@@ -134,9 +134,9 @@ class UndoSuite:
             lambda: memory.forget(seat.id, sources="keep"),
             lambda: memory.restore(forget.id),
             lambda: memory.tag(seat.id, "window", remove=["air"]),
-            lambda: memory.link(seat.id, town.id, "near"),
-            lambda: memory.link(seat.id, town.id, weight=0.9),
-            lambda: memory.unlink(seat.id, town.id),
+            lambda: memory.graph.link(seat.id, town.id, "near"),
+            lambda: memory.graph.link(seat.id, town.id, weight=0.9),
+            lambda: memory.graph.unlink(seat.id, town.id),
             lambda: memory.observe("We take off."),
             lambda: memory.forget(said.id),
         ):
@@ -177,9 +177,9 @@ class UndoSuite:
         assert [change.kind for change in undone.events] == ["record.added"]
         assert memory.keyed("n").id == first.id
         memory.undo(said.id)
-        assert memory.episodes() == []
+        assert memory.sessions.episodes() == []
         memory.undo(said.id)
-        assert [episode.id for episode in memory.episodes()] == [said.id]
+        assert [episode.id for episode in memory.sessions.episodes()] == [said.id]
         assert len(memory.list()) == 2
 
     def test_use_is_not_undone_and_neither_is_nothing(self, memory: Memory) -> None:
@@ -267,10 +267,10 @@ class UndoSuite:
         for id in ("e1", "e2"):
             agent.observe("It is four.", role="assistant", id=id)
         agent.forget("e2")
-        agent.link("a", "b")
+        agent.graph.link("a", "b")
         acts: list[Callable[[Memory], object]] = [
-            lambda handle: handle.unlink("a", "b"),
-            lambda handle: handle.link("b", "a"),
+            lambda handle: handle.graph.unlink("a", "b"),
+            lambda handle: handle.graph.link("b", "a"),
             lambda handle: handle.forget("e1"),
             lambda handle: handle.restore("e2"),
             lambda handle: handle.tag("a", "t"),
@@ -314,4 +314,4 @@ def _state(memory: Memory) -> object:
         for id in records
         for link in memory.why(id).links
     }
-    return records, links, sorted(episode.id for episode in memory.episodes())
+    return records, links, sorted(episode.id for episode in memory.sessions.episodes())

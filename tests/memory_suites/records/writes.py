@@ -28,23 +28,23 @@ _NUMBERS: Final = count()
 
 # Each looks at the present and does what is left to do, so calling it again is safe.
 PASSES: Final = {
-    "accept_loss": "writes one event, and nothing if nothing was lost",
-    "checkpoint": "writes no event; a signature takes the place of the same one",
-    "consolidate": "a rule looks at each episode once",
+    "admin.accept_loss": "writes one event, and nothing if nothing was lost",
+    "proof.checkpoint": "writes no event; a signature takes the place of the same one",
+    "settings.rules.run": "a rule looks at each episode once",
     "context": "a receipt rides on the next append",
-    "copy_to": "appends the events that are missing there",
-    "import_": "importing the same again adds nothing",
-    "merge_from": "a command of the other ledger comes once",
-    "pages.activate": "sets a document, which memory.documents.set does with both",
-    "pages.archive": "sets a document, which memory.documents.set does with both",
+    "admin.copy_to": "appends the events that are missing there",
+    "admin.import_": "importing the same again adds nothing",
+    "admin.merge_from": "a command of the other ledger comes once",
+    "pages.activate": "sets a document, which documents.set does with both",
+    "pages.archive": "sets a document, which documents.set does with both",
     "pages.care": "flags each long page once",
     "pages.condense": "merges what says the same, and expects what it has read",
-    "pages.describe": "sets a document, which memory.documents.set does with both",
-    "pages.flag": "sets a document, which memory.documents.set does with both",
-    "pages.set_limits": "sets a document, which memory.documents.set does with both",
+    "pages.describe": "sets a document, which documents.set does with both",
+    "pages.flag": "sets a document, which documents.set does with both",
+    "pages.set_limits": "sets a document, which documents.set does with both",
     "pages.sync": "expects the digest of the changes; each entry is a command with its own name",
-    "pages.unflag": "drops a document, which memory.documents.drop does with both",
-    "seal": "writes nothing if the last seal covers everything",
+    "pages.unflag": "drops a document, which documents.drop does with both",
+    "admin.seal": "writes nothing if the last seal covers everything",
 }
 
 
@@ -92,14 +92,18 @@ WRITES.update(
         ),
         "forget": lambda memory: partial(memory.forget, _tea(memory)),
         "tag": lambda memory: partial(memory.tag, _tea(memory), "drink"),
-        "link": lambda memory: partial(memory.link, *_pair(memory)),
+        "graph.link": lambda memory: partial(memory.graph.link, *_pair(memory)),
         "retract": lambda memory: partial(memory.retract, _tea(memory)),
         "used": lambda memory: partial(memory.used, None, [_tea(memory)]),
-        "submit": lambda memory: partial(memory.submit, Reinforce(id=_tea(memory))),
+        "events.submit": lambda memory: partial(memory.events.submit, Reinforce(id=_tea(memory))),
         "erase": lambda memory: partial(memory.erase, _tea(memory)),
-        "set_retention": lambda memory: partial(memory.set_retention, 3),
-        "documents.set": lambda memory: partial(memory.documents.set, "notes", _new("n"), {}),
-        "rules.set": lambda memory: partial(memory.rules.set, _new("mail"), every=3),
+        "settings.set_retention": lambda memory: partial(memory.settings.set_retention, 3),
+        "settings.documents.set": lambda memory: partial(
+            memory.settings.documents.set, "notes", _new("n"), {}
+        ),
+        "settings.rules.set": lambda memory: partial(
+            memory.settings.rules.set, _new("mail"), every=3
+        ),
         "sessions.open": lambda memory: partial(memory.sessions.open, _new("monday")),
         "review.propose": lambda memory: partial(memory.review.propose, _new("Likes fado")),
         "review.erase": lambda memory: partial(memory.review.erase, _proposal(memory)),
@@ -133,11 +137,11 @@ def _(memory: Memory) -> Write:
     return partial(memory.restore, id)
 
 
-@write("unlink")
+@write("graph.unlink")
 def _(memory: Memory) -> Write:
     source, target = _pair(memory)
-    memory.link(source, target)
-    return partial(memory.unlink, source, target)
+    memory.graph.link(source, target)
+    return partial(memory.graph.unlink, source, target)
 
 
 @write("revert")
@@ -159,49 +163,53 @@ def _(memory: Memory) -> Write:
     return partial(memory.settle, guess.id, True)
 
 
-@write("curate")
+@write("admin.archive")
 def _(memory: Memory) -> Write:
     _pair(memory)
     memory.observe(_new("Time passes"))
-    return partial(memory.curate, below=1.0, limit=1)
+    return partial(memory.admin.archive, below=1.0, limit=1)
 
 
 @write("retain")
 def _(memory: Memory) -> Write:
-    memory.set_retention(0)
+    memory.settings.set_retention(0)
     memory.remember(_new("Is hired"), expires=timedelta(microseconds=1))
     return memory.retain
 
 
-@write("set_subjects")
+@write("settings.set_subjects")
 def _(memory: Memory) -> Write:
-    return partial(memory.set_subjects, "named")
+    return partial(memory.settings.set_subjects, "named")
 
 
 def _frame(memory: Memory) -> dict[str, object]:
-    return {**memory.frames.get("task").to_dict(), "name": _new("mine")}
+    return {**memory.settings.frames.get("task").to_dict(), "name": _new("mine")}
 
 
-@write("frames.set")
+@write("settings.frames.set")
 def _(memory: Memory) -> Write:
-    return partial(memory.frames.set, _frame(memory))
+    return partial(memory.settings.frames.set, _frame(memory))
 
 
-@write("frames.drop")
+@write("settings.frames.drop")
 def _(memory: Memory) -> Write:
-    return partial(memory.frames.drop, memory.frames.set(_frame(memory)).name)
+    return partial(memory.settings.frames.drop, memory.settings.frames.set(_frame(memory)).name)
 
 
-@write("documents.drop")
+@write("settings.documents.drop")
 def _(memory: Memory) -> Write:
     return partial(
-        memory.documents.drop, "notes", memory.documents.set("notes", _new("n"), {}).name
+        memory.settings.documents.drop,
+        "notes",
+        memory.settings.documents.set("notes", _new("n"), {}).name,
     )
 
 
-@write("rules.drop")
+@write("settings.rules.drop")
 def _(memory: Memory) -> Write:
-    return partial(memory.rules.drop, memory.rules.set(_new("mail"), every=3).name)
+    return partial(
+        memory.settings.rules.drop, memory.settings.rules.set(_new("mail"), every=3).name
+    )
 
 
 @write("sessions.close")
@@ -232,13 +240,13 @@ def _(memory: Memory) -> Write:
     return partial(memory.branches.merge, name, digest=memory.branches.diff(name).digest)
 
 
-@write("receipts.erase")
+@write("proof.receipts.erase")
 def _(memory: Memory) -> Write:
     _tea(memory)
     context = memory.context(_new("tea"))
-    memory.flush()
+    memory.admin.flush()
     assert context.receipt is not None
-    return partial(memory.receipts.erase, context.receipt)
+    return partial(memory.proof.receipts.erase, context.receipt)
 
 
 def _calls(memory: Memory, engine: Memory) -> Iterator[tuple[str, Write]]:
@@ -277,8 +285,8 @@ class WritesSuite(BehindSuite):
             assert memory.position == here, name
             done.append((name, call, first))
         memory.remember(_new("Likes rain"), idempotency_key="other")
-        engine.seal()
-        engine.rebuild()
+        engine.admin.seal()
+        engine.admin.rebuild()
         here = memory.position
         for name, call, first in done:
             assert _said(call(idempotency_key=f"once:{name}")) == _said(first), name

@@ -32,7 +32,7 @@ class PolicySuite:
         assert memory.review.list() == []
 
     def test_an_addition_is_held_if_the_policy_says_so(self, memory: Memory) -> None:
-        memory.documents.set(*POLICY, {"add": "review"})
+        memory.settings.documents.set(*POLICY, {"add": "review"})
         agent = memory.scoped(origin="agent")
         made = agent.remember("Tea is at four")
         assert (made.status, made.trust) == ("held", "agent")
@@ -45,7 +45,7 @@ class PolicySuite:
     def test_an_update_waits_if_the_policy_says_so(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         made = agent.remember("Tea is at four", key="tea")
-        memory.documents.set(*POLICY, {"update": "review"})
+        memory.settings.documents.set(*POLICY, {"update": "review"})
         answer = agent.revise(made.id, "Tea is at five")
         assert (answer.text, answer.seq) == (made.text, made.seq)
         keyed = agent.remember("Tea is at six", key="tea")
@@ -58,7 +58,7 @@ class PolicySuite:
     def test_forgetting_waits_if_the_policy_says_so(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         made = agent.remember("Tea is at four")
-        memory.documents.set(*POLICY, {"delete": "review"})
+        memory.settings.documents.set(*POLICY, {"delete": "review"})
         gone = agent.forget(made.id)
         assert gone.pending is not None
         assert text_of(memory, made.id) == made.text
@@ -71,7 +71,7 @@ class PolicySuite:
         made, back = agent.remember("Tea is at five"), agent.remember("Cake is at five")
         agent.forget(back.id)
         agent.restore(back.id)
-        memory.documents.set(*POLICY, {"delete": "review"})
+        memory.settings.documents.set(*POLICY, {"delete": "review"})
         for call in (
             lambda: agent.undo(made.id),  # takes back that it was added
             lambda: agent.undo(back.id),
@@ -93,7 +93,7 @@ class PolicySuite:
         made = agent.remember("Tea is at five")
         for id in (said.id, made.id):
             agent.forget(id)
-        memory.documents.set(*POLICY, {"update": "review"})
+        memory.settings.documents.set(*POLICY, {"update": "review"})
         for id in (said.id, made.id):
             with pytest.raises(Forbidden, match="every update"):
                 agent.restore(id)
@@ -102,19 +102,19 @@ class PolicySuite:
     def test_a_policy_can_ask_about_corrections_with_quotes_too(self, memory: Memory) -> None:
         mine = memory.remember("Staging runs on port 5432")
         (said,) = memory.observe("staging is on 5433 now", role="user")
-        memory.documents.set(*POLICY, {"correct": "review"})
+        memory.settings.documents.set(*POLICY, {"correct": "review"})
         agent = memory.scoped(origin="agent")
         quote = Quote(said.id, "staging is on 5433")
         answer = agent.revise(mine.id, "Staging runs on port 5433", evidence=[quote])
         assert answer.pending is not None
-        memory.documents.drop(*POLICY)
+        memory.settings.documents.drop(*POLICY)
         again = agent.revise(mine.id, "Staging runs on port 5433", evidence=[quote])
         assert (again.pending, again.text) == (None, "Staging runs on port 5433")
 
     def test_how_many_may_be_forgotten_at_once(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         ids = [agent.remember(f"Tea is at {hour}").id for hour in range(3)]
-        memory.documents.set(*POLICY, {"forget_at_once": 2})
+        memory.settings.documents.set(*POLICY, {"forget_at_once": 2})
         with pytest.raises(Forbidden, match="more than 2"), agent.batch() as batch:
             for id in ids:
                 batch.forget(id)
@@ -123,11 +123,11 @@ class PolicySuite:
         agent = memory.scoped(origin="agent")
         for data in ({"add": "review"}, {}):
             with pytest.raises(Forbidden, match="person"):
-                agent.documents.set(*POLICY, data)
-        memory.documents.set(*POLICY, {"add": "review"})
+                agent.settings.documents.set(*POLICY, data)
+        memory.settings.documents.set(*POLICY, {"add": "review"})
         with pytest.raises(Forbidden, match="person"):
-            agent.documents.drop(*POLICY)
-        assert memory.documents.get(*POLICY).data == {"add": "review"}
+            agent.settings.documents.drop(*POLICY)
+        assert memory.settings.documents.get(*POLICY).data == {"add": "review"}
 
     @pytest.mark.parametrize(
         "data",
@@ -143,13 +143,13 @@ class PolicySuite:
         self, memory: Memory, data: dict[str, str | int]
     ) -> None:
         with pytest.raises(InvalidInput, match="policy"):
-            memory.documents.set(*POLICY, data)
+            memory.settings.documents.set(*POLICY, data)
 
     def test_a_policy_of_the_past_is_read_with_the_past(self, memory: Memory) -> None:
         before = memory.position
-        memory.documents.set(*POLICY, {"add": "review"})
-        assert memory.at(before).documents.list("policy") == []
-        assert memory.documents.get(*POLICY).data == {"add": "review"}
+        memory.settings.documents.set(*POLICY, {"add": "review"})
+        assert memory.at(before).settings.documents.list("policy") == []
+        assert memory.settings.documents.get(*POLICY).data == {"add": "review"}
 
     def test_a_record_has_room_for_so_many_proposals(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")

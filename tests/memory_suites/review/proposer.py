@@ -39,8 +39,8 @@ class Script:
 
 def passed(memory: Memory, proposer: Proposer) -> Pass:
     """A pass over the episodes that the rule has not looked at."""
-    memory.rules.set("chat", propose=True)
-    return memory.consolidate("chat", proposer=proposer)
+    memory.settings.rules.set("chat", propose=True)
+    return memory.settings.rules.run("chat", proposer=proposer)
 
 
 def ids(done: Pass) -> list[str | None]:
@@ -105,7 +105,7 @@ class ProposerSuite:
         memory.review.approve(update.id, update.digest)
         now = memory.get(port.id)
         assert now.text == "Staging runs on port 5433"
-        memory.rebuild()
+        memory.admin.rebuild()
         assert [one.id for one in memory.review.list()] == [addition.id]
 
     def test_a_second_pass_makes_nothing(self, memory: Memory) -> None:
@@ -113,13 +113,13 @@ class ProposerSuite:
         first = passed(memory, Script([add("Ann likes tea", "e1", "likes tea")]))
         assert first.waiting == 1
         again = Script([add("Ann adores tea", "e1", "likes tea")])
-        digest = memory.digest()
+        digest = memory.admin.digest()
         done = passed(memory, again)
         assert (done.waiting, done.seen, again.given) == (0, 0, [])  # it is not even asked
-        assert memory.digest() == digest
-        memory.rebuild()
+        assert memory.admin.digest() == digest
+        memory.admin.rebuild()
         assert passed(memory, again).seen == 0
-        memory.rules.set("chat", propose=True, from_start=True)
+        memory.settings.rules.set("chat", propose=True, from_start=True)
         assert passed(memory, again).waiting == 1
 
     def test_a_pass_that_was_stopped_files_nothing_twice(self, memory: Memory) -> None:
@@ -139,41 +139,41 @@ class ProposerSuite:
 
     def test_a_dry_run_asks_and_writes_nothing(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat", propose=True)
-        digest = memory.digest()
+        memory.settings.rules.set("chat", propose=True)
+        digest = memory.admin.digest()
         answer = [add("Ann likes tea", "e1", "tea"), add("Ann likes milk", "e1", "milk")]
-        done = memory.consolidate("chat", proposer=Script(answer), dry_run=True)
+        done = memory.settings.rules.run("chat", proposer=Script(answer), dry_run=True)
         assert (done.waiting, len(done.skipped), ids(done)) == (1, 1, [None])
-        assert memory.digest() == digest
+        assert memory.admin.digest() == digest
         assert passed(memory, Script(answer)).waiting == 1
 
     def test_a_filter_says_which_episodes_are_given(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
         memory.observe("Noted", role="assistant", id="e2")
-        memory.rules.set("said", filter="role = 'user'", propose=True)
+        memory.settings.rules.set("said", filter="role = 'user'", propose=True)
         proposer = Script()
-        memory.consolidate("said", proposer=proposer)
+        memory.settings.rules.run("said", proposer=proposer)
         assert [[one.id for one in episodes] for episodes, _ in proposer.given] == [["e1"]]
 
     def test_a_rule_says_whether_a_proposer_is_asked(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        assert memory.rules.set("asks", propose=True).propose
-        assert not memory.rules.set("reads").propose
+        assert memory.settings.rules.set("asks", propose=True).propose
+        assert not memory.settings.rules.set("reads").propose
         proposer, position = Script(), memory.position
         with pytest.raises(InvalidInput, match="asks a proposer"):
-            memory.consolidate("asks")
+            memory.settings.rules.run("asks")
         with pytest.raises(InvalidInput, match="asks no proposer"):
-            memory.consolidate("reads", proposer=proposer)
+            memory.settings.rules.run("reads", proposer=proposer)
         with pytest.raises(InvalidInput, match="channels"):
-            memory.rules.set("asks", propose=True, channels=["x"])
+            memory.settings.rules.set("asks", propose=True, channels=["x"])
         assert (proposer.given, memory.position) == ([], position)
 
     def test_the_past_is_not_asked_about(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat", propose=True)
+        memory.settings.rules.set("chat", propose=True)
         proposer = Script()
         with pytest.raises(Unsupported):
-            memory.at(memory.position).consolidate("chat", proposer=proposer)
+            memory.at(memory.position).settings.rules.run("chat", proposer=proposer)
         assert proposer.given == []
 
     @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ class ProposerSuite:
         self, memory: Memory, suggestion: Suggestion, why: str
     ) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat", propose=True)
+        memory.settings.rules.set("chat", propose=True)
         position = memory.position
         done = passed(memory, Script([suggestion]))
         assert done.proposals == ()
@@ -274,7 +274,7 @@ class ProposerSuite:
         assert memory.review.list() == []
         with pytest.raises(NotFound):
             memory.review.show(str(made.id))
-        memory.rules.set("chat", propose=True, from_start=True)
+        memory.settings.rules.set("chat", propose=True, from_start=True)
         again = Script([add("Ann drinks zanzibar", "e1", "zanzibar")])
         assert (passed(memory, again).seen, again.given) == (0, [])
 
@@ -327,7 +327,7 @@ class ProposerSuite:
 
         seen = Script()
         passed(memory, seen)
-        memory.rules.set("chat", propose=True, from_start=True)
+        memory.settings.rules.set("chat", propose=True, from_start=True)
         for episodes, related in seen.given:
             ((user,), (record,)) = {one.scope.user for one in episodes}, related
             assert record.scope.user == user
@@ -340,7 +340,7 @@ class ProposerSuite:
         assert added.scope.user == "ann"
         assert [one.target for one in bob.review.list()] == [his.id]
         with pytest.raises(Forbidden):
-            bob.consolidate("chat", proposer=confused)
+            bob.settings.rules.run("chat", proposer=confused)
 
     def test_an_answer_that_cannot_be_read_is_reported_and_passed(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
@@ -353,11 +353,11 @@ class ProposerSuite:
 
     def test_a_proposer_that_is_not_there_stops_the_pass(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat", propose=True)
-        digest = memory.digest()
+        memory.settings.rules.set("chat", propose=True)
+        digest = memory.admin.digest()
         with pytest.raises(Unavailable):
             passed(memory, Script(Unavailable("no answer")))
-        assert memory.digest() == digest
+        assert memory.admin.digest() == digest
 
     def test_forgotten_episodes_are_not_given(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
@@ -368,11 +368,11 @@ class ProposerSuite:
 
     def test_who_may_not_run_the_rule_may_not_ask(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
-        memory.rules.set("chat", propose=True)
+        memory.settings.rules.set("chat", propose=True)
         proposer = Script()
         for origin in ("agent", "unverified"):
             with pytest.raises(Forbidden):
-                memory.scoped(origin=origin).consolidate("chat", proposer=proposer)
+                memory.scoped(origin=origin).settings.rules.run("chat", proposer=proposer)
         assert proposer.given == []
 
     def test_one_pass_makes_a_limited_number(self, memory: Memory) -> None:

@@ -29,7 +29,7 @@ class RetractSuite:
         account = memory.remember("The account is 666", evidence=[heard.id, beside.id])
         invoice = memory.remember("Invoices name 666", evidence=[account.id])
         linked = memory.remember("The bank knows 666")
-        memory.link(linked.id, invoice.id, "derived_from")
+        memory.graph.link(linked.id, invoice.id, "derived_from")
         apart = memory.remember("Rome is in Italy", evidence=[beside.id])
         shown = memory.retract(heard.id, dry_run=True)
         assert (shown.id, shown.unit, shown.seq) == (heard.id, "episode", 0)
@@ -38,10 +38,10 @@ class RetractSuite:
         here = memory.position
         done = memory.retract(heard.id)
         assert (done.taken, done.back, done.seq) == (shown.taken, (), memory.position)
-        kinds = [change.kind for change in memory.events(after=here)]
+        kinds = [change.kind for change in memory.events.list(after=here)]
         assert kinds == ["lineage.retracted", "episode.forgotten", *["record.forgotten"] * 3]
         assert memory.list() == [apart]
-        assert [episode.id for episode in memory.episodes()] == [beside.id]
+        assert [episode.id for episode in memory.sessions.episodes()] == [beside.id]
         assert memory.recall("account 666").hits == ()
         assert memory.retract(heard.id).seq == 0  # it is so already
 
@@ -187,4 +187,4 @@ class RetractSuite:
         memory.retract(heard.id)
         memory.erase(heard.id)
         assert _record(memory, one.id).status == "forgotten"
-        assert all("zanzibar" not in str(change) for change in memory.events())
+        assert all("zanzibar" not in str(change) for change in memory.events.list())

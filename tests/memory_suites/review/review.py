@@ -413,7 +413,7 @@ class ReviewSuite:
         agent.scoped(user="ann").review.propose(f"Ann was in {CANARY}")
         assert len(memory.erase(user="ann").proposals) == 1
         assert memory.review.list() == []
-        assert all(CANARY not in (event.text or "") for event in memory.events())
+        assert all(CANARY not in (event.text or "") for event in memory.events.list())
 
     def test_pages_of_what_waits(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
@@ -465,7 +465,7 @@ class ReviewSuite:
         with pytest.raises(NotFound):
             memory.review.show(made.id)
         memory.erase(done.record)
-        assert all(CANARY not in (event.text or "") for event in memory.events())
+        assert all(CANARY not in (event.text or "") for event in memory.events.list())
 
     def test_everything_is_listed_as_events(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
@@ -473,7 +473,7 @@ class ReviewSuite:
         agent.revise(mine.id, "Tea is at five")
         waits = only(memory)
         memory.review.approve(waits.id, waits.digest)
-        kinds = [event.kind for event in memory.events() if event.unit != "ledger"]
+        kinds = [event.kind for event in memory.events.list() if event.unit != "ledger"]
         assert kinds == [
             "record.added",
             "proposal.made",
@@ -481,9 +481,9 @@ class ReviewSuite:
             "record.revised",
             "record.reviewed",
         ]
-        about = [event.kind for event in memory.events(id=waits.id)]
+        about = [event.kind for event in memory.events.list(id=waits.id)]
         assert about == ["proposal.made", "proposal.approved"]
-        assert [event.origin for event in memory.events(id=waits.id)] == ["agent", "person"]
+        assert [event.origin for event in memory.events.list(id=waits.id)] == ["agent", "person"]
 
     def test_only_a_review_raises_trust(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
@@ -503,8 +503,8 @@ class ReviewSuite:
         mine = memory.remember("Staging runs on port 5432", key="staging.port")
         named = memory.remember("The tunnel goes to 5432", evidence=[mine.id])
         linked = memory.remember("The script has the port too")
-        memory.link(linked.id, mine.id, "derived_from")
-        memory.link(mine.id, memory.remember("Ports are in a table").id, "relates_to")
+        memory.graph.link(linked.id, mine.id, "derived_from")
+        memory.graph.link(mine.id, memory.remember("Ports are in a table").id, "relates_to")
         moved = memory.remember("The docs name the port", evidence=[mine.id])
         memory.forget(memory.remember("A note has the port", evidence=[mine.id]).id)
         memory.scoped(origin="agent").forget(mine.id)

@@ -28,7 +28,7 @@ class SettleSuite:
         assert (known.is_hypothesis, known.status, known.text) == (False, "active", guess.text)
         assert known.evidence == (first.id, then.id)
         assert memory.history(guess.id)[-1].note == "seen"
-        assert memory.events(after=known.seq - 1)[-1].kind == "record.revised"
+        assert memory.events.list(after=known.seq - 1)[-1].kind == "record.revised"
         with pytest.raises(Conflict, match="not a hypothesis"):
             memory.settle(guess.id, False)
         memory.undo(guess.id)
@@ -43,7 +43,7 @@ class SettleSuite:
             memory.settle(guess.id, False, reason="the job was off", idempotency_key="once") == gone
         )
         assert memory.list() == []
-        assert [episode.id for episode in memory.episodes()] == [
+        assert [episode.id for episode in memory.sessions.episodes()] == [
             said.id
         ]  # it was said all the same
         assert memory.get(guess.id, include=["archived"]) == gone
@@ -115,27 +115,29 @@ class SettleSuite:
         (said,) = memory.observe("Tea is at four")
         mine = memory.remember("Tea at four", key="tea", evidence=[said.id])
         door = memory.remember("The door is blue")
-        memory.submit(Revise(id=door.id, decay_tier="permanent"))
+        memory.events.submit(Revise(id=door.id, decay_tier="permanent"))
         agents, anns = agent.remember("Coffee at five"), ann.remember("Juice at six")
         held = memory.scoped(origin="unverified").remember("Held things wait")
         memory.observe("Time passes.")
-        assert memory.curate().records == ()  # nothing has faded so far
-        shown = agent.curate(below=1.0, dry_run=True)
+        assert memory.admin.archive().records == ()  # nothing has faded so far
+        shown = agent.admin.archive(below=1.0, dry_run=True)
         assert [record.id for record in shown.records] == [agents.id]
         assert (shown.kept, shown.more) == (2, False)
-        assert [record.id for record in ann.curate(below=1.0, dry_run=True).records] == [anns.id]
-        first = memory.curate(below=1.0, limit=1, dry_run=True)
+        assert [record.id for record in ann.admin.archive(below=1.0, dry_run=True).records] == [
+            anns.id
+        ]
+        first = memory.admin.archive(below=1.0, limit=1, dry_run=True)
         assert ([record.id for record in first.records], first.more) == ([mine.id], True)
         here = memory.position
-        done = memory.curate(below=1.0)
+        done = memory.admin.archive(below=1.0)
         assert [record.id for record in done.records] == [mine.id, agents.id, anns.id]
-        kinds = {change.kind for change in memory.events(after=here)}
+        kinds = {change.kind for change in memory.events.list(after=here)}
         assert kinds == {"record.archived"}
         gone = _record(memory, mine.id)
         assert (gone.status, gone.reason) == ("archived", "decayed")
         assert {record.id for record in memory.list(include=["held"])} == {door.id, held.id}
-        assert said.id in {episode.id for episode in memory.episodes()}
-        assert memory.curate(below=1.0).records == ()
+        assert said.id in {episode.id for episode in memory.sessions.episodes()}
+        assert memory.admin.archive(below=1.0).records == ()
         memory.undo()
         assert {record.id for record in memory.list()} == {door.id, mine.id, agents.id, anns.id}
         memory.undo()
@@ -150,15 +152,15 @@ class SettleSuite:
         for number in range(22):
             agent.remember(f"number {number}")
         with pytest.raises(Forbidden, match="more than 20"):
-            agent.curate(below=1.0)
-        assert len(agent.curate(below=1.0, limit=20).records) == 20
+            agent.admin.archive(below=1.0)
+        assert len(agent.admin.archive(below=1.0, limit=20).records) == 20
 
     def test_what_changed_since_it_was_read_is_not_archived(self, memory: Memory) -> None:
         mine = memory.remember("Tea at four")
         memory.tag(mine.id, "daily")
-        memory.submit(Archive(id=mine.id, why="merged", seq=mine.seq))
+        memory.events.submit(Archive(id=mine.id, why="merged", seq=mine.seq))
         assert _record(memory, mine.id).status == "active"
-        memory.submit(Archive(id=mine.id, why="merged"))
+        memory.events.submit(Archive(id=mine.id, why="merged"))
         assert _record(memory, mine.id).reason == "merged"
         memory.restore(mine.id)
         memory.undo()
@@ -167,4 +169,4 @@ class SettleSuite:
     def test_curate_checks_its_arguments(self, memory: Memory) -> None:
         for wrong in ({"below": 2}, {"below": "x"}, {"limit": 0}, {"limit": 10**6}, {"dry_run": 1}):
             with pytest.raises(InvalidInput):
-                memory.curate(**wrong)
+                memory.admin.archive(**wrong)

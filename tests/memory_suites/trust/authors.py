@@ -23,7 +23,7 @@ def mara(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def named(memory: Memory) -> list[Change]:
     """The events that gave an author a name."""
-    return memory.events(kinds=["author.named"])
+    return memory.events.list(kinds=["author.named"])
 
 
 class AuthorSuite:
@@ -52,8 +52,8 @@ class AuthorSuite:
                 first.author,
                 approved.author,
                 memory.why(tea.id).author,
-                memory.event(first.seq).author,
-                next(e.author for e in memory.audit() if e.what == "approved"),
+                memory.events.get(first.seq).author,
+                next(e.author for e in memory.proof.audit() if e.what == "approved"),
             ):
                 assert self.says(author, "Mara")
             assert len({first.author, approved.author}) == 1
@@ -67,7 +67,7 @@ class AuthorSuite:
         with Memory.open(place, embedder="none") as memory:
             (event,) = named(memory)
             assert event.unit == "author"
-            assert {e.author and e.author.id for e in memory.events()[1:]} == {event.id}
+            assert {e.author and e.author.id for e in memory.events.list()[1:]} == {event.id}
 
     @pytest.mark.usefixtures("mara")
     def test_a_claimed_name_is_not_that_of_an_agent(self, place: str) -> None:
@@ -83,7 +83,7 @@ class AuthorSuite:
         with Memory.open(place, embedder="none") as memory:
             memory.remember("Tea is at four.")
             assert named(memory) == []
-            assert all(event.author is None for event in memory.events())
+            assert all(event.author is None for event in memory.events.list())
 
     def test_the_holder_of_a_token_is_checked(
         self, place: str, monkeypatch: pytest.MonkeyPatch
@@ -165,10 +165,10 @@ class AuthorSuite:
             one = memory.list()[0]
             memory.erase(tea.id)
             memory.erase(one.id)
-            before = [(e.seq, e.author) for e in memory.events()]
+            before = [(e.seq, e.author) for e in memory.events.list()]
             assert handle_of(memory).space.index_problem() is None
-            memory.rebuild()
-            assert [(e.seq, e.author) for e in memory.events()] == before
+            memory.admin.rebuild()
+            assert [(e.seq, e.author) for e in memory.events.list()] == before
 
     @pytest.mark.usefixtures("mara")
     def test_a_call_that_is_repeated_under_another_name_is_the_same(

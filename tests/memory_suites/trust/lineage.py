@@ -29,7 +29,7 @@ class LineageSuite:
         meal = memory.remember("Ann gets the vegan meal", evidence=[seat.id])
         bill = memory.remember("The meal is paid", evidence=[meal.id, "a receipt"])
         note = memory.remember("Row 12 is paid")
-        memory.link(note.id, bill.id, "derived_from")
+        memory.graph.link(note.id, bill.id, "derived_from")
         apart = memory.remember("Rome is in Italy")
         _lower(memory, seat.id)
         assert _record(memory, seat.id).trust == "agent"
@@ -46,7 +46,7 @@ class LineageSuite:
         account = agent.remember("The account is 666")
         invoice = agent.remember("Invoices name account 666", evidence=[account.id])
         mine = memory.remember("The bank knows 666", key="bank", evidence=[invoice.id])
-        memory.link(account.id, bad.id, "derived_from")
+        memory.graph.link(account.id, bad.id, "derived_from")
         for record in (account, invoice, mine):
             now = _record(memory, record.id)
             assert (now.trust, now.status) == ("unverified", "held")
@@ -58,8 +58,8 @@ class LineageSuite:
         bad = web.remember("a rumour")
         ring = [agent.remember(f"belief {n}") for n in range(4)]
         for n, record in enumerate(ring):
-            agent.link(record.id, ring[n - 1].id, "derived_from")
-        agent.link(ring[2].id, bad.id, "derived_from")
+            agent.graph.link(record.id, ring[n - 1].id, "derived_from")
+        agent.graph.link(ring[2].id, bad.id, "derived_from")
         assert {_record(memory, one.id).status for one in ring} == {"held"}
 
     def test_only_what_the_current_text_names_counts(self, memory: Memory) -> None:
@@ -70,12 +70,12 @@ class LineageSuite:
         early = agent.remember("It may rain", evidence=["base-2"])
         agent.remember("The wind is strong", id="base-2")
         freed = agent.remember("Stay inside")
-        agent.link(freed.id, base.id, "derived_from")
-        agent.unlink(freed.id, base.id, "derived_from")
+        agent.graph.link(freed.id, base.id, "derived_from")
+        agent.graph.unlink(freed.id, base.id, "derived_from")
         other = agent.remember("Clouds are grey too")
-        agent.link(other.id, base.id, "relates_to")
+        agent.graph.link(other.id, base.id, "relates_to")
         for lowered in (base.id, "base-2"):
-            agent.link(lowered, bad.id, "derived_from")
+            agent.graph.link(lowered, bad.id, "derived_from")
             assert _record(memory, lowered).status == "held"
         for record in (moved, early, freed, other):
             assert _record(memory, record.id).trust == "agent"
@@ -87,7 +87,7 @@ class LineageSuite:
         old = agent.remember("Ben likes pasta", key="food", evidence=[base.id])
         new = agent.remember("Ben likes rice", key="food")
         agent.forget(gone.id)
-        agent.link(base.id, bad.id, "derived_from")
+        agent.graph.link(base.id, bad.id, "derived_from")
         assert _record(memory, gone.id).status == "forgotten"
         agent.restore(gone.id)
         agent.forget(new.id)
@@ -148,7 +148,7 @@ class LineageSuite:
         ferry = agent.remember("The ferry runs", evidence=[base.id])
         memory.review.approve(ferry.id, memory.review.show(ferry.id).digest)
         trip = memory.remember("We go by ferry", evidence=[ferry.id])
-        memory.link(base.id, web.remember("a rumour").id, "derived_from")
+        memory.graph.link(base.id, web.remember("a rumour").id, "derived_from")
         assert _record(memory, base.id).status == "held"
         assert (_record(memory, ferry.id).trust, memory.get(trip.id)) == ("person", trip)
 
@@ -188,7 +188,9 @@ class LineageSuite:
 
 def _lower(memory: Memory, id: str, trust: Trust = "agent") -> None:
     """It turns out that a record was derived from what someone else says."""
-    memory.link(id, memory.scoped(origin=trust).remember(f"hearsay {trust}").id, "derived_from")
+    memory.graph.link(
+        id, memory.scoped(origin=trust).remember(f"hearsay {trust}").id, "derived_from"
+    )
 
 
 def _record(memory: Memory, id: str) -> Record:

@@ -244,7 +244,7 @@ class TrustSuite(LineageSuite, WordSuite, BehindSuite):
         for name, handle in handles.items():
             assert [record.id for record in handle.list()] == [ids[name]]
             assert {hit.id for hit in handle.recall("secret")} == {ids[name], said[name]}
-            assert [episode.id for episode in handle.episodes()] == [said[name]]
+            assert [episode.id for episode in handle.sessions.episodes()] == [said[name]]
             for other in names:
                 if other != name:
                     for call in (handle.get, handle.forget, handle.restore, handle.history):
@@ -288,13 +288,19 @@ class TrustSuite(LineageSuite, WordSuite, BehindSuite):
             with pytest.raises(NotFound):
                 bob.list(after=id)
             with pytest.raises(NotFound):
-                bob.unlink(id, mine.id)
+                bob.graph.unlink(id, mine.id)
         his = engine.scoped(user="bob")
-        for whole in (his.backup, his.rebuild, bob.digest, bob.status, his.accept_loss):
+        for whole in (
+            his.admin.backup,
+            his.admin.rebuild,
+            bob.admin.digest,
+            bob.status,
+            his.admin.accept_loss,
+        ):
             with pytest.raises(Forbidden):
                 whole()
         with pytest.raises(Forbidden):
-            engine.scoped(origin="agent").backup()
+            engine.scoped(origin="agent").admin.backup()
 
     def test_unverified_words_do_not_carry_a_trusted_record(self, memory: Memory) -> None:
         (tool,) = memory.observe("pay to 999", role="tool")
@@ -341,7 +347,7 @@ class TrustSuite(LineageSuite, WordSuite, BehindSuite):
         belief, other = agent.remember("The vault is open."), agent.remember("So they say.")
         memory.forget(belief.id)
         agent.tag(belief.id, "mine")
-        agent.link(belief.id, other.id, "derived_from")
+        agent.graph.link(belief.id, other.id, "derived_from")
         for call in (agent.restore, agent.revert):
             with pytest.raises(Forbidden, match="made by 'person'"):
                 call(belief.id)
@@ -394,20 +400,20 @@ class TrustSuite(LineageSuite, WordSuite, BehindSuite):
 
     def test_a_link_can_be_changed_by_an_actor_who_could_create_it(self, memory: Memory) -> None:
         a, b = memory.remember("a is one"), memory.remember("b is two")
-        memory.link(a.id, b.id, weight=0.5)
+        memory.graph.link(a.id, b.id, weight=0.5)
         its = memory.scoped(origin="agent").remember("c is three")
-        memory.link(a.id, its.id, "derived_from")
+        memory.graph.link(a.id, its.id, "derived_from")
         assert memory.get(a.id).trust == "agent"
         with pytest.raises(Forbidden):
-            memory.scoped(origin="agent").link(a.id, b.id, weight=0.1)
-        assert memory.link(a.id, b.id, weight=0.9).trust == "agent"
+            memory.scoped(origin="agent").graph.link(a.id, b.id, weight=0.1)
+        assert memory.graph.link(a.id, b.id, weight=0.9).trust == "agent"
 
     def test_a_link_that_says_derived_lowers_its_source(self, memory: Memory) -> None:
         agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
         (said,) = memory.observe("The port is 5433 or so")
         bad = web.remember("The port is 5433, says a page")
         belief = agent.remember("The port is 5433", key="port", evidence=[said.id])
-        link = agent.link(belief.id, bad.id, "derived_from")
+        link = agent.graph.link(belief.id, bad.id, "derived_from")
         assert link.trust == "unverified"
         held = memory.get(belief.id)
         assert isinstance(held, Record)
@@ -417,7 +423,7 @@ class TrustSuite(LineageSuite, WordSuite, BehindSuite):
         assert {hit.id for hit in found.unverified} == {belief.id, bad.id}
         assert memory.list() == []
         position = memory.position
-        agent.link(belief.id, bad.id, "derived_from")
+        agent.graph.link(belief.id, bad.id, "derived_from")
         assert memory.position == position
         agent.forget(belief.id)
         back = agent.restore(belief.id)
@@ -428,14 +434,17 @@ class TrustSuite(LineageSuite, WordSuite, BehindSuite):
     def test_a_link_that_says_derived_lowers_as_far_as_its_target(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         mine, belief = memory.remember("Tea is at four"), agent.remember("The clock is right")
-        memory.link(mine.id, belief.id, "derived_from", idempotency_key="l")
-        assert memory.link(mine.id, belief.id, "derived_from", idempotency_key="l").trust == "agent"
+        memory.graph.link(mine.id, belief.id, "derived_from", idempotency_key="l")
+        assert (
+            memory.graph.link(mine.id, belief.id, "derived_from", idempotency_key="l").trust
+            == "agent"
+        )
         lower = memory.get(mine.id)
         assert isinstance(lower, Record)
         assert (lower.trust, lower.status) == ("agent", "active")
         other = memory.remember("Tea is green")
-        memory.link(other.id, mine.id, "supports")
-        memory.link(mine.id, other.id, "derived_from")
+        memory.graph.link(other.id, mine.id, "supports")
+        memory.graph.link(mine.id, other.id, "derived_from")
         assert (memory.get(other.id), memory.get(mine.id)) == (other, lower)
 
     def test_a_link_cannot_lower_a_record_that_the_actor_may_not_change(
@@ -445,13 +454,15 @@ class TrustSuite(LineageSuite, WordSuite, BehindSuite):
         mine, belief = memory.remember("Tea is at four"), agent.remember("Tea is at five")
         bad = web.remember("Tea is off")
         for handle, target in ((agent, bad), (web, bad), (agent, belief)):
-            link = handle.link(mine.id, target.id, "derived_from")
+            link = handle.graph.link(mine.id, target.id, "derived_from")
             assert link.trust == "unverified"
             assert memory.get(mine.id) == mine
-        assert agent.link(mine.id, belief.id, "derived_from", weight=0.5).trust == "unverified"
-        web.link(belief.id, bad.id, "derived_from")
+        assert (
+            agent.graph.link(mine.id, belief.id, "derived_from", weight=0.5).trust == "unverified"
+        )
+        web.graph.link(belief.id, bad.id, "derived_from")
         assert memory.get(belief.id) == belief
-        memory.link(mine.id, bad.id, "derived_from")
+        memory.graph.link(mine.id, bad.id, "derived_from")
         assert memory.list(include=["held"])[0].id == mine.id
 
     def test_limits_hold_over_a_records_life(self, memory: Memory) -> None:

@@ -107,9 +107,9 @@ WORDS: Final[dict[str, Maker]] = {
 
 
 def _ruled(handle: Memory, id: str, key: str) -> None:
-    handle.rules.set("all")
+    handle.settings.rules.set("all")
     handle.observe(f"{key}: at nine", role="assistant", metadata={"intent": "update", "key": key})
-    handle.consolidate("all")
+    handle.settings.rules.run("all")
 
 
 def _batched(handle: Memory, id: str, key: str) -> None:
@@ -119,17 +119,19 @@ def _batched(handle: Memory, id: str, key: str) -> None:
 
 def _faded(handle: Memory, id: str, key: str) -> None:
     handle.observe("Time passes.", role="assistant")
-    handle.curate(below=1.0)
+    handle.admin.archive(below=1.0)
 
 
 def _derived(handle: Memory, id: str, key: str) -> None:
-    handle.link(id, handle.scoped(origin="unverified").remember("a rumour").id, "derived_from")
+    handle.graph.link(
+        id, handle.scoped(origin="unverified").remember("a rumour").id, "derived_from"
+    )
 
 
 def _resting(handle: Memory, id: str, key: str) -> None:
     """The record comes to rest on another one, which then turns out to be a rumour."""
     base = handle.remember(f"a base of {key}")
-    handle.link(id, base.id, "derived_from")
+    handle.graph.link(id, base.id, "derived_from")
     _derived(handle, base.id, key)
 
 
@@ -139,7 +141,7 @@ def _moved(handle: Memory, id: str, key: str) -> None:
 
 def _quoting(handle: Memory, id: str, key: str) -> None:
     """With words that a person said before, and with an agent's own."""
-    for said in handle.episodes():
+    for said in handle.sessions.episodes():
         if said.text.startswith(key):
             handle.revise(id, f"{said.text}, or nine", evidence=[Quote(said.id, said.text)])
     (own,) = handle.observe(f"{key} is at nine", role="assistant")
@@ -193,9 +195,9 @@ def _synced(agent: Memory, key: str, folder: Path) -> None:
 def _imported(agent: Memory, key: str, folder: Path) -> None:
     """What the agent exported, with another text."""
     file = folder / "mine.ndjson"
-    agent.export("ndjson", file)
+    agent.admin.export("ndjson", file)
     _edited(file)
-    agent.import_(file, "recollect")
+    agent.admin.import_(file, "recollect")
 
 
 def _taking(agent: Memory, key: str, folder: Path) -> None:
@@ -315,21 +317,23 @@ class WordSuite:
         agent = engine.scoped(origin="agent")
         pay, base = engine.remember("Payroll account is 111."), agent.remember("Base note zebra.")
         own = agent.remember("filler")
-        agent.link(own.id, base.id, "derived_from")
+        agent.graph.link(own.id, base.id, "derived_from")
         file = tmp_path / "mine.ndjson"
-        agent.export("ndjson", file)
+        agent.admin.export("ndjson", file)
         lines = file.read_bytes().splitlines(keepends=True)
         moved = [
             line.replace(own.id.encode(), pay.id.encode()) if b"derived_from" in line else line
             for line in lines
         ]
         write_file(REAL, file, moved)
-        agent.import_(file, "recollect")
-        agent.link(base.id, engine.scoped(origin="unverified").remember("a rumour").id, DERIVED)
+        agent.admin.import_(file, "recollect")
+        agent.graph.link(
+            base.id, engine.scoped(origin="unverified").remember("a rumour").id, DERIVED
+        )
         assert engine.get(pay.id) == pay
         engine.retract(base.id)
         assert engine.get(pay.id) == pay
-        engine.unlink(pay.id, base.id, DERIVED)  # it did come
+        engine.graph.unlink(pay.id, base.id, DERIVED)  # it did come
 
     def test_a_person_who_revises_to_the_same_words_vouches(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
@@ -360,7 +364,7 @@ class WordSuite:
         assert (mine.trust, mine.evidence) == ("person", ())
         steps = [(step.what, step.origin) for step in memory.history(seat.id)]
         assert steps == [("added", "agent"), ("revised", "person"), ("vouched", "person")]
-        assert [change.kind for change in memory.events(id=seat.id)][-1] == "record.vouched"
+        assert [change.kind for change in memory.events.list(id=seat.id)][-1] == "record.vouched"
         again = memory.revise(seat.id, "Alice sits in 3F.")
         assert len(memory.history(again.id)) == len(steps) + 1  # it is a person's already
 
@@ -371,7 +375,7 @@ class WordSuite:
         base = agent.remember("Account 666 is ours")
         mine = memory.remember("We pay 666", evidence=[base.id])
         assert mine.trust == "person"
-        memory.link(base.id, web.remember("a rumour").id, "derived_from")
+        memory.graph.link(base.id, web.remember("a rumour").id, "derived_from")
         now = memory.history(mine.id)[-1].record
         assert (now.trust, now.status) == ("unverified", "held")
 
@@ -399,9 +403,9 @@ class WordSuite:
 
     def test_a_rule_does_not_vouch(self, memory: Memory) -> None:
         its = memory.scoped(origin="agent").remember("Tea is at four.")
-        memory.rules.set("all")
+        memory.settings.rules.set("all")
         memory.observe("Tea is at four.")
-        memory.consolidate("all")
+        memory.settings.rules.run("all")
         now = memory.get(its.id)
         assert (now.trust, len(memory.list())) == ("agent", 1)
 

@@ -160,14 +160,14 @@ ACTS: dict[str, Callable[[Memory], object]] = {
     "revise": lambda m: m.revise("known", text="known better"),
     "forget": lambda m: m.forget("known"),
     "tag": lambda m: m.tag("known", "t"),
-    "link": lambda m: m.link("known", "other", "relates_to"),
+    "link": lambda m: m.graph.link("known", "other", "relates_to"),
     "batch": in_one_batch,
     "erase": lambda m: m.erase("known"),
-    "seal": lambda m: m.seal(),
-    "backup": lambda m: m.backup(),
-    "rebuild": lambda m: m.rebuild(),
-    "verify": lambda m: m.verify(),
-    "doctor": lambda m: m.doctor(),
+    "seal": lambda m: m.admin.seal(),
+    "backup": lambda m: m.admin.backup(),
+    "rebuild": lambda m: m.admin.rebuild(),
+    "verify": lambda m: m.admin.verify(),
+    "doctor": lambda m: m.admin.doctor(),
     "close": lambda m: m.close(),
 }
 
@@ -185,8 +185,8 @@ def test_anything_else_folds_first(memory: Memory, tmp_path: Path, name: str) ->
     with suppress(RecollectError):
         memory.close()
     with Memory.open(tmp_path) as again:
-        assert again.verify(deep=True).ok
-        assert again.digest() == rebuilt_digest(again)
+        assert again.admin.verify(deep=True).ok
+        assert again.admin.digest() == rebuilt_digest(again.admin)
 
 
 def test_a_repeated_command_and_a_known_text_are_found_among_waiting_rows(memory: Memory) -> None:
@@ -198,7 +198,7 @@ def test_a_repeated_command_and_a_known_text_are_found_among_waiting_rows(memory
     memory.remember("with an id", id="mine")
     with pytest.raises(Conflict):
         memory.remember("with the same id", id="mine")
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 def test_expect_counts_waiting_rows(memory: Memory) -> None:
@@ -224,7 +224,7 @@ def test_every_read_sees_what_was_written_before(memory: Memory) -> None:
             case 2:
                 assert memory.recall(f"sentence {number}").hits[0].id == record.id
             case _:
-                assert memory.events(limit=100)[-1].id == record.id
+                assert memory.events.list(limit=100)[-1].id == record.id
         assert (waiting(memory), memory.position) == (0, number + 3)
 
 
@@ -235,7 +235,7 @@ def test_another_handle_sees_it(memory: Memory, tmp_path: Path) -> None:
             assert other.get(ours).id == ours
             theirs = [other.remember(f"theirs {number} {part}").id for part in range(3)]
             assert {record.id for record in memory.list(limit=4)} == {ours, *theirs}
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 @contextmanager
@@ -325,7 +325,7 @@ def test_a_read_fails_rather_than_miss_it_while_another_process_keeps_the_lock(
             holder.kill()
             holder.wait()
             assert memory.get(record.id) == record
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_rows_that_another_process_folded_are_owed_no_more(tmp_path: Path) -> None:
@@ -481,7 +481,7 @@ def test_a_failed_write_leaves_what_was_acknowledged_readable(tmp_path: Path) ->
             memory.remember("still failed")
     with Memory.open(tmp_path) as again:
         assert {*known} <= {record.id for record in again.list()}
-        assert again.verify(deep=True).ok
+        assert again.admin.verify(deep=True).ok
 
 
 def test_an_interrupted_write_leaves_what_was_acknowledged_readable(tmp_path: Path) -> None:
@@ -495,8 +495,8 @@ def test_an_interrupted_write_leaves_what_was_acknowledged_readable(tmp_path: Pa
         seam.error = None
         assert {*known} <= {record.id for record in memory.list()}
         memory.remember("and on")
-        assert memory.verify(deep=True).ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify(deep=True).ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
 
 
 @pytest.mark.parametrize("statement", ["begin_write", "commit"])
@@ -515,7 +515,7 @@ def test_a_fold_that_fails_once_is_made_good_by_the_read(
     monkeypatch.setattr(SqliteDb, "run", run)
     assert memory.get(record.id) == record
     assert times == []
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 def test_a_fold_that_keeps_failing_makes_reads_fail(
@@ -545,7 +545,7 @@ def test_an_index_that_is_deleted_meanwhile_is_built_again(memory: Memory, tmp_p
     known.append(memory.remember("without an index").id)
     (tmp_path / "index.db").unlink(missing_ok=True)
     assert [record.id for record in memory.list(limit=6)] == known[::-1]
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 def folded_elsewhere(folder: Path) -> bool:
@@ -561,7 +561,7 @@ def folded_elsewhere(folder: Path) -> bool:
         os.utime(folder / "events.wal", ns=(before.st_atime_ns, before.st_mtime_ns))
         assert waiting(memory) == 1
         assert memory.remember("said twice").id == record.id
-        return memory.verify(deep=True).ok
+        return memory.admin.verify(deep=True).ok
 
 
 def test_rows_that_something_else_has_folded_are_dropped(tmp_path: Path) -> None:
@@ -598,7 +598,7 @@ def test_a_killed_process_leaves_an_index_that_catches_up(tmp_path: Path, walks:
     with Memory.open(tmp_path) as memory:
         assert [record.id for record in memory.list(limit=40)] == known[::-1]
         assert walks == []  # the lock says how the process left the ledger
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_the_control_without_the_note_the_whole_ledger_is_walked(
@@ -626,7 +626,7 @@ def test_two_handles_that_take_turns_walk_nothing(tmp_path: Path, walks: list[in
                 for part in range(3):
                     memory.remember(f"{number} {part} {memory is one}")
         assert len(one.list()) == 30
-        assert two.verify(deep=True).ok
+        assert two.admin.verify(deep=True).ok
     assert walks == []
 
 
@@ -636,7 +636,7 @@ def test_a_file_that_is_not_a_lock_gets_no_note(tmp_path: Path, data: bytes) -> 
     with opened(tmp_path) as memory:
         for number in range(3):
             memory.remember(f"number {number}")
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
     assert (tmp_path / "ledger.lock").read_bytes() == data
 
 
@@ -657,7 +657,7 @@ def test_a_forked_child_has_no_rows_of_its_parent(memory: Memory, tmp_path: Path
     assert os.waitpid(pid, 0)[1] == 0
     known.append(memory.remember("after").id)
     assert {*known} <= {record.id for record in memory.list()}
-    assert memory.verify(deep=True).ok
+    assert memory.admin.verify(deep=True).ok
 
 
 # The same ledger and the same rows, whether they wait or not.
@@ -680,9 +680,9 @@ def told(folder: Path, seed: int, count: int, act: Act) -> tuple[bytes, str]:
         for _ in range(count):
             with suppress(RecollectError):
                 act(memory, rng)
-        digest = memory.digest()
-        assert memory.verify(deep=True).ok
-        assert digest == rebuilt_digest(memory)
+        digest = memory.admin.digest()
+        assert memory.admin.verify(deep=True).ok
+        assert digest == rebuilt_digest(memory.admin)
     return (folder / "events.wal").read_bytes(), digest
 
 
@@ -697,7 +697,7 @@ def one_act(memory: Memory, rng: random.Random) -> None:
         case 2:
             memory.restore(id)
         case 3:
-            memory.link(id, f"r{rng.randrange(12)}", "relates_to")
+            memory.graph.link(id, f"r{rng.randrange(12)}", "relates_to")
         case 4:
             with memory.batch() as batch:
                 batch.remember(text, id=id)

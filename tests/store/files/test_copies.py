@@ -32,12 +32,12 @@ def not_cleaned(report: Erasure) -> list[str]:
 
 
 def backup_deep(where: Path, memory: Memory) -> None:
-    memory.backup(where / "backup" / "monthly" / "november")
-    memory.backup(where / "a" / "b" / "c" / "d")
+    memory.admin.backup(where / "backup" / "monthly" / "november")
+    memory.admin.backup(where / "a" / "b" / "c" / "d")
 
 
 def copied_by_hand(where: Path, memory: Memory) -> None:
-    path = memory.backup().path
+    path = memory.admin.backup().path
     shutil.copy(f"{path}/events.wal", where / "backup" / "events.wal.old")
     shutil.copy(where / "events.wal", where / "events.bak")
     shutil.copy(where / "events.wal", where / "saved")
@@ -50,7 +50,7 @@ def second_name(where: Path, memory: Memory) -> None:
 
 
 def of_a_sealed_ledger(where: Path, memory: Memory) -> None:
-    memory.seal()
+    memory.admin.seal()
     memory.remember("After the seal")
     (where / "x" / "y" / "z").mkdir(parents=True)
     for path in (*(where / "sealed").iterdir(), where / "events.wal"):
@@ -70,7 +70,7 @@ def test_every_copy_in_the_workspace_is_cleaned(
         assert files_hit(tmp_path, [WORD]) == set()
         assert not_cleaned(report) == []
         assert any(" cleaned" in place for place in report.places)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     assert len(files_hit(tmp_path, [OTHER])) > 2
 
 
@@ -79,16 +79,16 @@ def test_copies_of_every_space_are_cleaned_by_their_own_erasure(tmp_path: Path) 
         main, alice = store.space("main"), store.space("alice")
         main.remember(f"Another is {OTHER}")
         alice.remember(f"The word is {WORD}")
-        main.backup(tmp_path / "backup" / "main-1")
-        alice.backup(tmp_path / "backup" / "alice-1")
-        alice.backup(tmp_path / "spaces" / "alice" / "backup" / "deep" / "x")
+        main.admin.backup(tmp_path / "backup" / "main-1")
+        alice.admin.backup(tmp_path / "backup" / "alice-1")
+        alice.admin.backup(tmp_path / "spaces" / "alice" / "backup" / "deep" / "x")
         report = erased(alice)
         assert files_hit(tmp_path, [WORD]) == set()
         assert not_cleaned(report) == []
         assert "backup/main-1/events.wal" in files_hit(tmp_path, [OTHER])
         for path in ("backup/main-1", "backup/alice-1"):
             with Memory.restore_backup(tmp_path / path, tmp_path / "restored") as restored:
-                assert restored.verify().ok
+                assert restored.admin.verify().ok
 
 
 def test_control_two_folders_deep_was_not_enough(
@@ -115,7 +115,7 @@ def test_a_noted_backup_is_cleaned_even_beyond_the_limit(
     monkeypatch.setattr(copies, "_FILES_MAX_COUNT", 3)
     with Memory.open(tmp_path) as memory:
         memory.remember(f"The word is {WORD}")
-        memory.backup(tmp_path / "zz" / "yy" / "last")
+        memory.admin.backup(tmp_path / "zz" / "yy" / "last")
         report = erased(memory)
     assert files_hit(tmp_path, [WORD]) == set()
     assert [place for place in not_cleaned(report) if "after the first 3 files" in place]
@@ -124,10 +124,10 @@ def test_a_noted_backup_is_cleaned_even_beyond_the_limit(
 def test_a_backup_elsewhere_is_named(tmp_path: Path) -> None:
     workspace, disk = tmp_path / "workspace", tmp_path / "disk"
     with Memory.open(workspace) as memory:
-        memory.backup(disk / "before")  # it does not hold what is erased
+        memory.admin.backup(disk / "before")  # it does not hold what is erased
         memory.remember(f"The word is {WORD}")
-        memory.backup(disk / "here")
-        memory.backup(disk / "gone")
+        memory.admin.backup(disk / "here")
+        memory.admin.backup(disk / "gone")
         shutil.rmtree(disk / "gone")
         told = not_cleaned(erased(memory))
     assert len(told) == 2
@@ -143,7 +143,7 @@ def test_many_backups_elsewhere_are_counted(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "workspace") as memory:
         memory.remember(f"The word is {WORD}")
         for number in range(8):
-            memory.backup(tmp_path / "disk" / str(number))
+            memory.admin.backup(tmp_path / "disk" / str(number))
         told = not_cleaned(erased(memory))
     assert len(told) == 6
     assert "3 more" in told[-1]
@@ -153,7 +153,7 @@ def test_what_cannot_be_read_and_what_is_a_link_is_named(tmp_path: Path) -> None
     workspace, disk = tmp_path / "workspace", tmp_path / "disk"
     with Memory.open(workspace) as memory:
         memory.remember(f"The word is {WORD}")
-        memory.backup(disk / "linked")
+        memory.admin.backup(disk / "linked")
         (workspace / "link").symlink_to(disk / "linked")
         (workspace / "deep").mkdir()
         os.mkfifo(workspace / "deep" / "pipe")  # nobody waits for it
@@ -179,12 +179,12 @@ def test_a_copy_in_use_is_reported_and_left(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     with Memory.open(workspace) as memory:
         memory.remember(f"The word is {WORD}")
-        backup = memory.backup()
+        backup = memory.admin.backup()
         with Memory.restore_backup(backup.path, workspace / "restored") as used:
             used.list()
             told = not_cleaned(erased(memory))
             assert [place for place in told if "an independent memory" in place]
-            assert used.verify().ok
+            assert used.admin.verify().ok
     assert {name.partition("/")[0] for name in files_hit(workspace, [WORD])} == {"restored"}
 
 
@@ -198,7 +198,7 @@ def test_a_linked_ledger_is_not_taken_for_a_copy(tmp_path: Path) -> None:
     (tmp_path / "events.wal").symlink_to(tmp_path / "data" / "events.wal")
     with Memory.open(tmp_path) as memory:
         erased(memory)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert memory.remember("And goes on").text == "And goes on"
     assert files_hit(tmp_path, [WORD]) == set()
 
@@ -207,10 +207,10 @@ def test_notes_of_backups_stay_true(tmp_path: Path) -> None:
     """Those inside are kept by a path that moves with the workspace, and go with the backup."""
     with Memory.open(tmp_path / "workspace") as memory:
         memory.remember("One")
-        first = memory.backup()
-        memory.backup(tmp_path / "disk")
+        first = memory.admin.backup()
+        memory.admin.backup(tmp_path / "disk")
         shutil.rmtree(first.path)
-        memory.backup(tmp_path / "workspace" / "mine")
+        memory.admin.backup(tmp_path / "workspace" / "mine")
         notes = msgspec.json.decode((tmp_path / "workspace" / "backups.json").read_bytes())
     assert [note["path"] for note in notes] == [str(tmp_path / "disk"), "mine"]
 
@@ -220,4 +220,4 @@ def test_notes_that_cannot_be_read_refuse_a_backup(tmp_path: Path) -> None:
         memory.remember("One")
         (tmp_path / "backups.json").write_bytes(b"[")
         with pytest.raises(InvalidInput, match=r"backups\.json"):
-            memory.backup()
+            memory.admin.backup()

@@ -27,16 +27,16 @@ def test_an_export_in_the_workspace_goes_with_what_it_shows(tmp_path: Path, form
     where = tmp_path / "w"
     with Memory.open(where) as memory:
         memory.remember("Of everybody")
-        memory.export(format, where / "early")
+        memory.admin.export(format, where / "early")
         record = memory.remember(f"About {WORD}", key="it")
-        memory.export(format, where / "deep.export")
-        memory.export(format, tmp_path / "outside")
+        memory.admin.export(format, where / "deep.export")
+        memory.admin.export(format, tmp_path / "outside")
         done = memory.erase(record.id)
         assert "deep.export: removed; export it again" in done.places
         assert with_word(where) == []
         assert (where / "early").exists()  # made before there was anything to erase
         assert with_word(tmp_path) != []  # what lies elsewhere is not reached
-        memory.export(format, where / "deep.export")
+        memory.admin.export(format, where / "deep.export")
 
 
 def test_an_export_that_was_stopped_goes_too(
@@ -52,7 +52,7 @@ def test_an_export_that_was_stopped_goes_too(
                 patch.setattr(type(memory._handle.seam), name, lambda *_: None)
             for format in ("ndjson", "pages"):
                 with pytest.raises(InvalidInput):
-                    memory.export(format, tmp_path / "folder" / format)
+                    memory.admin.export(format, tmp_path / "folder" / format)
         assert {name for name in with_word(tmp_path) if name.startswith("folder")} != set()
         memory.erase(record.id)
         assert with_word(tmp_path) == []
@@ -69,7 +69,7 @@ def test_a_list_from_elsewhere_removes_nothing_else(tmp_path: Path) -> None:
     with Memory.open(where) as memory:
         record = memory.remember(f"About {WORD}")
         memory.remember("It stays")
-        memory.backup()
+        memory.admin.backup()
         (tmp_path / "precious").write_text("precious")
         (where / "link").symlink_to(tmp_path)
         names = ("events.wal", "backup", "../precious", "link/precious", "", "..", "sealed/x.wal")
@@ -79,15 +79,15 @@ def test_a_list_from_elsewhere_removes_nothing_else(tmp_path: Path) -> None:
         assert len([line for line in told if "not an export" in line]) == len(notes)
         assert (tmp_path / "precious").exists()
         assert [one.text for one in memory.list()] == ["It stays"]
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
     with Memory.open(where) as memory:
         (where / "exports.json").write_text("{")
         record = memory.remember("Once more")
         (line,) = [one for one in memory.erase(record.id).places if "exports.json" in one]
         assert line.startswith("NOT removed, the list of exports cannot be read")
         with pytest.raises(InvalidInput, match=r"exports\.json cannot be read"):
-            memory.export("json", where / "more.json")
-        memory.export("json", tmp_path / "more.json")
+            memory.admin.export("json", where / "more.json")
+        memory.admin.export("json", tmp_path / "more.json")
 
 
 def edited(path: Path) -> None:
@@ -110,7 +110,7 @@ def test_an_export_that_was_changed_stays_and_is_named(
 ) -> None:
     with Memory.open(tmp_path) as memory:
         first, second = (memory.remember(f"{n} {WORD}") for n in ("one", "two"))
-        memory.export("ndjson", tmp_path / "all.jsonl")
+        memory.admin.export("ndjson", tmp_path / "all.jsonl")
         alter(tmp_path / "all.jsonl")
         for record in (first, second):
             told = memory.erase(record.id).places
@@ -122,7 +122,7 @@ def test_an_export_that_was_changed_stays_and_is_named(
 def test_own_files_in_an_exported_folder_stay_and_are_named(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as memory:
         record = memory.remember(f"About {WORD}", about="Ada")
-        memory.export("pages", tmp_path / "site")
+        memory.admin.export("pages", tmp_path / "site")
         for name in ("mine.md", "deep/mine.md"):
             (tmp_path / "site" / name).parent.mkdir(exist_ok=True)
             (tmp_path / "site" / name).write_text("my own notes")
@@ -137,7 +137,7 @@ def test_own_files_in_an_exported_folder_stay_and_are_named(tmp_path: Path) -> N
 def test_a_list_that_was_copied_or_written_by_hand_removes_no_file(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "one") as memory:
         memory.remember("Another")
-        memory.export("ndjson", tmp_path / "one" / "diary.txt")
+        memory.admin.export("ndjson", tmp_path / "one" / "diary.txt")
     with Memory.open(tmp_path / "two") as memory:
         record, later = memory.remember(f"About {WORD}"), memory.remember("Later")
         diary, listed = tmp_path / "two" / "diary.txt", tmp_path / "two" / "exports.json"
@@ -156,7 +156,7 @@ def test_a_dropped_space_takes_its_exports_along(tmp_path: Path) -> None:
         store.space("main").remember("Another")
         team = store.space("Team")
         team.remember(f"About {WORD}")
-        team.export("json", tmp_path / "team.json")
+        team.admin.export("json", tmp_path / "team.json")
         store.drop("Team")
     assert with_word(tmp_path) == []
     assert not list(tmp_path.rglob("exports.json"))

@@ -73,7 +73,7 @@ def test_a_text_called_index_db_is_refused_beside_an_empty_ledger_too(tmp_path: 
 def test_a_backup_is_not_restored_over_another_programs_index(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory") as memory:
         memory.remember("something")
-        memory.backup(str(tmp_path / "backup"))
+        memory.admin.backup(str(tmp_path / "backup"))
     was = database(tmp_path / "there" / "index.db")
     with pytest.raises(ConfigError):
         Memory.restore_backup(tmp_path / "backup", tmp_path / "there")
@@ -196,9 +196,9 @@ def test_a_drop_keeps_and_names_what_only_lies_there(tmp_path: Path, space: str)
     folder = tmp_path if space == "main" else tmp_path / "spaces" / "work"
     with Memory.open(tmp_path, space=space) as memory:
         memory.remember("zebraquagga", about="Ada")
-        memory.embed()
+        memory.admin.embed()
         memory.pages.render()
-        memory.seal()
+        memory.admin.seal()
         memory.remember("zebraquagga again")
     mine = lay(folder, *PERSONS)
     with Store.open(tmp_path) as store:

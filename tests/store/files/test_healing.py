@@ -49,10 +49,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             memory.observe(f"Turn {i}: somebody spoke about the harbour and the tide.", id=f"e{i}")
         memory.revise("m3", text="Server 3 moved to port 6003.")
         memory.forget("m4")
-        memory.link("m5", "m6", "relates_to")
+        memory.graph.link("m5", "m6", "relates_to")
         memory.context("server 7 port")
-        memory.embed()  # a recall makes missing vectors for 20 ms only, so answers would vary
-        memory.flush()
+        memory.admin.embed()  # a recall makes missing vectors for 20 ms only, so answers would vary
+        memory.admin.flush()
     with sqlite3.connect(folder / "index.db") as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
@@ -85,14 +85,14 @@ def answered(memory: Memory) -> list[object]:
         memory.list(limit=1_000),
         memory.list(limit=1_000, include=ever),
         memory.list(filter="tags contains 'team-3'"),
-        memory.episodes(limit=1_000, include=ever),
+        memory.sessions.episodes(limit=1_000, include=ever),
         [memory.get(f"m{i}") for i in (0, 7, 39)],
         memory.keyed("server.9"),
         [memory.history(f"m{i}") for i in (3, 4, 5)],
         memory.why("m3"),
         [memory.recall(question).hits for question in QUESTIONS],
         memory.context("server 7 port", receipt=False).text,
-        [receipt.items for receipt in memory.receipts.list()],
+        [receipt.items for receipt in memory.proof.receipts.list()],
         then.list(limit=1_000),
         then.recall("server 7 port").hits,
     ]
@@ -108,13 +108,13 @@ def check(folder: Path, expected: list[object], what: str) -> str:
         if not is_right and healed:
             assert answers(memory) == expected, what
             is_right = True
-        verified = memory.verify(deep=True)
-        problems = [finding for finding in memory.doctor() if finding.level == "problem"]
+        verified = memory.admin.verify(deep=True)
+        problems = [finding for finding in memory.admin.doctor() if finding.level == "problem"]
         assert verified.ok == (not problems), (what, verified, problems)
         assert is_right or not verified.ok, f"{what}: a wrong answer, and no check finds it"
         if not verified.ok:
-            memory.rebuild()
-            assert memory.verify(deep=True).ok, what
+            memory.admin.rebuild()
+            assert memory.admin.verify(deep=True).ok, what
             assert answers(memory) == expected, what
     return "found" if not is_right else "healed" if healed else "right"
 
@@ -189,7 +189,7 @@ def test_a_column_under_another_name_is_healed_or_found(sound: Path, tmp_path: P
         renamed, what = flipped(data.index(column), 1), column.decode()
         assert check(copied(sound, tmp_path, renamed), expected, what) == outcome, what
         with Memory.open(copied(sound, tmp_path, renamed)) as memory:
-            assert "tables of the index" in str(memory.verify(deep=True).problem), what
+            assert "tables of the index" in str(memory.admin.verify(deep=True).problem), what
 
 
 @pytest.mark.nightly
@@ -264,16 +264,16 @@ def test_a_row_that_is_whole_and_wrong_is_found_by_a_deep_check(
     with Memory.open(folder) as memory:
         memory.list()  # opened before: nothing is built again for it
         spoil(folder, statement)
-        assert memory.verify().ok  # the ledger is
-        found = memory.verify(deep=True)
+        assert memory.admin.verify().ok  # the ledger is
+        found = memory.admin.verify(deep=True)
         assert not found.ok
         assert "rebuild" in str(found.problem)
-        (problem,) = [each for each in memory.doctor() if each.level == "problem"]
+        (problem,) = [each for each in memory.admin.doctor() if each.level == "problem"]
         assert problem.what == "index rows"
         assert "recollect admin rebuild" in str(problem.fix)
-        memory.rebuild()
-        assert memory.verify(deep=True).ok
-        assert memory.verify(deep=True).problem is None
+        memory.admin.rebuild()
+        assert memory.admin.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).problem is None
 
 
 def test_the_control_a_check_that_does_not_compare_finds_no_wrong_row(
@@ -283,7 +283,7 @@ def test_the_control_a_check_that_does_not_compare_finds_no_wrong_row(
     folder = copied(sound, tmp_path)
     spoil(folder, CHANGED["text"])
     with Memory.open(folder) as memory:
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 UNREADABLE = {
@@ -303,7 +303,7 @@ def test_a_row_that_cannot_be_read_is_healed_once_and_logged(
     spoil(folder, statement)
     with caplog.at_level(logging.WARNING, "recollect"), Memory.open(folder) as memory:
         assert answers(memory) == expected
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
     assert len([line for line in caplog.messages if "rebuilding it from the ledger" in line]) == 1
 
 
@@ -341,10 +341,10 @@ def test_a_place_that_is_wrong_is_found_by_a_deep_check(sound: Path, tmp_path: P
     with Memory.open(folder) as memory:
         memory.list()
         spoil(folder, "UPDATE position SET active_us = active_us + 1")
-        assert "position of the index" in str(memory.verify(deep=True).problem)
-        assert any(each.level != "ok" for each in memory.doctor())
+        assert "position of the index" in str(memory.admin.verify(deep=True).problem)
+        assert any(each.level != "ok" for each in memory.admin.doctor())
     with Memory.open(folder) as memory:  # opening looks at the place, and mends it
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_a_changed_position_does_not_prove_a_loss(sound: Path, tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ def test_a_changed_position_does_not_prove_a_loss(sound: Path, tmp_path: Path) -
     with Memory.open(folder) as memory:
         assert answers(memory) == expected
         memory.remember("and it goes on")
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_a_write_over_a_damaged_index_is_right_too(sound: Path, tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_a_write_over_a_damaged_index_is_right_too(sound: Path, tmp_path: Path) 
     spoil(folder, UNREADABLE["JSON"])
     with Memory.open(folder) as memory:
         assert memory.tag("m7", "new").tags == ("server", "team-0", "new")
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_a_batch_over_a_damaged_index_is_right_too(sound: Path, tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_a_batch_over_a_damaged_index_is_right_too(sound: Path, tmp_path: Path) 
             batch.remember("something new")
             batch.used(["m7"])
         assert batch.results[1] == memory.get("m7")
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_a_glance_over_a_damaged_index_heals_it(sound: Path, tmp_path: Path) -> None:
@@ -398,9 +398,11 @@ def test_a_glance_over_a_damaged_index_heals_it(sound: Path, tmp_path: Path) -> 
 def test_deep_means_the_same_for_doctor_and_verify(sound: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     with Memory.open(copied(sound, tmp_path)) as memory:
-        assert memory.verify(lambda *each: told.append(each), deep=True).ok
+        assert memory.admin.verify(lambda *each: told.append(each), deep=True).ok
         assert told[-1][0] == told[-1][1]
         assert told == sorted(told)
         told.clear()
-        assert all(each.level == "ok" for each in memory.doctor(lambda *each: told.append(each)))
+        assert all(
+            each.level == "ok" for each in memory.admin.doctor(lambda *each: told.append(each))
+        )
         assert told

@@ -85,7 +85,7 @@ memory = Memory.open(sys.argv[1])
 assert [hit.text for hit in memory.recall("staging port").hits], "nothing recalled"
 assert memory.list() and memory.status().records == 1
 assert memory.context("staging port").text
-assert all(each.level != "problem" for each in memory.doctor())
+assert all(each.level != "problem" for each in memory.admin.doctor())
 print("answered", flush=True)
 """
 
@@ -106,13 +106,13 @@ def test_a_writer_gives_up_and_names_who_holds_the_lock(
     monkeypatch.setattr(open_files, "WAIT_S", 0.3)
     monkeypatch.setattr(open_files, "SHORT_WAIT_S", 0.3)
     with stopped_writer(folder) as pid, Memory.open(folder) as memory:
-        for act in (lambda: memory.remember("more"), memory.verify):
+        for act in (lambda: memory.remember("more"), memory.admin.verify):
             with pytest.raises(Unavailable, match=rf"process {pid} \(stopped\)") as caught:
                 act()
             assert caught.value.hint
     with Memory.open(folder) as memory:
         memory.remember("it is free again")
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_who_waits_gets_the_lock_when_it_is_free(
@@ -133,7 +133,7 @@ def test_who_waits_gets_the_lock_when_it_is_free(
         memory.remember("after a wait")
         assert time.monotonic() - started < PATIENCE_S
         memory.remember("and one more")
-        assert memory.verify().events == 4
+        assert memory.admin.verify().events == 4
     assert process.wait() == 0
     assert process.stdout is not None
     process.stdout.close()
@@ -221,7 +221,7 @@ def test_the_lock_of_a_killed_writer_does_not_live_on_in_its_child(folder: Path)
             started = time.monotonic()
             memory.remember("and on")
             assert time.monotonic() - started < PATIENCE_S
-            assert memory.verify(deep=True).ok
+            assert memory.admin.verify(deep=True).ok
     finally:
         os.kill(idle, signal.SIGKILL)
 
@@ -256,7 +256,7 @@ def test_a_child_that_was_forked_during_a_write_can_close_what_it_inherited(fold
     Seam.fsync = fork
     memory.remember("forked in the middle")
     memory.remember("and after it")
-    print(memory.verify(deep=True).events, flush=True)
+    print(memory.admin.verify(deep=True).events, flush=True)
     """
     process = child(code, str(folder))
     out, _ = process.communicate(timeout=PATIENCE_S)
@@ -272,8 +272,9 @@ assert [hit.id for hit in memory.recall("staging port").hits] == ["a"]
 assert [record.id for record in memory.list()] == ["a"]
 assert memory.at(2).list() and memory.history("a") and memory.context("staging port").text
 assert memory.context("staging port").receipt is None  # it could not be written
-assert memory.verify().ok and memory.verify(deep=True).ok
-assert not [each for each in memory.doctor() if each.level == "problem" and each.what != BROKEN]
+assert memory.admin.verify().ok and memory.admin.verify(deep=True).ok
+found = memory.admin.doctor()
+assert not [each for each in found if each.level == "problem" and each.what != BROKEN]
 try:
     memory.remember("more")
 except Exception as error:
@@ -348,7 +349,7 @@ def test_a_read_only_place_is_compared_with_the_last_checkpoint_of_this_person(
 ) -> None:
     with Memory.open(folder) as memory:
         Keys(memory).create()
-        memory.checkpoint()
+        memory.proof.checkpoint()
     assert read_only(folder).startswith("ReadOnly")
 
 
@@ -357,5 +358,7 @@ def test_a_read_only_folder_without_a_memory_has_nothing_to_compare(tmp_path: Pa
         Keys(memory).create()
     empty = tmp_path / "empty"
     empty.mkdir()
-    out = in_read_only(empty, "from recollect import Memory\nMemory.open(sys.argv[1]).doctor()")
+    out = in_read_only(
+        empty, "from recollect import Memory\nMemory.open(sys.argv[1]).admin.doctor()"
+    )
     assert out == ""

@@ -15,7 +15,7 @@ from recollect.errors import InvalidInput
 def test_an_erased_event_that_is_not_a_number_is_refused(tmp_path: Path, key: str) -> None:
     with Memory.open(tmp_path / "store") as memory:
         memory.remember("A fact.")
-        memory.backup(tmp_path / "copy")
+        memory.admin.backup(tmp_path / "copy")
     manifest = next((tmp_path / "copy").glob("*.json"))
     said = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**said, "erased": {key: 99}}))

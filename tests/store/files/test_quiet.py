@@ -235,7 +235,7 @@ def test_one_that_ends_at_once_leaves_it_to_the_next(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     with Memory.open(tmp_path) as memory:
         assert len(memory.list()) == 6
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
 
 
 def test_a_write_while_the_process_ends_is_folded_at_once(tmp_path: Path) -> None:

@@ -50,13 +50,13 @@ def test_doctor_names_a_body_that_cannot_be_parsed_and_gives_it_up(
     with Memory.open(tmp_path, embedder="none") as memory:
         with pytest.raises(IntegrityError, match="could not be parsed"):
             memory.recall("seat")
-        (problem,) = [finding for finding in memory.doctor() if finding.level == "problem"]
+        (problem,) = [finding for finding in memory.admin.doctor() if finding.level == "problem"]
         assert "could not be parsed" in problem.detail
         assert "--accept-loss" in str(problem.fix)
-        memory.accept_loss(reason="forged")
+        memory.admin.accept_loss(reason="forged")
         assert memory.recall("seat").hits
-        assert memory.verify(deep=True).ok
-        assert {finding.level for finding in memory.doctor()} == {"ok", "note"}
+        assert memory.admin.verify(deep=True).ok
+        assert {finding.level for finding in memory.admin.doctor()} == {"ok", "note"}
 
 
 def test_a_body_that_can_be_parsed_is_only_behind(tmp_path: Path) -> None:
@@ -64,6 +64,6 @@ def test_a_body_that_can_be_parsed_is_only_behind(tmp_path: Path) -> None:
         memory.remember("The seat is by the window.")
     append(tmp_path, "record.added", ADDED + b'"trust":"agent"}')
     with Memory.open(tmp_path, embedder="none") as memory:
-        levels = {finding.what: finding.level for finding in memory.doctor()}
+        levels = {finding.what: finding.level for finding in memory.admin.doctor()}
         assert levels["index"] == "note"
         assert memory.get("r9").text == "later"

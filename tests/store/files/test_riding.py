@@ -45,7 +45,7 @@ def test_contexts_cost_no_fsync_of_their_own(tmp_path: Path) -> None:
         assert seam.syncs == before
         memory.remember("The garden has tulips")
         assert seam.syncs == before + 1
-        assert len(memory.receipts.list()) == 50
+        assert len(memory.proof.receipts.list()) == 50
 
 
 def test_a_close_writes_what_waits(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_flush_that_cannot_write_says_so(tmp_path: Path) -> None:
     memory.context("garden")
     seam.fails = True
     with pytest.raises(Unavailable):
-        memory.flush()
+        memory.admin.flush()
     memory.close()
 
 
@@ -98,8 +98,8 @@ def test_a_killed_process_loses_its_waiting_receipts_and_nothing_else(tmp_path: 
     assert child.exitcode == -signal.SIGKILL
     with opened(tmp_path) as memory:
         assert len(memory.recall("garden").hits) == 2
-        assert len(memory.receipts.list()) == 1
-        assert memory.verify().ok
+        assert len(memory.proof.receipts.list()) == 1
+        assert memory.admin.verify().ok
 
 
 def _live_and_die(folder: Path) -> None:

@@ -77,10 +77,10 @@ def memory(folder: Path) -> Iterator[Memory]:
 
 def texts(folder: Path) -> set[str]:
     with Memory.open(folder) as memory:
-        check = memory.verify()
+        check = memory.admin.verify()
         assert check.ok, check
-        digest = memory.digest()
-        assert rebuilt_digest(memory) == digest
+        digest = memory.admin.digest()
+        assert rebuilt_digest(memory.admin) == digest
         return {record.text for record in memory.list()}
 
 
@@ -99,24 +99,24 @@ def drop_index(folder: Path) -> None:
 
 def test_after_a_seal_the_active_file_has_one_line(memory: Memory, folder: Path) -> None:
     whole = (folder / "events.wal").read_bytes()
-    digest = memory.digest()
-    done = memory.seal()
+    digest = memory.admin.digest()
+    done = memory.admin.seal()
     assert (done.events, done.seq, done.digest) == (3, 3, digest)
     assert done.segment is not None
     assert (folder / "sealed" / done.segment).read_bytes() == whole
     (raw,) = (folder / "events.wal").read_bytes().splitlines()
     line = parse(raw)
     assert (line.seq, line.prev, line.kind) == (4, done.head, "ledger.sealed")
-    assert memory.verify().events == 4
+    assert memory.admin.verify().events == 4
 
 
 def test_sealing_counts_what_it_closed(memory: Memory) -> None:
-    assert memory.seal().events == 3
-    again = memory.seal()
+    assert memory.admin.seal().events == 3
+    again = memory.admin.seal()
     assert (again.events, again.segment) == (0, None)
     memory.remember("three")
     memory.remember("four")
-    assert (memory.seal().events, memory.status().seq) == (3, 7)
+    assert (memory.admin.seal().events, memory.status().seq) == (3, 7)
 
 
 def test_a_life_goes_on_over_many_segments(memory: Memory, folder: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_life_goes_on_over_many_segments(memory: Memory, folder: Path) -> None
     for number in range(5):
         memory.remember(f"number {number}", key="the number")
         positions.append(memory.status().seq)
-        memory.seal()
+        memory.admin.seal()
     for number, position in enumerate(positions):
         assert memory.at(position).list()[0].text == f"number {number}"
     memory.close()
@@ -137,7 +137,7 @@ def test_a_life_goes_on_over_many_segments(memory: Memory, folder: Path) -> None
 def test_two_handles_and_a_seal(memory: Memory, folder: Path) -> None:
     with Memory.open(folder) as other:
         other.remember("three")
-        memory.seal()
+        memory.admin.seal()
         other.remember("four")
         assert {record.text for record in memory.list()} == {"one", "two", "three", "four"}
     assert texts(folder) == {"one", "two", "three", "four"}
@@ -145,37 +145,37 @@ def test_two_handles_and_a_seal(memory: Memory, folder: Path) -> None:
 
 def test_an_agent_does_not_seal(folder: Path, memory: Memory) -> None:
     with pytest.raises(Forbidden):
-        memory.scoped(origin="agent").seal()
+        memory.scoped(origin="agent").admin.seal()
 
 
 def test_an_erasure_reaches_the_segments(memory: Memory, folder: Path) -> None:
-    memory.seal()
+    memory.admin.seal()
     memory.remember("three", id="c")
-    memory.seal()
+    memory.admin.seal()
     sealed = folder / "sealed"
     untouched = (sealed / "0000000004-0000000005.wal").stat().st_ino
     copy = folder / "kept" / "by hand"
     shutil.copytree(sealed, copy)
-    backup = Path(memory.backup().path)
+    backup = Path(memory.admin.backup().path)
     memory.erase("b")
     for path in folder.rglob("*.wal"):
         assert b'"two"' not in path.read_bytes(), path
     assert (sealed / "0000000004-0000000005.wal").stat().st_ino == untouched
-    assert memory.verify().erased == 1
+    assert memory.admin.verify().erased == 1
     memory.close()
     assert texts(folder) == {"one", "three"}
     with Memory.restore_backup(backup, folder / "again") as restored:
         assert {record.text for record in restored.list()} == {"one", "three"}
-        assert restored.verify().ok
+        assert restored.admin.verify().ok
 
 
 def test_a_backup_is_one_file_of_all_segments(memory: Memory, tmp_path: Path) -> None:
-    memory.seal()
+    memory.admin.seal()
     memory.remember("three")
-    made = memory.backup(tmp_path / "copy")
+    made = memory.admin.backup(tmp_path / "copy")
     with Memory.restore_backup(made.path, tmp_path / "again") as restored:
-        assert restored.verify().head == memory.verify().head
-        assert restored.digest() == memory.digest()
+        assert restored.admin.verify().head == memory.admin.verify().head
+        assert restored.admin.digest() == memory.admin.digest()
     assert not (tmp_path / "again" / "sealed").exists()
 
 
@@ -193,7 +193,7 @@ def test_a_seal_that_was_stopped_is_as_if_never_begun(
     with Memory.open(folder) as again:
         again.remember("three", id="c")  # into a file that may have a second name by now
         drop_index(folder)
-        assert again.seal().events == 4
+        assert again.admin.seal().events == 4
         again.erase("c")
     assert [path.name for path in (folder / "sealed").iterdir()] == ["0000000001-0000000004.wal"]
     assert texts(folder) == {"one", "two"}
@@ -263,13 +263,13 @@ def test_a_segment_that_is_not_a_copy_of_the_active_file_is_kept(
     stray = folder / "sealed" / "0000000001-0000000002.wal"
     stray.write_bytes(b"something else\n")
     with pytest.raises(IntegrityError):
-        memory.seal()
+        memory.admin.seal()
     assert stray.read_bytes() == b"something else\n"
-    found = {finding.what: finding for finding in memory.doctor()}
+    found = {finding.what: finding for finding in memory.admin.doctor()}
     assert found["segments"].level == "problem"
     assert stray.name in found["segments"].detail
-    memory.accept_loss(reason="it came from elsewhere")
-    assert memory.seal().events == 4
+    memory.admin.accept_loss(reason="it came from elsewhere")
+    assert memory.admin.seal().events == 4
     (torn,) = folder.glob("*.torn")
     assert torn.read_bytes() == b"something else\n"
     memory.close()
@@ -281,9 +281,9 @@ def test_an_index_from_before_the_last_seals_catches_up(memory: Memory, folder: 
     kept = {path.name: path.read_bytes() for path in folder.glob("index.db*")}
     with Memory.open(folder) as again:
         again.remember("three")
-        again.seal()
+        again.admin.seal()
         again.remember("four")
-        again.seal()
+        again.admin.seal()
         again.remember("five")
     drop_index(folder)
     for name, data in kept.items():
@@ -293,7 +293,7 @@ def test_an_index_from_before_the_last_seals_catches_up(memory: Memory, folder: 
 
 def test_an_index_that_had_folded_nothing_yet_catches_up(memory: Memory, folder: Path) -> None:
     """Its first commits may be gone after a power failure, however long ago they were."""
-    memory.seal()
+    memory.admin.seal()
     memory.close()
     drop_index(folder)
     (folder / "index.db").touch()
@@ -307,7 +307,7 @@ def test_an_index_from_just_before_a_seal_catches_up_unless_the_segment_is_gone(
     memory.close()
     kept = {path.name: path.read_bytes() for path in folder.glob("index.db*")}
     with Memory.open(folder) as again:
-        again.seal()
+        again.admin.seal()
     drop_index(folder)
     for name, data in kept.items():
         (folder / name).write_bytes(data)
@@ -315,7 +315,7 @@ def test_an_index_from_just_before_a_seal_catches_up_unless_the_segment_is_gone(
     with Memory.open(folder) as again:
         with pytest.raises(IntegrityError, match="damaged at event 1"):
             again.list()
-        assert again.verify().broken_at == 1
+        assert again.admin.verify().broken_at == 1
     shutil.move(tmp_path / "elsewhere", folder / "sealed")
     assert texts(folder) == {"one", "two"}
 
@@ -324,9 +324,9 @@ def test_an_index_from_just_before_a_seal_catches_up_unless_the_segment_is_gone(
 
 
 def sealed_twice(memory: Memory) -> None:
-    memory.seal()
+    memory.admin.seal()
     memory.remember("three", id="c")
-    memory.seal()
+    memory.admin.seal()
     memory.remember("four", id="d")
     memory.close()
 
@@ -367,19 +367,19 @@ def test_what_is_damaged_in_a_segment_is_named_and_can_be_left_behind(
     sealed_twice(memory)
     damage(folder)
     with Memory.open(folder) as again:
-        check = again.verify()
+        check = again.admin.verify()
         assert (check.status, check.broken_at) == ("broken", at)
         with pytest.raises(IntegrityError):
-            again.rebuild()
-        again.accept_loss(reason="the disk was old")
-        assert again.verify().ok
+            again.admin.rebuild()
+        again.admin.accept_loss(reason="the disk was old")
+        assert again.admin.verify().ok
         again.remember("after")
     assert texts(folder) == {*left, "after"}
     assert list(folder.glob("*.torn"))
 
 
 def test_a_missing_active_file_beside_segments_is_a_loss(memory: Memory, folder: Path) -> None:
-    memory.seal()
+    memory.admin.seal()
     memory.close()
     (folder / "events.wal").unlink()
     for with_index in (True, False):
@@ -389,7 +389,7 @@ def test_a_missing_active_file_beside_segments_is_a_loss(memory: Memory, folder:
             again.remember("three")
         assert not (folder / "events.wal").exists()
     with Memory.open(folder) as again:
-        again.accept_loss(reason="it is gone")
+        again.admin.accept_loss(reason="it is gone")
         again.remember("three")
     assert texts(folder) == {"one", "two", "three"}
 
@@ -401,18 +401,18 @@ def test_a_missing_active_file_and_a_damaged_segment_can_be_left_behind(
     damage_segment(folder)
     (folder / "events.wal").unlink()
     with Memory.open(folder) as again:
-        again.accept_loss(reason="an old disk")
+        again.admin.accept_loss(reason="an old disk")
         again.remember("after")
     assert texts(folder) == {"one", "two", "after"}
 
 
 def test_a_loss_is_noted_when_only_segments_are_left(memory: Memory, folder: Path) -> None:
-    memory.seal()
+    memory.admin.seal()
     memory.close()
     (folder / "events.wal").unlink()
     drop_index(folder)
     with Memory.open(folder) as again:
-        again.accept_loss(reason="it is gone")
+        again.admin.accept_loss(reason="it is gone")
     assert b"ledger.loss_accepted" in (folder / "events.wal").read_bytes()
 
 
@@ -437,10 +437,10 @@ def test_a_salvage_that_was_stopped_can_be_begun_again(
         space.accept_loss("an old disk")
     space.close()
     with Memory.open(folder) as again:
-        again.accept_loss(reason="an old disk")
+        again.admin.accept_loss(reason="an old disk")
         again.remember("after", id="z")
         again.erase("a")  # would stop at a segment that is no part of the ledger
-        again.seal()
+        again.admin.seal()
     assert texts(folder) == ({"after"} if word == b"two" else {"two", "after"})
 
 
@@ -450,33 +450,33 @@ def test_a_salvage_after_a_stopped_seal_leaves_no_second_name(memory: Memory, fo
         seal_in(folder, Failing("replace events.wal", Stopped()))
     flip(min((folder / "sealed").glob("*.wal")), b"two")
     with Memory.open(folder) as again:
-        again.accept_loss(reason="an old disk")
+        again.admin.accept_loss(reason="an old disk")
         for number in range(9):  # past the event that the second name begins with
             again.remember(f"after {number}", id=f"z{number}")
         again.erase("a")
-        again.seal()
+        again.admin.seal()
     assert texts(folder) == {f"after {number}" for number in range(9)}
 
 
 def test_an_index_that_is_not_the_sealed_state_is_found(memory: Memory, folder: Path) -> None:
     import sqlite3
 
-    memory.seal()
+    memory.admin.seal()
     memory.close()
     connection = sqlite3.connect(folder / "index.db")
     connection.execute("UPDATE versions SET text = 'altered' WHERE text = 'one'")
     connection.commit()
     connection.close()
     with Memory.open(folder) as again:
-        check = again.verify()
+        check = again.admin.verify()
         assert (check.ok, check.broken_at) == (False, 3)
-        again.rebuild()
-        assert again.verify().ok
+        again.admin.rebuild()
+        assert again.admin.verify().ok
     assert texts(folder) == {"one", "two"}
 
 
 def test_an_erasure_during_a_verification_is_not_damage(memory: Memory, folder: Path) -> None:
-    memory.seal()
+    memory.admin.seal()
     with Memory.open(folder) as other:
         erased: list[str | None] = []
 
@@ -484,9 +484,9 @@ def test_an_erasure_during_a_verification_is_not_damage(memory: Memory, folder: 
             if not erased:
                 erased.append(other.erase("a").id)
 
-        assert memory.verify(meanwhile).ok
+        assert memory.admin.verify(meanwhile).ok
     assert erased
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_ledger_behind_a_symbolic_link_is_sealed_and_erased_where_it_lies(
@@ -500,15 +500,15 @@ def test_a_ledger_behind_a_symbolic_link_is_sealed_and_erased_where_it_lies(
     with Memory.open(folder) as again:
         again.erase("a")
         assert b"one" not in real.read_bytes()
-        again.seal()
+        again.admin.seal()
         again.remember("three")
     assert texts(folder) == {"two", "three"}
     assert (folder / "events.wal").is_symlink()
 
 
 def test_no_backup_is_restored_beside_segments(memory: Memory, folder: Path) -> None:
-    backup = memory.backup().path
-    memory.seal()
+    backup = memory.admin.backup().path
+    memory.admin.seal()
     memory.close()
     (folder / "events.wal").unlink()
     with pytest.raises(Conflict):
@@ -516,7 +516,7 @@ def test_no_backup_is_restored_beside_segments(memory: Memory, folder: Path) -> 
 
 
 def test_files_of_other_names_are_not_segments(folder: Path, memory: Memory) -> None:
-    memory.seal()
+    memory.admin.seal()
     (folder / "sealed" / "notes.wal").write_text("mine")
     assert len(segments.all_segments(folder)) == 1
     memory.close()
@@ -526,7 +526,7 @@ def test_files_of_other_names_are_not_segments(folder: Path, memory: Memory) -> 
 def test_a_file_that_overlaps_its_segment_is_read_once(memory: Memory, folder: Path) -> None:
     """An older active file was put back beside later segments."""
     older = (folder / "events.wal").read_bytes()
-    memory.seal()
+    memory.admin.seal()
     memory.close()
     active = (folder / "events.wal").read_bytes()
     overlap = b"".join(older.splitlines(keepends=True)[1:])

@@ -51,15 +51,15 @@ def memory(folder: Path) -> Iterator[Memory]:
 
 def texts(folder: Path) -> set[str]:
     with Memory.open(folder) as memory:
-        assert memory.verify().ok
-        digest = memory.digest()
-        assert rebuilt_digest(memory) == digest
+        assert memory.admin.verify().ok
+        digest = memory.admin.digest()
+        assert rebuilt_digest(memory.admin) == digest
         return {record.text for record in memory.list()}
 
 
 def levels(folder: Path) -> dict[str, str]:
     with Memory.open(folder) as memory:
-        return {finding.what: finding.level for finding in memory.doctor()}
+        return {finding.what: finding.level for finding in memory.admin.doctor()}
 
 
 # Torn tails.
@@ -74,7 +74,7 @@ def test_a_torn_tail_then_a_write(memory: Memory, folder: Path, tail: bytes) -> 
     assert (found["ledger"], found["index"]) == ("note", "ok")  # the tail is no damage
     with Memory.open(folder) as again:
         again.remember("three", id="c")
-        assert again.verify().events == 5  # genesis, a, b, the note on the cut, c
+        assert again.admin.verify().events == 5  # genesis, a, b, the note on the cut, c
     (torn,) = folder.glob("*.torn")
     assert torn.read_bytes() == tail
     assert texts(folder) == {"one", "two", "three"}
@@ -147,7 +147,7 @@ def test_a_failed_append_then_a_good_one(
         with pytest.raises(Unavailable, match="open"):
             memory.remember("three", id="c")
         with pytest.raises(Unavailable):
-            memory.rebuild()
+            memory.admin.rebuild()
         assert [record.id for record in memory.list()] == ["a"]
     with Memory.open(folder) as memory:
         memory.remember("three", id="c")
@@ -213,18 +213,18 @@ def test_a_failed_index_commit_of_genesis_leaves_no_gap(
     with Memory.open(folder) as memory:
         memory.remember("one", id="a")
         assert due == []
-        assert memory.digest() == rebuilt_digest(memory)
-        assert memory.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
+        assert memory.admin.verify().ok
 
 
 # The index.
 
 
 def test_a_deleted_index_is_rebuilt(memory: Memory, folder: Path) -> None:
-    digest = memory.digest()
+    digest = memory.admin.digest()
     for name in ("index.db", "index.db-wal", "index.db-shm"):
         (folder / name).unlink(missing_ok=True)
-    assert memory.digest() == digest
+    assert memory.admin.digest() == digest
     (folder / "index.db").unlink()
     memory.remember("three", id="c")
     assert len(memory.list()) == 3
@@ -253,14 +253,14 @@ def test_an_index_ahead_of_its_ledger_stops(memory: Memory, folder: Path) -> Non
     appends = list(scan([(folder / "events.wal").read_bytes()]))
     os.truncate(folder / "events.wal", appends[1].end)
     with Memory.open(folder) as again:
-        for call in (again.list, lambda: again.remember("x"), again.rebuild):
+        for call in (again.list, lambda: again.remember("x"), again.admin.rebuild):
             with pytest.raises(IntegrityError, match="event 3"):
                 call()
-        (finding,) = [f for f in again.doctor() if f.what == "index"]
+        (finding,) = [f for f in again.admin.doctor() if f.what == "index"]
         assert finding.level == "problem"
         assert finding.fix is not None
         assert "--accept-loss" in finding.fix
-        again.accept_loss(reason="restored an old copy")
+        again.admin.accept_loss(reason="restored an old copy")
         assert [record.text for record in again.list()] == ["one"]
     assert texts(folder) == {"one"}
     assert b"ledger.loss_accepted" in (folder / "events.wal").read_bytes()
@@ -275,7 +275,7 @@ def test_an_index_of_another_history_stops(memory: Memory, folder: Path, tmp_pat
     with Memory.open(folder) as again:
         with pytest.raises(IntegrityError):
             again.list()
-        assert any(f.level == "problem" for f in again.doctor())
+        assert any(f.level == "problem" for f in again.admin.doctor())
 
 
 def test_a_changed_ledger_is_found(memory: Memory, folder: Path) -> None:
@@ -285,9 +285,9 @@ def test_a_changed_ledger_is_found(memory: Memory, folder: Path) -> None:
     ledger[place] ^= 1
     (folder / "events.wal").write_bytes(bytes(ledger))
     with Memory.open(folder) as again:
-        report = again.verify()
+        report = again.admin.verify()
         assert (report.status, report.broken_at) == ("broken", 2)
-        (finding,) = [f for f in again.doctor() if f.what == "ledger"]
+        (finding,) = [f for f in again.admin.doctor() if f.what == "ledger"]
         assert "event 2" in finding.detail
     (folder / "index.db").unlink()
     with Memory.open(folder) as again, pytest.raises(IntegrityError, match="event 2"):
@@ -302,13 +302,13 @@ def test_a_damaged_ledger_can_be_salvaged(memory: Memory, folder: Path) -> None:
     with Memory.open(folder) as again:
         with pytest.raises(IntegrityError, match="event 3"):
             again.remember("four", id="d")  # beyond the damage, which the file's stamp shows
-        assert again.verify().broken_at == 3
-        (finding,) = [f for f in again.doctor() if f.what == "ledger"]
+        assert again.admin.verify().broken_at == 3
+        (finding,) = [f for f in again.admin.doctor() if f.what == "ledger"]
         assert finding.fix is not None
         assert "--accept-loss" in finding.fix
-        again.accept_loss()
+        again.admin.accept_loss()
         assert [record.id for record in again.list()] == ["a"]
-        assert again.verify().ok
+        assert again.admin.verify().ok
     assert texts(folder) == {"one"}
     assert (folder / "events.wal").read_bytes().count(b"ledger.loss_accepted") == 1
     (torn,) = folder.glob("*.torn")
@@ -318,14 +318,14 @@ def test_a_damaged_ledger_can_be_salvaged(memory: Memory, folder: Path) -> None:
 def test_a_loss_is_noted_without_an_index_too_and_never_without_a_loss(
     memory: Memory, folder: Path
 ) -> None:
-    memory.accept_loss()
+    memory.admin.accept_loss()
     assert b"ledger.loss_accepted" not in (folder / "events.wal").read_bytes()
     memory.close()
     (folder / "index.db").unlink()
     ledger = (folder / "events.wal").read_bytes()
     (folder / "events.wal").write_bytes(ledger.replace(b'"text":"one"', b'"text":"0ne"'))
     with Memory.open(folder) as again:
-        again.accept_loss()
+        again.admin.accept_loss()
         assert again.list() == []
     assert b"ledger.loss_accepted" in (folder / "events.wal").read_bytes()
 
@@ -400,16 +400,16 @@ def test_a_full_disk_can_still_be_read(
 
 def test_an_erasure_leaves_other_workspaces_alone(memory: Memory, folder: Path) -> None:
     """A workspace that was restored from a backup into a folder below is one of its own."""
-    backup = memory.backup()
+    backup = memory.admin.backup()
     with Memory.restore_backup(backup.path, folder / "copies" / "restored") as below:
         below.remember("three", id="c")
         memory.erase("b")
         assert {record.text for record in below.list()} == {"one", "two", "three"}
-        assert below.verify().ok
+        assert below.admin.verify().ok
 
 
 def test_an_unreadable_backup_does_not_stop_an_erasure(memory: Memory, folder: Path) -> None:
-    backup = Path(memory.backup().path)
+    backup = Path(memory.admin.backup().path)
     (backup / "manifest.json").write_text("{")
     memory.erase("b")
     assert b'"two"' not in (backup / "events.wal").read_bytes()
@@ -439,7 +439,7 @@ def test_an_interrupted_erasure_is_finished_in_backups_even_without_an_index(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space")
 
-    backup = Path(memory.backup().path)
+    backup = Path(memory.admin.backup().path)
     for step in ("copies.erase_copies", "segments.erase_bodies"):
         with monkeypatch.context() as patch:
             patch.setattr(f"recollect.store.files.{step}", full)
@@ -473,7 +473,7 @@ def test_a_cut_tail_is_found_by_the_index(memory: Memory, folder: Path) -> None:
     os.truncate(ledger, appends[-2].end)
     assert verify([ledger.read_bytes()]).ok
     with Memory.open(folder) as again:
-        report = again.verify()
+        report = again.admin.verify()
         assert (report.status, report.broken_at) == ("broken", 3)
         with pytest.raises(IntegrityError):
             again.list()
@@ -489,7 +489,7 @@ def test_a_rewritten_ledger_is_found_by_the_index(
         forged.remember("two", id="b")
     (folder / "events.wal").write_bytes((tmp_path / "forged" / "events.wal").read_bytes())
     with Memory.open(folder) as again:
-        report = again.verify()
+        report = again.admin.verify()
         assert (report.status, report.broken_at) == ("broken", 3)
 
 
@@ -522,7 +522,7 @@ def test_the_head_an_index_knows_can_be_asked(memory: Memory, folder: Path) -> N
 
 def test_a_backup_is_restored(memory: Memory, folder: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    backup = memory.backup(progress=lambda done, total: told.append((done, total)))
+    backup = memory.admin.backup(progress=lambda done, total: told.append((done, total)))
     assert Path(backup.path).parent == folder / "backup"
     assert told
     memory.remember("three")
@@ -547,14 +547,14 @@ def test_a_backup_has_a_whole_manifest_or_none(folder: Path, tmp_path: Path) -> 
     memory = Memory(Handle(FileBackend(folder, seam=Full()).space("main", create=True)))
     memory.remember("one")
     with pytest.raises(Unavailable):
-        memory.backup(tmp_path / "copy")
+        memory.admin.backup(tmp_path / "copy")
     memory._handle.space.close()
     with pytest.raises(NotFound, match="does not contain a complete backup"):
         Memory.restore_backup(tmp_path / "copy", tmp_path / "restored")
 
 
 def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> None:
-    backup = memory.backup(tmp_path / "copy")
+    backup = memory.admin.backup(tmp_path / "copy")
     ledger = Path(backup.path) / "events.wal"
     whole = ledger.read_bytes()
     for bad in (whole[:-10], whole.replace(b'"one"', b'"0ne"'), b""):
@@ -570,7 +570,7 @@ def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> Non
 def test_a_backup_whose_manifest_cannot_be_read_is_named_and_left_as_it_was(
     memory: Memory, tmp_path: Path
 ) -> None:
-    backup = Path(memory.backup().path)
+    backup = Path(memory.admin.backup().path)
     (backup / "manifest.json").rename(tmp_path / "manifest.json")
     (backup / "manifest.json").mkdir()
     places = memory.erase("b").places
@@ -578,7 +578,7 @@ def test_a_backup_whose_manifest_cannot_be_read_is_named_and_left_as_it_was(
     (backup / "manifest.json").rmdir()
     (tmp_path / "manifest.json").rename(backup / "manifest.json")
     with Memory.restore_backup(backup, tmp_path / "restored") as restored:
-        assert restored.verify().ok
+        assert restored.admin.verify().ok
 
 
 def test_a_copy_that_cannot_be_read_is_named(
@@ -602,7 +602,7 @@ def test_a_copy_that_cannot_be_read_is_named(
 def test_an_interrupted_erasure_reaches_the_backups_even_if_the_index_is_rebuilt(
     memory: Memory, folder: Path
 ) -> None:
-    backup = Path(memory.backup().path)
+    backup = Path(memory.admin.backup().path)
     (folder / "index.db.new").mkdir()  # in the way of what is made after the ledger was cleaned
     with pytest.raises(Unavailable):
         memory.erase("b")
@@ -616,7 +616,7 @@ def test_an_interrupted_erasure_reaches_the_backups_even_if_the_index_is_rebuilt
 
 
 def test_a_backup_that_cannot_be_written_back_is_told_apart(memory: Memory, tmp_path: Path) -> None:
-    backup = memory.backup()
+    backup = memory.admin.backup()
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(Unavailable):
         Memory.restore_backup(backup.path, tmp_path / "file" / "below")
@@ -632,13 +632,13 @@ def test_a_doctor_who_cannot_read_says_so(memory: Memory, folder: Path) -> None:
 def test_what_was_erased_later_stays_erased_in_a_restored_backup(
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:
-    backup = memory.backup()
+    backup = memory.admin.backup()
     memory.remember("two and a half")
     memory.erase("b")
     assert b'"two"' not in (Path(backup.path) / "events.wal").read_bytes()
     with Memory.restore_backup(backup.path, tmp_path / "restored") as restored:
         assert [record.text for record in restored.list()] == ["one"]
-        report = restored.verify()
+        report = restored.admin.verify()
         assert (report.ok, report.erased) == (True, 1)
         restored.remember("three")
     assert texts(tmp_path / "restored") == {"one", "three"}
@@ -697,9 +697,9 @@ def test_a_progress_callback_that_writes_is_refused_and_does_not_hang(memory: Me
         memory.remember("three")
 
     with pytest.raises(Unavailable):
-        memory.rebuild(write)
+        memory.admin.rebuild(write)
     told: list[int] = []
-    memory.rebuild(lambda done, total: told.append(len(memory.list())))
+    memory.admin.rebuild(lambda done, total: told.append(len(memory.list())))
     assert told
     assert memory.remember("three").text == "three"
 

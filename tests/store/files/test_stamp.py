@@ -45,7 +45,7 @@ def test_an_edited_ledger_stops_the_next_open(folder: Path) -> None:
 
 def test_an_edited_segment_stops_the_next_open(folder: Path) -> None:
     with Memory.open(folder) as memory:
-        memory.seal()
+        memory.admin.seal()
         memory.remember("after the seal")
     (segment,) = (folder / "sealed").glob("*.wal")
     edit(segment)
@@ -60,7 +60,7 @@ def test_the_control_without_a_stamp_a_change_is_not_noticed(
     edit(folder / "events.wal")
     with Memory.open(folder) as memory:
         memory.remember("over a changed ledger")
-        assert not memory.verify().ok
+        assert not memory.admin.verify().ok
 
 
 def test_everyday_use_walks_nothing(folder: Path, walks: list[int]) -> None:
@@ -68,16 +68,16 @@ def test_everyday_use_walks_nothing(folder: Path, walks: list[int]) -> None:
         for i in range(3):  # two handles, as two processes would
             one.remember(f"one {i}")
             two.remember(f"two {i}")
-        one.seal()
+        one.admin.seal()
         two.remember("after a seal")
         one.erase("m2")
         two.remember("after an erasure")
-        one.rebuild()
+        one.admin.rebuild()
         two.remember("after a rebuild")
     with Memory.open(folder) as memory:
         memory.remember("opened again")
         assert walks == []
-        backup = memory.backup().path
+        backup = memory.admin.backup().path
         walks.clear()
     with Memory.restore_backup(backup, folder.with_name("restored")) as restored:
         restored.remember("restored")

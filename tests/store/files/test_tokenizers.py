@@ -87,7 +87,7 @@ def test_an_index_with_other_tokens_is_built_again_first(tmp_path: Path, act: st
     assert files_hit(tmp_path, PARTS)
     assert "3.2.0" in str(known_tokens(tmp_path / "index.db"))
     with Memory.open(tmp_path) as memory:
-        note = next(found for found in memory.doctor() if found.what == "index")
+        note = next(found for found in memory.admin.doctor() if found.what == "index")
         assert (note.level, "3.2.0" in note.detail) == ("note", True)
         calls: dict[str, Callable[[], object]] = {
             "erase": lambda: memory.erase(id),
@@ -100,8 +100,8 @@ def test_an_index_with_other_tokens_is_built_again_first(tmp_path: Path, act: st
         found = vocabulary(tmp_path)
         for word in (*PARTS, NAME, "diabetes"):
             memory.recall(word)
-        assert memory.verify().ok
-        assert memory.digest() == rebuilt_digest(memory)
+        assert memory.admin.verify().ok
+        assert memory.admin.digest() == rebuilt_digest(memory.admin)
     assert {(shelf, word) for shelf, word, _ in found if word in PARTS} == set()
     assert found == vocabulary(tmp_path)  # as a fresh fold has it
     if act == "erase":
@@ -127,7 +127,7 @@ def test_an_erasure_that_was_interrupted_in_another_python(tmp_path: Path) -> No
     assert files_hit(tmp_path, [NAME])
     with Memory.open(tmp_path) as memory:
         memory.list()
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     assert files_hit(tmp_path, [*PARTS, NAME]) == set()
 
 

@@ -221,10 +221,10 @@ def test_no_copy_of_a_memory_has_the_tokens(place: Path, tmp_path: Path) -> None
         hash = hash_of(made.token).hex()
         memory = store.space("main")
         memory.remember("One.")
-        memory.backup(str(tmp_path / "backup"))
-        memory.export("ndjson", tmp_path / "export.json")
+        memory.admin.backup(str(tmp_path / "backup"))
+        memory.admin.export("ndjson", tmp_path / "export.json")
         with Memory.open(tmp_path / "copy", embedder="none") as copy:
-            memory.copy_to(copy)
+            memory.admin.copy_to(copy)
     with Memory.restore_backup(tmp_path / "backup", tmp_path / "restored") as restored:
         assert len(restored.list()) == 1
     seen = 0

@@ -81,23 +81,23 @@ def test_a_frame_is_tried_saved_changed_and_taken_back(visitor: Visitor, memory:
     assert memory.position == position
     saved = visitor.follow(save(visitor, "task", draft))
     assert "Saved." in saved.words
-    assert memory.frames.get("mine") == drafts.frame_of(draft)
+    assert memory.settings.frames.get("mine") == drafts.frame_of(draft)
     done = save(visitor, "mine", structs.replace(draft, tokens="77"))
     shown = visitor.follow(done)
-    assert memory.frames.get("mine").tokens == 77
+    assert memory.settings.frames.get("mine").tokens == 77
     undo = hidden_fields(shown, "/undo")
     assert visitor.post("/demo/frames/mine/undo", undo).status == 303
-    assert memory.frames.get("mine").tokens == 300
+    assert memory.settings.frames.get("mine").tokens == 300
     page = visitor.get("/demo/frames/mine")
     gone = visitor.follow(visitor.post("/demo/frames/mine/drop", hidden_fields(page, "/drop")))
     with pytest.raises(NotFound):
-        memory.frames.get("mine")
+        memory.settings.frames.get("mine")
     visitor.post("/demo/frames/mine/undo", hidden_fields(gone, "/undo"))
-    assert memory.frames.get("mine").tokens == 300
+    assert memory.settings.frames.get("mine").tokens == 300
 
 
 def test_a_draft_packs_what_the_saved_frame_does(memory: Memory) -> None:
-    memory.frames.set(MINE)
+    memory.settings.frames.set(MINE)
     here = tried(handle_of(memory), QUESTION, MINE)
     assert here == memory.context(QUESTION, frame="mine", receipt=False)
 
@@ -107,32 +107,32 @@ def test_a_form_sent_twice_sets_a_frame_once(visitor: Visitor, memory: Memory) -
     fields = hidden_fields(page, "/save") | sent(drafts.of(MINE))
     for _ in range(2):
         assert visitor.post("/demo/frames/task/save", fields).status == 303
-    assert len(memory.events(kinds=["frame.set"])) == 1
+    assert len(memory.events.list(kinds=["frame.set"])) == 1
 
 
 def test_a_frame_that_changed_since_is_not_overwritten(visitor: Visitor, memory: Memory) -> None:
-    memory.frames.set(MINE)
+    memory.settings.frames.set(MINE)
     page = visitor.get("/demo/frames/mine/edit")
-    memory.frames.set(structs.replace(MINE, tokens=500))
+    memory.settings.frames.set(structs.replace(MINE, tokens=500))
     mine = structs.replace(drafts.of(MINE), tokens="77")
     refused = visitor.post("/demo/frames/mine/save", hidden_fields(page, "/save") | sent(mine))
     assert refused.status == 409
     assert "changed since you looked" in refused.words
     assert 'value="77"' in refused.text
-    assert memory.frames.get("mine").tokens == 500
+    assert memory.settings.frames.get("mine").tokens == 500
     again = hidden_fields(refused, "/save") | sent(mine)
     assert visitor.post("/demo/frames/mine/save", again).status == 303
-    assert memory.frames.get("mine").tokens == 77
+    assert memory.settings.frames.get("mine").tokens == 77
 
 
 def test_a_new_frame_takes_no_name_that_is_in_use(visitor: Visitor, memory: Memory) -> None:
-    memory.frames.set(MINE)
+    memory.settings.frames.set(MINE)
     other = structs.replace(drafts.of(MINE), tokens="77")
     for name, words in (("mine", "exists already"), ("task", "is built in"), ("", "empty")):
         refused = save(visitor, "self", structs.replace(other, name=name))
         assert refused.status == 422, name
         assert words in refused.words, (name, refused.words)
-    assert memory.frames.get("mine").tokens == 300
+    assert memory.settings.frames.get("mine").tokens == 300
 
 
 def test_no_frame_is_changed_where_nothing_may_be(store: Store) -> None:

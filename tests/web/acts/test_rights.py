@@ -34,7 +34,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     with Store.open(tmp_path / "w", embedder="none") as store:
         memory = store.space("main")
         seat = memory.remember("Alice sits in 12A.", key="seat", tags=["travel"])
-        memory.link(seat.id, memory.remember("She flies on Monday.", key="trip").id)
+        memory.graph.link(seat.id, memory.remember("She flies on Monday.", key="trip").id)
         memory.forget(memory.remember("Bob sits in 3F.", key="bob").id)
         said = memory.observe("She wants 14C.")
         agent = memory.scoped(origin="agent")
@@ -42,7 +42,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         agent.review.propose("Alice sits in 14C.", target=seat.id, evidence=[quote])
         memory.erase(memory.remember("A secret.").id)
         Keys(memory).create()
-        memory.frames.set({**msgspec.to_builtins(BUILT_IN["task"]), "name": "mine"})
+        memory.settings.frames.set({**msgspec.to_builtins(BUILT_IN["task"]), "name": "mine"})
         store.jobs.ask("verify")
         store.jobs.set_schedule("verify", cron="0 3 * * *")
         yield store
@@ -56,7 +56,7 @@ def team(store: Store) -> Iterator[Team]:
 
 def pages(memory: Memory) -> list[str]:
     """Addresses of all pages with a form."""
-    gone = memory.events(kinds=["events.erased"])[0].seq
+    gone = memory.events.list(kinds=["events.erased"])[0].seq
     ids = [memory.keyed("seat").id, memory.list(include=("forgotten",), limit=10)[-1].id]
     ids += [each.id for each in memory.list(include=("forgotten",), limit=10)]
     found = [f"main/r/{id}" for id in dict.fromkeys(ids)]

@@ -39,7 +39,3 @@ class Contexts(Calls):
             flags=("receipt",),
         )
         return answer
-
-    def flush(self) -> None:
-        """Write the receipts that wait for the next append."""
-        self._do("flush", None, {})

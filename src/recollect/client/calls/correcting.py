@@ -17,7 +17,7 @@ from recollect.client.asking import Calls
 from recollect.client.kinds import Expect
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Curation, Quote, Record, Retraction
+from recollect.model.values import Quote, Record, Retraction
 
 
 class Correcting(Calls):
@@ -105,29 +105,6 @@ class Correcting(Calls):
             "retract",
             Retraction,
             {"id": id, "dry_run": dry_run},
-            idempotency_key=idempotency_key,
-            expect=expect,
-            flags=("dry_run",),
-        )
-        return answer
-
-    def curate(
-        self,
-        *,
-        below: float = 0.05,
-        limit: int = 1_000,
-        dry_run: bool = False,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Curation:
-        """Archive the records that have faded: long unused, by their decay tier.
-
-        It is ``recollect.Memory.curate``.
-        """
-        answer: Curation = self._do(
-            "curate",
-            Curation,
-            {"below": below, "limit": limit, "dry_run": dry_run},
             idempotency_key=idempotency_key,
             expect=expect,
             flags=("dry_run",),

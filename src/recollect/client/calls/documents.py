@@ -29,7 +29,7 @@ class Documents(Calls):
     ) -> List[Document]:
         """Documents, by type and name.
 
-        It is ``recollect.Memory.documents.list``.
+        It is ``recollect.Memory.settings.documents.list``.
         """
         answer: List[Document] = self._do(
             "list_documents", List[Document], {"type": type, "limit": limit, "after": after}
@@ -39,7 +39,7 @@ class Documents(Calls):
     def get(self, type: str, name: str) -> Document:
         """One document.
 
-        It is ``recollect.Memory.documents.get``.
+        It is ``recollect.Memory.settings.documents.get``.
         """
         answer: Document = self._do("get_document", Document, {"type": type, "name": name})
         return answer
@@ -55,7 +55,7 @@ class Documents(Calls):
     ) -> None:
         """Remove a document; its past stays readable with ``memory.at``.
 
-        It is ``recollect.Memory.documents.drop``.
+        It is ``recollect.Memory.settings.documents.drop``.
         """
         self._do(
             "drop_document",

@@ -26,7 +26,7 @@ class Frames(Calls):
     def get(self, name: str) -> Frame:
         """One frame.
 
-        It is ``recollect.Memory.frames.get``.
+        It is ``recollect.Memory.settings.frames.get``.
         """
         answer: Frame = self._do("get_frame", Frame, {"name": name})
         return answer
@@ -34,7 +34,7 @@ class Frames(Calls):
     def since(self, name: str) -> str:
         """The instant at which a frame was last set.
 
-        It is ``recollect.Memory.frames.since``.
+        It is ``recollect.Memory.settings.frames.since``.
         """
         answer: str = self._do("frame_since", str, {"name": name}, inside="since")
         return answer
@@ -49,7 +49,7 @@ class Frames(Calls):
     ) -> None:
         """Remove a frame.
 
-        It is ``recollect.Memory.frames.drop``.
+        It is ``recollect.Memory.settings.frames.drop``.
         """
         self._do(
             "drop_frame",

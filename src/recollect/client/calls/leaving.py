@@ -11,7 +11,7 @@ signatures and meaning are the same.
 from __future__ import annotations
 
 from recollect.client.asking import Calls
-from recollect.client.kinds import Expect, Progress, Who
+from recollect.client.kinds import Expect, Progress
 from recollect.model.instants import Moment
 from recollect.model.values import Erasure, Record, Undone
 
@@ -57,47 +57,6 @@ class Leaving(Calls):
             flags=("dry_run",),
         )
         return answer
-
-    def subjects(self) -> Who | None:
-        """Whose memory is encrypted under a key of its own: ``users``, ``named`` or None."""
-        answer: Who | None = self._do("subjects", Who | None, {}, inside="who")
-        return answer
-
-    def set_subjects(
-        self,
-        who: Who | None,
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """Set whose memory is encrypted from now on, each under a key of its own.
-
-        It is ``recollect.Memory.set_subjects``.
-        """
-        self._do("set_subjects", None, {"who": who}, idempotency_key=idempotency_key, expect=expect)
-
-    def retention(self) -> int | None:
-        """For how many days expired records are kept; None if ``retain`` erases nothing.
-
-        It is ``recollect.Memory.retention``.
-        """
-        answer: int | None = self._do("retention", int | None, {}, inside="days")
-        return answer
-
-    def set_retention(
-        self,
-        days: int | None,
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """Set for how many days expired records are kept; nothing is erased by this.
-
-        It is ``recollect.Memory.set_retention``.
-        """
-        self._do(
-            "set_retention", None, {"days": days}, idempotency_key=idempotency_key, expect=expect
-        )
 
     def retain(
         self,

@@ -16,17 +16,7 @@ from recollect.client.asking import Calls
 from recollect.client.kinds import Counter
 from recollect.model.frames import Units
 from recollect.model.instants import Moment
-from recollect.model.values import (
-    Episode,
-    EventView,
-    Include,
-    Overview,
-    Recall,
-    Record,
-    Version,
-    Why,
-    WhyNot,
-)
+from recollect.model.values import Episode, Include, Recall, Record, Version, Why, WhyNot
 
 List = list  # inside the class, ``list`` is the method
 
@@ -48,52 +38,6 @@ class Reading(Calls):
         It is ``recollect.Memory.keyed``.
         """
         answer: Record = self._do("keyed", Record, {"key": key, "include": include})
-        return answer
-
-    def recent(
-        self,
-        *,
-        unit: Units = "any",
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        since: Moment | None = None,
-        before: Moment | None = None,
-        limit: int = 50,
-    ) -> List[Record | Episode]:
-        """What is newest, by the instant it was said; a record without one by its last change.
-
-        It is ``recollect.Memory.recent``.
-        """
-        answer: List[Record | Episode] = self._do(
-            "recent",
-            List[Record | Episode],
-            {
-                "unit": unit,
-                "user": user,
-                "session": session,
-                "agent": agent,
-                "since": since,
-                "before": before,
-                "limit": limit,
-            },
-        )
-        return answer
-
-    def overview(
-        self,
-        *,
-        since: Moment | None = None,
-        before: Moment | None = None,
-        limit: int = 10,
-    ) -> Overview:
-        """What the memory holds in general: the most used records, the newest, what was said last.
-
-        It is ``recollect.Memory.overview``.
-        """
-        answer: Overview = self._do(
-            "overview", Overview, {"since": since, "before": before, "limit": limit}
-        )
         return answer
 
     def recall(
@@ -162,14 +106,6 @@ class Reading(Calls):
                 "min_relevance": min_relevance,
             },
         )
-        return answer
-
-    def event(self, seq: int) -> EventView:
-        """One event as the ledger has it: its header, and its body unless that was erased.
-
-        It is ``recollect.Memory.event``.
-        """
-        answer: EventView = self._do("event", EventView, {"seq": seq})
         return answer
 
     def history(self, id: str) -> List[Version]:

@@ -21,7 +21,7 @@ class Receipts(Calls):
     def get(self, id: str) -> Receipt:
         """One receipt.
 
-        It is ``recollect.Memory.receipts.get``.
+        It is ``recollect.Memory.proof.receipts.get``.
         """
         answer: Receipt = self._do("get_receipt", Receipt, {"receipt": id})
         return answer
@@ -36,7 +36,7 @@ class Receipts(Calls):
     ) -> None:
         """Remove every byte of a receipt, for good; the memory that it names stays.
 
-        It is ``recollect.Memory.receipts.erase``.
+        It is ``recollect.Memory.proof.receipts.erase``.
         """
         self._do(
             "erase_receipt",

@@ -13,21 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from recollect.client.asking import Calls
-from recollect.client.kinds import Expect
-from recollect.model.values import Rule
+from recollect.client.kinds import Expect, Progress, Proposer
+from recollect.model.values import Pass, Rule
 
 List = list  # ``list`` is also the name of a call
 
 
 class Rules(Calls):
-    """List, get, set and drop the rules of a space; ``memory.consolidate`` runs one.
+    """List, get, set and drop the rules of a space; ``run`` runs one.
 
     A rule is the document "rules/NAME". Running it needs at least the trust that set it."""
 
     def list(self, *, limit: int = 100, after: str | None = None) -> List[Rule]:
         """Rules, by name; other documents of the type "rules" are left out.
 
-        It is ``recollect.Memory.rules.list``.
+        It is ``recollect.Memory.settings.rules.list``.
         """
         answer: List[Rule] = self._do("list_rules", List[Rule], {"limit": limit, "after": after})
         return answer
@@ -35,7 +35,7 @@ class Rules(Calls):
     def get(self, name: str) -> Rule:
         """One rule.
 
-        It is ``recollect.Memory.rules.get``.
+        It is ``recollect.Memory.settings.rules.get``.
         """
         answer: Rule = self._do("get_rule", Rule, {"name": name})
         return answer
@@ -55,7 +55,7 @@ class Rules(Calls):
     ) -> Rule:
         """Set a rule, whole. It goes on after the last episode that it has looked at.
 
-        It is ``recollect.Memory.rules.set``.
+        It is ``recollect.Memory.settings.rules.set``.
         """
         answer: Rule = self._do(
             "set_rule",
@@ -75,6 +75,21 @@ class Rules(Calls):
         )
         return answer
 
+    def run(
+        self,
+        name: str,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        proposer: Proposer | None = None,
+        progress: Progress | None = None,
+    ) -> Pass:
+        """Run a rule: make records and proposals of the episodes that it has not looked at.
+
+        It is ``recollect.Memory.settings.rules.run``.
+        """
+        raise self._unsupported("settings.rules.run")
+
     def drop(
         self,
         name: str,
@@ -85,7 +100,7 @@ class Rules(Calls):
     ) -> None:
         """Remove a rule; what it made stays. Set again, it goes on where it stood.
 
-        It is ``recollect.Memory.rules.drop``.
+        It is ``recollect.Memory.settings.rules.drop``.
         """
         self._do(
             "drop_rule",

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from recollect.client.asking import Calls
 from recollect.client.kinds import Expect
-from recollect.model.values import Session
+from recollect.model.frames import Units
+from recollect.model.instants import Moment
+from recollect.model.values import Episode, Overview, Record, Session
 
 List = list  # ``list`` is also the name of a call
 
@@ -75,5 +77,51 @@ class Sessions(Calls):
         """
         answer: List[Session] = self._do(
             "list_sessions", List[Session], {"limit": limit, "before": before}
+        )
+        return answer
+
+    def recent(
+        self,
+        *,
+        unit: Units = "any",
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 50,
+    ) -> List[Record | Episode]:
+        """What is newest, by the instant it was said; a record without one by its last change.
+
+        It is ``recollect.Memory.sessions.recent``.
+        """
+        answer: List[Record | Episode] = self._do(
+            "recent",
+            List[Record | Episode],
+            {
+                "unit": unit,
+                "user": user,
+                "session": session,
+                "agent": agent,
+                "since": since,
+                "before": before,
+                "limit": limit,
+            },
+        )
+        return answer
+
+    def overview(
+        self,
+        *,
+        since: Moment | None = None,
+        before: Moment | None = None,
+        limit: int = 10,
+    ) -> Overview:
+        """What the memory holds in general: the most used records, the newest, what was said last.
+
+        It is ``recollect.Memory.sessions.overview``.
+        """
+        answer: Overview = self._do(
+            "overview", Overview, {"since": since, "before": before, "limit": limit}
         )
         return answer

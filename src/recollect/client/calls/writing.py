@@ -16,11 +16,11 @@ from datetime import timedelta
 from msgspec import UNSET, UnsetType
 
 from recollect.client.asking import Calls
-from recollect.client.kinds import Expect, Progress, Proposer
+from recollect.client.kinds import Expect
 from recollect.model.events import Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Forgotten, Link, Pass, Quote, Record
+from recollect.model.values import Episode, Forgotten, Quote, Record
 
 
 class Writing(Calls):
@@ -166,63 +166,3 @@ class Writing(Calls):
             expect=expect,
         )
         return answer
-
-    def link(
-        self,
-        source: str,
-        target: str,
-        kind: str = "relates_to",
-        *,
-        weight: float = 1.0,
-        name: str | None = None,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Link:
-        """Relate two records by a typed, directed link.
-
-        It is ``recollect.Memory.link``.
-        """
-        answer: Link = self._do(
-            "link",
-            Link,
-            {"source": source, "target": target, "kind": kind, "weight": weight, "name": name},
-            idempotency_key=idempotency_key,
-            expect=expect,
-        )
-        return answer
-
-    def unlink(
-        self,
-        source: str,
-        target: str,
-        kind: str = "relates_to",
-        *,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> None:
-        """End a relation.
-
-        It is ``recollect.Memory.unlink``.
-        """
-        self._do(
-            "unlink",
-            None,
-            {"source": source, "target": target, "kind": kind},
-            idempotency_key=idempotency_key,
-            expect=expect,
-        )
-
-    def consolidate(
-        self,
-        rule: str,
-        *,
-        dry_run: bool = False,
-        limit: int | None = None,
-        proposer: Proposer | None = None,
-        progress: Progress | None = None,
-    ) -> Pass:
-        """Run a rule: make records and proposals of the episodes that it has not looked at.
-
-        It is ``recollect.Memory.consolidate``.
-        """
-        raise self._unsupported("consolidate")

@@ -74,7 +74,7 @@ async def upsert_frame(
             "source": source,
             "created_at": known[0] if known else REAL.now(),
         }
-        memory.submit(*put(name, row))
+        memory.events.submit(*put(name, row))
 
     await conn.run(work)
 
@@ -100,7 +100,7 @@ def dropped(memory: Memory, name: str) -> list[Act]:
     if name in _kept(memory):
         type, own = validate.document(KEPT_ROWS, name)
         acts.append(DropDocument(type=type, name=own))
-    if any(frame.name == name for frame in memory.frames.list()):
+    if any(frame.name == name for frame in memory.settings.frames.list()):
         acts.append(DropFrame(name=name))
     return acts
 
@@ -108,7 +108,9 @@ def dropped(memory: Memory, name: str) -> list[Act]:
 def rows(memory: Memory) -> list[FrameRow]:
     """Every frame as a row, the built-in ones first."""
     kept = _kept(memory)
-    found = [_row(memory, frame, kept.pop(frame.name, None)) for frame in memory.frames.list()]
+    found = [
+        _row(memory, frame, kept.pop(frame.name, None)) for frame in memory.settings.frames.list()
+    ]
     # Earlier releases kept a row without setting a frame.
     alone = ((name, data) for name, data in kept.items() if data is not None and not data.in_use)
     return [*found, *(_named(name, data) for name, data in alone)]
@@ -117,7 +119,7 @@ def rows(memory: Memory) -> list[FrameRow]:
 def _row(memory: Memory, frame: Frame, kept: FrameData | None) -> FrameRow:
     if kept is not None and _means(frame.name, kept) == frame:
         return _named(frame.name, kept)
-    since = ALWAYS if frame.is_built_in else memory.frames.since(frame.name)
+    since = ALWAYS if frame.is_built_in else memory.settings.frames.since(frame.name)
     return _named(frame.name, row_of(frame, since))
 
 
@@ -136,9 +138,11 @@ def _named(name: str, data: FrameData) -> FrameRow:
 
 def _kept(memory: Memory) -> dict[str, FrameData | None]:
     """The rows as they were written; None where another program wrote another shape."""
-    page = memory.documents.list(KEPT_ROWS, limit=LIST_MAX_DOCUMENTS)
+    page = memory.settings.documents.list(KEPT_ROWS, limit=LIST_MAX_DOCUMENTS)
     found = list(page)
     while len(page) == LIST_MAX_DOCUMENTS:
-        page = memory.documents.list(KEPT_ROWS, limit=LIST_MAX_DOCUMENTS, after=page[-1].id)
+        page = memory.settings.documents.list(
+            KEPT_ROWS, limit=LIST_MAX_DOCUMENTS, after=page[-1].id
+        )
         found += page
     return {document.name: row_in(document.data) for document in found}

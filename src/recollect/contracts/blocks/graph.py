@@ -80,7 +80,7 @@ async def reinforce_edges(conn: Connection, edge_pairs: list[tuple[str, str]]) -
         links.sort(key=lambda link: (link.kind == EDGE, link.seq))
         last = {_pair(link): link for link in links if link.kind not in APART}
         found = [last[pair] for pair in pairs if pair in last]
-        memory.submit(
+        memory.events.submit(
             *(ReinforceLink(source=x.source, target=x.target, kind=x.kind) for x in found)
         )
 
@@ -141,7 +141,7 @@ async def resolve_contradiction(conn: Connection, block_a_id: str, block_b_id: s
         ]
         if not of_pair:
             raise NotFound(f"no contradiction between {block_a_id!r} and {block_b_id!r}")
-        memory.submit(*of_pair)
+        memory.events.submit(*of_pair)
 
     await conn.run(work)
 
@@ -157,7 +157,7 @@ def _insert(memory: Memory, kind: str, one: str, other: str, weight: float) -> N
         if _pair(link) == pair and (link.kind in APART) == is_contradiction:
             raise IntegrityError(f"{one} and {other} are already linked ({link.kind})")
     try:
-        memory.submit(act)
+        memory.events.submit(act)
     except (Conflict, NotFound) as error:
         raise IntegrityError(error.message, hint=error.hint) from error
 

@@ -42,7 +42,7 @@ async def start_session(
 
     def work(memory: Memory) -> None:
         try:
-            memory.submit(act)
+            memory.events.submit(act)
         except Conflict as error:
             raise IntegrityError(error.message, hint=error.hint) from error
 

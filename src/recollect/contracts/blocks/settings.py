@@ -73,7 +73,7 @@ def stored(memory: Memory) -> tuple[Mapping[str, Json], Expect]:
     """The settings, and what must not have changed when they are written."""
     position = memory.position
     try:
-        found = memory.documents.get(SETTINGS_TYPE, SETTINGS)
+        found = memory.settings.documents.get(SETTINGS_TYPE, SETTINGS)
     except NotFound:
         return _of_an_earlier_release(memory), position
     return found.data, (found.id, found.seq)
@@ -94,6 +94,6 @@ def _put(memory: Memory, values: Mapping[str, str]) -> None:
 
     def put() -> None:
         known, expect = stored(memory)
-        memory.documents.set(SETTINGS_TYPE, SETTINGS, {**known, **values}, expect=expect)
+        memory.settings.documents.set(SETTINGS_TYPE, SETTINGS, {**known, **values}, expect=expect)
 
     again(put)

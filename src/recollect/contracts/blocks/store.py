@@ -65,7 +65,7 @@ async def insert_block(
 
     def work(memory: Memory) -> None:
         try:
-            memory.submit(*moved.coming, *moved.leaving)
+            memory.events.submit(*moved.coming, *moved.leaving)
         except Conflict as error:
             raise IntegrityError(f"a block {block_id!r} exists", hint=error.hint) from error
 
@@ -116,7 +116,7 @@ async def update_block_status(
 ) -> None:
     """Change a block's status; an archived one has a reason, or None."""
     columns: Row = {"status": status, "archive_reason": archive_reason}
-    await conn.run(lambda memory: memory.submit(*_change(memory, block_id, columns)))
+    await conn.run(lambda memory: memory.events.submit(*_change(memory, block_id, columns)))
 
 
 async def update_block_scoring(
@@ -140,7 +140,7 @@ async def update_block_scoring(
         "token_count": token_count,
     }
     columns: Row = {column: value for column, value in given.items() if value is not None}
-    await conn.run(lambda memory: memory.submit(*_change(memory, block_id, columns)))
+    await conn.run(lambda memory: memory.events.submit(*_change(memory, block_id, columns)))
 
 
 async def reinforce_blocks(
@@ -154,7 +154,7 @@ async def reinforce_blocks(
         found = [record for id in dict.fromkeys(block_ids) if (record := find(memory, id))]
         made = [act for record in found for act in _used(record, hours)]
         is_counted = all(record.status == "active" for record in found)
-        memory.submit(*made, expect=None if is_counted else position)
+        memory.events.submit(*made, expect=None if is_counted else position)
 
     await conn.run(lambda memory: again(lambda: work(memory)))
 
@@ -181,12 +181,12 @@ def _moved(record: Record, columns: Row) -> list[Act]:
 
 async def add_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
     """Add tags to a block; tags it already has are unchanged."""
-    await conn.run(lambda memory: memory.submit(acts.tag(block_id, tags, ())))
+    await conn.run(lambda memory: memory.events.submit(acts.tag(block_id, tags, ())))
 
 
 async def remove_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
     """Remove these tags from a block."""
-    await conn.run(lambda memory: memory.submit(acts.tag(block_id, (), tags)))
+    await conn.run(lambda memory: memory.events.submit(acts.tag(block_id, (), tags)))
 
 
 async def get_tags(conn: Connection, block_id: str) -> list[str]:

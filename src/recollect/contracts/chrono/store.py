@@ -156,7 +156,7 @@ class ChronoStore:
         """
         for _ in range(_TRIES):
             try:
-                self.memory.submit(*acts(row), expect=None if row is None else (id, row.seq))
+                self.memory.events.submit(*acts(row), expect=None if row is None else (id, row.seq))
                 return
             except Conflict as error:
                 is_known = row is not None
@@ -207,7 +207,7 @@ class ChronoStore:
             if memory.position == 0:
                 return kept is None
             anchor = None if kept is None else kept.anchor
-            if not memory.verify(deep=True, anchor=anchor).ok:
+            if not memory.admin.verify(deep=True, anchor=anchor).ok:
                 return False
             return kept is None or kept.is_of(memory)
         except (IntegrityError, InvalidInput):
@@ -221,7 +221,7 @@ class ChronoStore:
         memory = self._for_upkeep("compacting")
         if self.folder is not None:
             require_known(self.folder / SNAPSHOT, memory, memory.position)
-        done = memory.seal()
+        done = memory.admin.seal()
         if self.folder is not None and done.seq:
             self.snapshot()
         return done.events
@@ -244,7 +244,7 @@ class ChronoStore:
 
     def backup(self) -> str:
         """Copy the ledger to ``backup/<YYYYMMDDTHHMMSS>``; returns the path."""
-        return self._for_upkeep("a backup").backup().path
+        return self._for_upkeep("a backup").admin.backup().path
 
     def _for_upkeep(self, what: str) -> Memory:
         """The memory with the trust of who opened its files, unless the store has none."""

@@ -80,7 +80,7 @@ def take_over(memory: Memory, folder: Path) -> None:
     if not (folder / ORIGINAL).is_file():
         return
     try:
-        memory.documents.get(*NOTE)
+        memory.settings.documents.get(*NOTE)
         return
     except NotFound:
         pass
@@ -92,7 +92,7 @@ def take_over(memory: Memory, folder: Path) -> None:
             f"{folder / ORIGINAL} holds what a memory cannot: {done.problems[0].why}",
             hint="the rest was taken over; move the file elsewhere to open the store without it",
         )
-    memory.documents.set(
+    memory.settings.documents.set(
         *NOTE,
         {
             "lines": chain.lines,

@@ -55,13 +55,13 @@ def due_at(memory: Memory, rule: ConsolidationRule) -> Noted | None:
 
 def note(memory: Memory, rule: ConsolidationRule, now: Noted) -> None:
     """Notes that a rule has run."""
-    memory.documents.set(KEY, rule.id, {_THROUGH: now.through, _AT: now.at})
+    memory.settings.documents.set(KEY, rule.id, {_THROUGH: now.through, _AT: now.at})
 
 
 def _noted(memory: Memory, rule: ConsolidationRule) -> Noted:
     """The note of a rule; another program may have written anything under its name."""
     try:
-        data = memory.documents.get(KEY, rule.id).data
+        data = memory.settings.documents.get(KEY, rule.id).data
     except NotFound:
         return Noted()
     through, at = data.get(_THROUGH), data.get(_AT)

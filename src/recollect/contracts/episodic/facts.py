@@ -107,7 +107,7 @@ def _apply_once(memory: Memory, delta: MemoryDelta) -> None:
     )
     step = _step(grounds, delta, made)
     try:
-        grounds.memory.submit(*step.acts, expect=step.expect)
+        grounds.memory.events.submit(*step.acts, expect=step.expect)
     except Changed:
         raise
     except Conflict:

@@ -18,7 +18,7 @@ from recollect.model.values import Finding
 
 def findings(store: GraphStore) -> list[Finding]:
     """Everything that is found; an empty list if there is nothing."""
-    found = list(store.memory.check())
+    found = list(store.memory.admin.check())
     if any(one.what == "schema" for one in found):  # such a memory cannot be read
         return found
     found += _edges(store)

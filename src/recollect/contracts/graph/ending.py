@@ -72,7 +72,7 @@ def merged(
             require_apart({**there, **{edge.id: edge for edge in shown.edges}}.values())
         acts = merge_acts(store, path, shown, settled)
         try:
-            store.memory.submit(*acts, expect=position)
+            store.memory.events.submit(*acts, expect=position)
         except Changed:
             continue
         return _handed_on(store, path, shown, settled)

@@ -25,7 +25,7 @@ _TRIES: Final = 100  # how often another program may write in between
 def path_document(memory: Memory, id: str) -> Document:
     """The document of a path; ``NotFound`` if there is none."""
     try:
-        return memory.documents.get(PATH, id)
+        return memory.settings.documents.get(PATH, id)
     except NotFound:
         raise NotFound(
             f"path {validate.shown(id)} was not found", hint="list_paths() has them all"
@@ -123,7 +123,7 @@ def keep_path(memory: Memory, path: MemoryPath) -> bool:
 
 def write_path(memory: Memory, id: str, data: dict[str, Json]) -> None:
     """Writes the document of a new path."""
-    keeper(memory).documents.set(PATH, id, data)
+    keeper(memory).settings.documents.set(PATH, id, data)
 
 
 def list_events(memory: Memory, id: str, events: Iterable[str]) -> None:
@@ -158,7 +158,7 @@ def change_path(
         position = memory.position
         data = path_document(memory, id).data if has_path(memory, id) else {}
         try:
-            keeper(memory).documents.set(PATH, id, change(data), expect=position or None)
+            keeper(memory).settings.documents.set(PATH, id, change(data), expect=position or None)
             return
         except Changed:
             continue

@@ -82,12 +82,12 @@ class StoredGraph:
 
     def put_profile(self, profile: Profile) -> None:
         """Keep a profile, whatever the others say."""
-        self.memory.documents.set(PROFILE, profile.id, profile.extra)
+        self.memory.settings.documents.set(PROFILE, profile.id, profile.extra)
         self.wrote("profile", [profile.id])
 
     def load_profile(self, id: str) -> Profile:
         """A profile; ``NotFound`` if there is none."""
-        return Profile(id=id, extra=self.memory.documents.get(PROFILE, id).data)
+        return Profile(id=id, extra=self.memory.settings.documents.get(PROFILE, id).data)
 
     def list_profiles(self) -> list[Profile]:
         """The profiles, by id."""
@@ -117,7 +117,7 @@ class StoredGraph:
             with handle_of(self.memory).reading() as reads:
                 for node in some:
                     acts += node_acts(handle_of(self.memory), reads, node)
-            self.memory.submit(*acts)
+            self.memory.events.submit(*acts)
             self.wrote("node", [node.id for node in some])
 
     def load_node(self, id: str) -> Node:
@@ -162,7 +162,7 @@ class StoredGraph:
             with handle_of(self.memory).reading() as reads:
                 for edge in some:
                     acts += edge_acts(handle_of(self.memory), reads, edge)
-            self.memory.submit(*acts)
+            self.memory.events.submit(*acts)
             self.wrote("edge", [edge.id for edge in some])
 
     def load_edge(self, id: str) -> Edge:
@@ -197,7 +197,7 @@ class StoredGraph:
             return
         if not self._has_node(named):
             return
-        near = self.memory.neighbours(
+        near = self.memory.graph.neighbours(
             named, direction="in" if source is None else "out", limit=limits.LIST_MAX_RECORDS
         )
         yield from self._every_link() if near.more else near.links
@@ -206,10 +206,10 @@ class StoredGraph:
         return (link for page in self._pages() for link in page.links)
 
     def _pages(self) -> Iterator[Graph]:
-        page = self.memory.graph(limit=_PAGE)
+        page = self.memory.graph.list(limit=_PAGE)
         yield page
         while page.more:
-            page = self.memory.graph(limit=_PAGE, after=page.records[-1].id)
+            page = self.memory.graph.list(limit=_PAGE, after=page.records[-1].id)
             yield page
 
     # Paths and activations.
@@ -235,24 +235,24 @@ class StoredGraph:
         context = self.memory.context(query, tokens=max_tokens)
         if context.receipt is None:
             return None
-        self.memory.flush()
+        self.memory.admin.flush()
         self.wrote("activation", [context.receipt])
         return self.load_activation(context.receipt)
 
     def load_activation(self, id: str) -> Activation:
         """An activation; ``NotFound`` if there is none."""
         try:
-            return activation_of(self.memory.receipts.get(id))
+            return activation_of(self.memory.proof.receipts.get(id))
         except NotFound:
             if not validate.is_document(ACTIVATION, id):
                 raise
-        return activation_from(self.memory.documents.get(ACTIVATION, id).data)
+        return activation_from(self.memory.settings.documents.get(ACTIVATION, id).data)
 
     def list_activations(self) -> list[Activation]:
         """The activations, by id; also those of another memory whose files were read."""
         found = {one.name: activation_from(one.data) for one in self._documents(ACTIVATION)}
         after: str | None = None
-        while page := self.memory.receipts.list(limit=_PAGE, after=after):
+        while page := self.memory.proof.receipts.list(limit=_PAGE, after=after):
             found |= {one.id: activation_of(one) for one in page}
             after = page[-1].id
         return [found[id] for id in sorted(found)]
@@ -262,7 +262,7 @@ class StoredGraph:
         try:
             self.load_activation(activation.id)
         except NotFound:
-            self.memory.documents.set(ACTIVATION, activation.id, activation.to_dict())
+            self.memory.settings.documents.set(ACTIVATION, activation.id, activation.to_dict())
 
     def history(self) -> Iterator[dict[str, Json]]:
         """What the ledger says of nodes and edges, as events of a log, the oldest first."""
@@ -297,12 +297,12 @@ class StoredGraph:
 
     def put_about(self, about: Mapping[str, Json]) -> None:
         """Keep what the graph says about itself, whatever profiles say."""
-        self.memory.documents.set(*ABOUT, about)
+        self.memory.settings.documents.set(*ABOUT, about)
 
     def load_about(self) -> dict[str, Json]:
         """What the graph says about itself."""
         try:
-            return self.memory.documents.get(*ABOUT).data
+            return self.memory.settings.documents.get(*ABOUT).data
         except NotFound:
             return {}
 
@@ -375,7 +375,7 @@ class StoredGraph:
 
     def _documents(self, type: str) -> Iterator[Document]:
         after = None
-        while page := self.memory.documents.list(
+        while page := self.memory.settings.documents.list(
             type, limit=limits.LIST_MAX_DOCUMENTS, after=after
         ):
             yield from page

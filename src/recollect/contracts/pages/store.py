@@ -122,7 +122,7 @@ class MemoryFiles:
             if self._is_there(name):
                 raise Conflict(f"{name}{SUFFIX} exists", hint="append to it")
             try:
-                self._memory.documents.set(
+                self._memory.settings.documents.set(
                     DOCUMENT, document_name(name), data, expect=position or None
                 )
                 return
@@ -188,7 +188,7 @@ class MemoryFiles:
             id = make_id(handle.seam, handle.actor.tz_minutes)
             act = msgspec.structs.replace(make(handle.acts), id=id, fresh=True)
             try:
-                self._memory.submit(act)
+                self._memory.events.submit(act)
                 return id
             except Conflict:
                 if not self._has(id):
@@ -258,7 +258,7 @@ class MemoryFiles:
         ``take`` the file, or the memory, is right where they contradict each other. ``unknown``
         says what becomes of entries that are not in this memory, as for ``pages.sync``.
         """
-        self._memory.rebuild()
+        self._memory.admin.rebuild()
         done = self._memory.pages.sync(self._folder, take=take, unknown=unknown)
         self.advice = ()
         return rebuilt_of(done, self._memory.pages.list())

@@ -66,7 +66,7 @@ def verify(
         _check_certificate(call, certificate)
         return
     with call.memory() as memory, call.progress("Verifying") as tick:
-        check = memory.verify(tick, deep=deep, anchor=anchor)
+        check = memory.admin.verify(tick, deep=deep, anchor=anchor)
     call.answer({**check.to_dict(), "anchor": check.anchor}, lambda _: _verified(check))
     if not check.ok or (anchored and check.status != "anchored"):
         raise Exit(answer.NO)
@@ -74,7 +74,7 @@ def verify(
 
 def _check_certificate(call: Call, file: str) -> None:
     with call.memory() as memory:
-        found = memory.check_certificate(file)
+        found = memory.proof.check_certificate(file)
     call.answer(found, _certified)
     if not found.ok:
         raise Exit(answer.NO)
@@ -118,7 +118,7 @@ def _verified(check: Verification) -> None:
 def seal(call: Call) -> None:
     """Close the ledger's active file into a segment."""
     with call.memory() as memory, call.progress("Sealing"):
-        done = memory.seal()
+        done = memory.admin.seal()
     call.answer(done, _sealed)
 
 
@@ -138,7 +138,7 @@ def _sealed(done: Sealed) -> None:
 def backup(call: Call, folder: Target = None) -> None:
     """Copy the ledger to a new folder."""
     with call.memory() as memory, call.progress("Copying") as tick:
-        made = memory.backup(folder, tick)
+        made = memory.admin.backup(folder, tick)
     call.answer(made, _backed_up)
 
 
@@ -151,7 +151,7 @@ def _backed_up(made: Backup) -> None:
 def restore_backup(call: Call, backup: Source) -> None:
     """Create a memory from a backup, where there is none yet."""
     with Memory.restore_backup(backup, load(call.store).where) as memory:
-        now, check = memory.status(), memory.verify()
+        now, check = memory.status(), memory.admin.verify()
     problem = None if check.ok else check.problem
     call.answer({**now.to_dict(), "problem": problem}, lambda _: _restored(now, problem))
 
@@ -170,7 +170,7 @@ def _restored(now: SpaceStatus, problem: str | None) -> None:
 def rebuild(call: Call) -> None:
     """Delete the index and rebuild it from the ledger."""
     with call.memory() as memory, call.progress("Folding") as tick:
-        rebuilt = memory.rebuild(tick)
+        rebuilt = memory.admin.rebuild(tick)
     call.answer(rebuilt, _rebuilt)
 
 

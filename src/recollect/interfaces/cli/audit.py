@@ -66,7 +66,7 @@ def audit(
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
         with call.progress("Verifying") as tick:
-            check = memory.verify(tick)
+            check = memory.admin.verify(tick)
         found = _auditing(memory, since, until, id)
         pieces = _report(chosen, found.head(check), found.entries())
         if target is None:

@@ -137,7 +137,7 @@ def import_(
         # Without --dry-run a memory would be created, so all of it would be new.
         memory = there or stack.enter_context(Memory.open(MEMORY, embedder="none"))
         with call.progress("Importing") as tick:
-            done = memory.import_(place, named, hold=hold, dry_run=dry_run, progress=tick)
+            done = memory.admin.import_(place, named, hold=hold, dry_run=dry_run, progress=tick)
         left = [] if there is None or dry_run else workspaces.show(there)
         call.answer(done, _draw, there)
         for one in left:

@@ -94,7 +94,7 @@ def push(
     with call.memory() as mine, Store.open(url) as store:
         other = store.space(there or call.space)
         with call.progress("Pushing") as tick:
-            done = mine.copy_to(other, tick)
+            done = mine.admin.copy_to(other, tick)
     call.answer(done, _carried)
 
 
@@ -119,7 +119,7 @@ def pull(
     with Store.open(url) as store:
         other = store.space(there or call.space, create=False)
         with call.memory(create=True) as memory, call.progress("Pulling") as tick:
-            done = other.copy_to(memory, tick)
+            done = other.admin.copy_to(memory, tick)
     call.answer(done, _carried)
 
 
@@ -170,7 +170,7 @@ def _merge(
     call: Call, memory: Memory, other: Memory, settle: dict[str, Settlement], view: View
 ) -> None:
     """Shows what would come, and brings it if every conflict is settled."""
-    shown = memory.merge_from(other, is_mine=view.is_mine, dry_run=True)
+    shown = memory.admin.merge_from(other, is_mine=view.is_mine, dry_run=True)
     seen = view.of(shown)
     if view.dry_run:
         call.answer(seen, lambda value: plain.say(*_planned(value, view)))
@@ -183,7 +183,7 @@ def _merge(
         many = counted(shown.commands, "command")
         call.confirm(f"Bring {many}?", yes=view.yes, what="merging")
     with call.progress("Merging") as tick:
-        done = memory.merge_from(
+        done = memory.admin.merge_from(
             other, settle=settle, digest=shown.digest, is_mine=view.is_mine, progress=tick
         )
     call.answer(view.of(done), lambda value: plain.say(*_merged(value)))

@@ -16,7 +16,7 @@ from recollect.model.values import Checkpoint
 def checkpoint(call: Call) -> None:
     """Sign how many events the ledger has and which root."""
     with call.memory() as memory, call.progress("Signing"):
-        made = memory.checkpoint()
+        made = memory.proof.checkpoint()
     call.answer(made, _made)
 
 

@@ -77,14 +77,14 @@ def curate(
 ) -> None:
     """Archive the records that were not used for long; each can be restored."""
     with call.memory(mount=mount) as memory:
-        shown = memory.curate(below=below, limit=limit, dry_run=True)
+        shown = memory.admin.archive(below=below, limit=limit, dry_run=True)
         if dry_run or not shown.records:
             call.answer(shown, lambda _: _faded(shown, "Would archive"), memory)
             return
         if not yes and not call.json:
             plain.say_to_stderr(*_texts(shown))
         call.confirm("Archive these?", yes=yes, what="archiving")
-        done = memory.curate(below=below, limit=limit)
+        done = memory.admin.archive(below=below, limit=limit)
         call.answer(done, lambda _: _faded(done, "Archived"), memory)
 
 

@@ -222,7 +222,7 @@ def _distrusted(memory: Memory) -> Step:
 
 
 def _checked(memory: Memory) -> Step:
-    check = memory.verify()
+    check = memory.admin.verify()
     return Step(
         title="The ledger checks itself",
         caption="Each event carries the hash of the one before it.",
@@ -233,11 +233,11 @@ def _checked(memory: Memory) -> Step:
 
 
 def _erased(memory: Memory, secret: Record, folder: Path) -> tuple[Step, Count]:
-    memory.backup()
+    memory.admin.backup()
     before = _hits_in_files(folder)
     erasure = memory.erase(secret.id, reason="asked to")
     canary = Count(before, _hits_in_files(folder))
-    check = memory.verify()
+    check = memory.admin.verify()
     step = Step(
         title="Erased means gone",
         caption="Record, episode, index and the workspace's backup: no byte left, chain intact.",

@@ -43,7 +43,7 @@ def _embedded(call: Call, embedder: str | None, mount: Mount | None) -> Iterator
         with Store.open(settings=settings) as store, call.progress("Embedding") as tick:
             if call.space not in store.spaces():
                 continue
-            parts = store.space(call.space, create=False).embed(tick)
+            parts = store.space(call.space, create=False).admin.embed(tick)
             settings = store.settings
         if embedder is not None or settings.embedder != found.embedder:
             compose.record_embedder(settings, replace=True)

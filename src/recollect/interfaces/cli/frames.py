@@ -36,7 +36,7 @@ Asked = Annotated[
 def list_all(call: Call, at: o.At = None) -> None:
     """List the frames, built-in and custom."""
     with call.memory() as memory:
-        found = o.past(memory, at).frames.list()
+        found = o.past(memory, at).settings.frames.list()
     call.answer({"frames": found}, lambda _: _listed(found))
 
 
@@ -55,7 +55,7 @@ def _listed(found: Sequence[Frame]) -> None:
 def show(call: Call, name: Name, at: o.At = None) -> None:
     """Show the settings of a frame."""
     with call.memory() as memory:
-        found = o.past(memory, at).frames.get(name)
+        found = o.past(memory, at).settings.frames.get(name)
     call.answer(found, _shown)
 
 
@@ -63,7 +63,7 @@ def show(call: Call, name: Name, at: o.At = None) -> None:
 def set_frame(call: Call, file: Definition, idempotency_key: o.IdempotencyKey = None) -> None:
     """Set a frame from JSON, replacing its earlier settings."""
     with call.memory(create=True) as memory:
-        made = memory.frames.set(_definition(file), idempotency_key=idempotency_key)
+        made = memory.settings.frames.set(_definition(file), idempotency_key=idempotency_key)
     call.answer(made, lambda frame: plain.say(f"Set {_line(frame)}"))
 
 
@@ -73,7 +73,7 @@ def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> 
     with call.memory() as memory:
         if erase:
             call.confirm(f"Erase the frame {name} permanently?", yes=yes, what="erasing")
-        memory.frames.drop(name, erase=erase)
+        memory.settings.frames.drop(name, erase=erase)
     call.answer({"dropped": name}, lambda _: plain.say(f"Dropped {plain.one_line(name)}"))
 
 

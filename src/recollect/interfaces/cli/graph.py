@@ -52,9 +52,9 @@ def graph(
     with call.memory(having=id) as opened:
         memory, words = o.past(opened.scoped(user=user), at), o.included(include)
         if id is None:
-            found = memory.graph(kinds=kind or (), include=words, limit=limit, after=after)
+            found = memory.graph.list(kinds=kind or (), include=words, limit=limit, after=after)
         else:
-            found = memory.neighbours(
+            found = memory.graph.neighbours(
                 id, hops=hops, kinds=kind or (), direction=direction, include=words, limit=limit
             )
     lines = _listed(found, after) if id is None else _drawn(found)
@@ -91,7 +91,7 @@ def path(
     """Show the shortest path of links between two records."""
     with call.memory(having=a) as opened:
         memory = o.past(opened.scoped(user=user), at)
-        found = memory.path(
+        found = memory.graph.path(
             a, b, kinds=kind or (), direction=direction, include=o.included(include)
         )
     call.answer(found, lambda _: plain.say(*_steps(found, a, b)))

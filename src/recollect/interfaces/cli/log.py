@@ -83,11 +83,13 @@ def log(
     with call.memory() as opened:
         memory = o.past(opened.scoped(user=user), at)
         if event is not None:
-            call.answer(memory.event(event), _whole)
+            call.answer(memory.events.get(event), _whole)
             return
         here = memory.position
         before = here + 1 if after is None else None  # the last ones, or the first ones after it
-        found = memory.events(kinds=kind or (), id=id, after=after or 0, before=before, limit=limit)
+        found = memory.events.list(
+            kinds=kind or (), id=id, after=after or 0, before=before, limit=limit
+        )
         if not follow:
             call.answer({"events": found}, _listed)
             return
@@ -106,7 +108,7 @@ def _follow(call: Call, memory: Memory, kinds: Sequence[str], id: str | None, se
     pause = threading.Event()
     while True:
         while (here := memory.position) > seen:
-            page = memory.events(kinds=kinds, id=id, after=seen, limit=_PAGE)
+            page = memory.events.list(kinds=kinds, id=id, after=seen, limit=_PAGE)
             _print(call, page)
             last = page[-1].seq if page else seen
             seen = last if len(page) == _PAGE else max(here, last)

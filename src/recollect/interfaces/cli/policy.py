@@ -60,11 +60,11 @@ def policy(
     with call.memory(create=bool(settings), mount=mount) as memory:
         for name in (NAME, CHECKPOINTS) if reset else ():
             with suppress(NotFound):
-                memory.documents.drop(TYPE, name)
+                memory.settings.documents.drop(TYPE, name)
         data, signed = _data(memory, NAME), _data(memory, CHECKPOINTS)
         if agents:
             data = {**data, **agents}
-            memory.documents.set(TYPE, NAME, data)
+            memory.settings.documents.set(TYPE, NAME, data)
         if signing:
             signed = _sign(memory, {**signed, **signing})
         now = _policy(data)
@@ -75,7 +75,7 @@ def policy(
 def _data(memory: Memory, name: str) -> dict[str, Json]:
     """The settings that were set; the others have their defaults."""
     try:
-        return memory.documents.get(TYPE, name).data
+        return memory.settings.documents.get(TYPE, name).data
     except NotFound:
         return {}
 
@@ -85,7 +85,7 @@ def _sign(memory: Memory, wanted: dict[str, Json]) -> dict[str, Json]:
     limits: dict[str, Json] = {name: value for name, value in wanted.items() if value is not None}
     if not limits:
         with suppress(NotFound):
-            memory.documents.drop(TYPE, CHECKPOINTS)
+            memory.settings.documents.drop(TYPE, CHECKPOINTS)
         return {}
     try:
         signing_from(limits)
@@ -94,7 +94,7 @@ def _sign(memory: Memory, wanted: dict[str, Json]) -> dict[str, Json]:
             f"checkpoints cannot be signed like this: {error}",
             hint="give a number, 1 or more, or none: checkpoint_events=1000",
         ) from error
-    memory.documents.set(TYPE, CHECKPOINTS, limits)
+    memory.settings.documents.set(TYPE, CHECKPOINTS, limits)
     return limits
 
 

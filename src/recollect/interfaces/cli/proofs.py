@@ -46,7 +46,7 @@ def prove(
     """Print one event with its proof, for someone who has the public key."""
     target = None if out is None else new_file(out)
     with call.memory() as opened, call.progress("Proving"):
-        made = o.past(opened.scoped(user=user), at).prove(id, event=event)
+        made = o.past(opened.scoped(user=user), at).proof.prove(id, event=event)
     if target is None:
         sys.stdout.write(made.document)
         return

@@ -160,7 +160,7 @@ def list_all(
 
     def read(opened: Memory, limit: int, after: str | None) -> list[Record] | list[Episode]:
         memory = o.past(opened.scoped(user=user), at)
-        listed = memory.episodes if unit == "episode" else memory.list
+        listed = memory.sessions.episodes if unit == "episode" else memory.list
         return listed(filter=filter, include=o.included(include), limit=limit, after=after)
 
     with call.memories(both.mount_at(call, mount, at)) as memories:

@@ -52,7 +52,7 @@ def recent(
 
     def read(opened: Memory) -> list[Record | Episode]:
         memory = o.past(opened.scoped(user=user), at)
-        return memory.recent(
+        return memory.sessions.recent(
             unit=unit,
             session=session,
             agent=agent,

@@ -31,7 +31,7 @@ Keep = Annotated[
 def receipts(call: Call, limit: o.Limit = 100, after: o.After = None, user: o.User = None) -> None:
     """List the receipts of contexts, newest first; replay shows their text."""
     with call.memory() as memory:
-        found = memory.scoped(user=user).receipts.list(limit=limit, after=after)
+        found = memory.scoped(user=user).proof.receipts.list(limit=limit, after=after)
         call.answer({"receipts": found}, lambda _: _receipts(found), memory)
     if not found:
         raise Exit(answer.NO)
@@ -52,7 +52,7 @@ def _receipts(found: list[Receipt]) -> None:
 def erasures(call: Call) -> None:
     """List what was erased: which events, when and why."""
     with call.memory() as memory, call.progress("Reading") as tick:
-        found = memory.erasures(tick)
+        found = memory.proof.erasures(tick)
     call.answer({"erasures": found}, lambda _: _erasures(found), memory)
 
 
@@ -90,13 +90,13 @@ def retain(call: Call, keep: Keep = None, dry_run: o.DryRun = False, yes: o.Yes 
 
 def _set(call: Call, memory: Memory, keep: str) -> None:
     days = None if keep == "none" else o.days(keep)
-    memory.set_retention(days)
+    memory.settings.set_retention(days)
     said = "Expired records are kept." if days is None else f"Kept for {counted(days, 'day')}."
     call.answer({"days": days}, lambda _: plain.say(said), memory)
 
 
 def _retained(memory: Memory, value: Erasure, *, done: bool) -> None:
-    days = memory.retention()
+    days = memory.settings.retention()
     if days is None:
         plain.say("Expired records are kept: no retention is set.")
         plain.next_step("recollect retain --keep 30")

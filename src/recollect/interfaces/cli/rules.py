@@ -63,7 +63,7 @@ def set_rule(
 ) -> None:
     """Set a rule, replacing its earlier settings: which episodes become records, and how often."""
     with call.memory(create=True) as memory:
-        made = memory.rules.set(
+        made = memory.settings.rules.set(
             name,
             filter=filter,
             every=every,
@@ -81,7 +81,7 @@ def set_rule(
 def list_all(call: Call, limit: o.Limit = 100, at: o.At = None) -> None:
     """List the rules of this memory."""
     with call.memory() as memory:
-        found = o.past(memory, at).rules.list(limit=limit)
+        found = o.past(memory, at).settings.rules.list(limit=limit)
     call.answer({"rules": found}, lambda _: _listed(found))
     if not found:
         raise Exit(answer.NO)
@@ -91,7 +91,7 @@ def list_all(call: Call, limit: o.Limit = 100, at: o.At = None) -> None:
 def show(call: Call, name: Name, at: o.At = None) -> None:
     """Show one rule, and how far it has looked."""
     with call.memory() as memory:
-        found = o.past(memory, at).rules.get(name)
+        found = o.past(memory, at).settings.rules.get(name)
     call.answer(found, _shown)
 
 
@@ -101,7 +101,7 @@ def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> 
     with call.memory() as memory:
         if erase:
             call.confirm(f"Erase the rule {name} permanently?", yes=yes, what="erasing")
-        memory.rules.drop(name, erase=erase)
+        memory.settings.rules.drop(name, erase=erase)
     call.answer({"dropped": name}, lambda _: plain.say(f"Dropped {plain.one_line(name)}"))
 
 
@@ -109,8 +109,8 @@ def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> 
 def consolidate(call: Call, rule: RuleName, dry_run: DryRun = False, limit: AtMost = None) -> None:
     """Run a rule, which turns episodes into records."""
     with call.memory() as memory, call.progress("Looking at episodes") as tick:
-        proposer = proposer_of(memory.rules.get(rule))
-        done = memory.consolidate(
+        proposer = proposer_of(memory.settings.rules.get(rule))
+        done = memory.settings.rules.run(
             rule, dry_run=dry_run, limit=limit, proposer=proposer, progress=tick
         )
     call.answer(done, _passed)
@@ -120,10 +120,10 @@ def consolidate(call: Call, rule: RuleName, dry_run: DryRun = False, limit: AtMo
 
 def run_due(call: Call, memory: Memory) -> int:
     """Runs each rule that is due; one that is refused does not stop the others."""
-    due = memory.rules.due()
+    due = memory.settings.rules.due()
     for rule in due:
         try:
-            done = memory.consolidate(rule.name, proposer=proposer_of(rule))
+            done = memory.settings.rules.run(rule.name, proposer=proposer_of(rule))
             call.answer(done, lambda done: plain.say(_summary(done)))
         except _OF_A_RULE as error:
             call.note(f"{rule.name}: {error}")

@@ -195,7 +195,7 @@ def rebuild_index(
     """
     call.require_known("taking over pages", mount)
     with call.memory(mount=mount) as memory, call.progress("Folding") as tick:
-        rebuilt = memory.rebuild(tick)
+        rebuilt = memory.admin.rebuild(tick)
     call.note(f"Rebuilt the index from {counted(rebuilt.events, 'event')}.")
     sync.function(call, folder, take=take, unknown=unknown, yes=yes, origin=origin, mount=mount)
 

@@ -89,7 +89,7 @@ def init(
         if is_adopted:
             _ask_about(call, memory, yes=yes)
         if subjects is not None:
-            memory.set_subjects(subjects)
+            memory.settings.set_subjects(subjects)
         position = memory.position
     try:
         known.adopt(settings, call.space)
@@ -155,7 +155,7 @@ def _on_server(call: Call, settings: Settings, subjects: Subjects) -> None:
         made = call.space not in store.spaces()
         memory = store.space(call.space)
         if subjects is not None:
-            memory.set_subjects(subjects)
+            memory.settings.set_subjects(subjects)
             call.note(_ENCRYPTED[subjects])
         where, position = memory.where, memory.position
         search = search_of(memory, settings)
@@ -208,7 +208,7 @@ def doctor(
         call.note_if_unknown(store.settings)
         memory = store.space(call.space, create=False)
         with call.progress("Examining") as tick:
-            found = memory.doctor(tick)
+            found = memory.admin.doctor(tick)
         if accept_loss:
             found = _accept_loss(call, memory, found, reason, yes=yes)
         is_sound = all(finding.level == "ok" for finding in found)  # else a look changes something
@@ -259,8 +259,8 @@ def _accept_loss(
     if not yes and not call.json:
         _draw(found)
     call.confirm("Permanently continue with what is left?", yes=yes, what="accepting a loss")
-    memory.accept_loss(reason=reason)
-    return memory.doctor()
+    memory.admin.accept_loss(reason=reason)
+    return memory.admin.doctor()
 
 
 def _draw(found: list[Finding]) -> None:

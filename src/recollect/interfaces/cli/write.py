@@ -240,9 +240,9 @@ def link(
     """Link two records; a link has a kind and a direction."""
     with call.memory(having=source) as memory:
         if not remove:
-            made = memory.link(source, target, kind, weight=weight, name=name)
+            made = memory.graph.link(source, target, kind, weight=weight, name=name)
             call.answer(made, plain.link, memory)
             return
-        memory.unlink(source, target, kind)
+        memory.graph.unlink(source, target, kind)
     removed = {"source": source, "target": target, "kind": kind, "removed": True}
     call.answer(removed, lambda _: plain.say(f"Unlinked {source} and {target}"), memory)

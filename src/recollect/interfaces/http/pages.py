@@ -78,7 +78,7 @@ class Pages:
 
 
 def _read(asked: Asked, after: int) -> Page:
-    changes = asked.memory.events(after=after, limit=_EVENTS_MAX_COUNT, **asked.options)
+    changes = asked.memory.events.list(after=after, limit=_EVENTS_MAX_COUNT, **asked.options)
     body = b"".join(map(_event, changes))
     last = changes[-1].seq if changes else after
     return Page(body, last, len(changes) == _EVENTS_MAX_COUNT)

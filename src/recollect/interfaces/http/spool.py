@@ -37,5 +37,5 @@ def exported(memory: Memory, format: str) -> tuple[File, Exported]:
     """An export, ready to be sent."""
     with tempfile.TemporaryDirectory(prefix="recollect-export-") as folder:
         target = Path(folder) / "export"
-        done = memory.export(format, target)
+        done = memory.admin.export(format, target)
         return File(target.open("rb"), done.size_bytes), done

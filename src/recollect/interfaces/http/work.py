@@ -191,7 +191,7 @@ def _check_events(call: Call) -> None:
     """Refuses a stream of events before it begins."""
     if "at" in call.query.given():
         raise Refused(400, "malformed", "a stream has no past", hint="use after= instead")
-    call.space.events(**{**call.query.given(), "limit": 1})
+    call.space.events.list(**{**call.query.given(), "limit": 1})
 
 
 def _current_tag(call: Call) -> str | None:

@@ -68,7 +68,7 @@ def list_events(mounts: Mounts, given: Events) -> Answer:
     found = [
         _happened(mount, change)
         for mount, memory in mounts.readers(optional(given.mount))
-        for change in memory.events(
+        for change in memory.events.list(
             kinds=given.kinds,
             id=optional(given.id),
             after=after or 0,

@@ -80,7 +80,7 @@ def distill(mounts: Mounts, given: Mapping[str, str]) -> str:
     found = [
         answers.found(mount, episode)
         for mount, memory in mounts.readers(given.get("mount"))
-        for episode in memory.episodes(filter=wanted, limit=_EPISODES_MAX_COUNT)
+        for episode in memory.sessions.episodes(filter=wanted, limit=_EPISODES_MAX_COUNT)
         if episode.trust != "unverified"
     ]
     return "\n".join([_TASK, *_within_budget([one.line() for one in found])])

@@ -83,7 +83,7 @@ class Checked:
         name = running.name
         self._failed.pop(name, None)
         try:
-            found = memory.verify(running.step, deep=running.is_deep)
+            found = memory.admin.verify(running.step, deep=running.is_deep)
             self._checks[name] = Check(at=now, found=found, is_deep=running.is_deep)
             _bound(self._checks)
         except RecollectError as error:
@@ -143,7 +143,7 @@ def _is_of(memory: Memory, found: Verification) -> bool:
     if found.status == "broken" or not found.events:
         return True
     try:
-        return memory.event(found.events).hash == found.head
+        return memory.events.get(found.events).hash == found.head
     except RecollectError:
         return False
 

@@ -89,7 +89,7 @@ def _booking(memory: Memory, agent: Memory) -> None:
         "Alice flies to Lisbon with LH 2044 on 24 November at 09:20.", key="trip.flight",
         kind="event", about="lisbon trip", evidence=[said[0].id], tags=["travel"], confidence=0.9,
     )  # fmt: skip
-    agent.link(agent.keyed("alice.seat").id, flight.id, "relates_to")
+    agent.graph.link(agent.keyed("alice.seat").id, flight.id, "relates_to")
 
 
 def _allergy(memory: Memory, agent: Memory) -> None:

@@ -100,7 +100,7 @@ def time_bar(asked: Asked, memory: Memory) -> TimeBar:
     """The bar at the foot of a page; ``memory`` is the present one."""
     position, head = asked.position, asked.head
     earlier, later = stops.before(memory, position), stops.after(memory, position, head)
-    last = memory.events(before=position + 1, limit=1)
+    last = memory.events.list(before=position + 1, limit=1)
     at = last[-1].at if last else None
     kept = tuple(
         (name, value)

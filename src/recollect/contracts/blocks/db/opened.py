@@ -129,7 +129,7 @@ def _submit(memory: Memory, written: Written) -> None:
     def submit() -> None:
         acts, expect = command_of(memory, written)
         try:
-            memory.submit(*acts, expect=expect)
+            memory.events.submit(*acts, expect=expect)
         except Forbidden as error:
             if error.hint == FORGET_FEWER:
                 raise Forbidden(error.message, hint=_MAY) from error

@@ -123,17 +123,17 @@ def _head_at(reads: Reads, seq: int) -> Head:
 
 
 def _events(memory: Memory, after: int) -> Iterator[Change]:
-    while page := memory.events(after=after, limit=LIST_MAX_RECORDS):
+    while page := memory.events.list(after=after, limit=LIST_MAX_RECORDS):
         yield from page
         after = page[-1].seq
 
 
 def _every_id(memory: Memory) -> set[str]:
-    page = memory.graph(include=INCLUDES, limit=LIST_MAX_RECORDS)
+    page = memory.graph.list(include=INCLUDES, limit=LIST_MAX_RECORDS)
     found = {record.id for record in page.records}
     while page.more:
         last = page.records[-1].id
-        page = memory.graph(include=INCLUDES, limit=LIST_MAX_RECORDS, after=last)
+        page = memory.graph.list(include=INCLUDES, limit=LIST_MAX_RECORDS, after=last)
         found |= {record.id for record in page.records}
     return found
 

@@ -31,7 +31,7 @@ def retract(call: Call) -> Retraction:
 
 def curate(call: Call) -> Curation:
     """Archive the records that have faded."""
-    return call.space.curate(**call.body.given(), **call.write.options())
+    return call.space.admin.archive(**call.body.given(), **call.write.options())
 
 
 def revert(call: Call) -> Answer:
@@ -62,12 +62,12 @@ def erase_many(call: Call) -> Erasure:
 
 def retention(call: Call) -> further.Days:
     """For how many days expired records are kept."""
-    return further.Days(days=call.space.retention())
+    return further.Days(days=call.space.settings.retention())
 
 
 def set_retention(call: Call) -> None:
     """Set for how many days expired records are kept; nothing is erased by this."""
-    call.space.set_retention(call.body.days, **call.write.options())
+    call.space.settings.set_retention(call.body.days, **call.write.options())
 
 
 def retain(call: Call) -> Erasure:
@@ -77,9 +77,9 @@ def retain(call: Call) -> Erasure:
 
 def subjects(call: Call) -> further.Encrypted:
     """Whose memory is encrypted under a key of its own."""
-    return further.Encrypted(who=call.space.subjects())
+    return further.Encrypted(who=call.space.settings.subjects())
 
 
 def set_subjects(call: Call) -> None:
     """Set whose memory is encrypted from now on."""
-    call.space.set_subjects(call.body.who, **call.write.options())
+    call.space.settings.set_subjects(call.body.who, **call.write.options())

@@ -65,14 +65,14 @@ class Dropping(msgspec.Struct, frozen=True, kw_only=True):
 
 def event(call: Call) -> EventView:
     """One event as the ledger has it."""
-    return call.space.event(number(call.path["seq"]))
+    return call.space.events.get(number(call.path["seq"]))
 
 
 def diff(call: Call) -> Differences:
     """The records that events changed between two positions, as they were and as they became."""
     asked: shapes.Between = call.query
     end = call.space.position if asked.to is msgspec.UNSET else asked.to
-    found = call.space.events(after=asked.from_, before=end + 1, limit=_EVENTS_MAX_COUNT)
+    found = call.space.events.list(after=asked.from_, before=end + 1, limit=_EVENTS_MAX_COUNT)
     ids = list(dict.fromkeys(each.id for each in found if each.unit == "record" and each.id))
     if len(found) == _EVENTS_MAX_COUNT or len(ids) > _DIFFERENT_MAX_COUNT:
         raise LimitExceeded(
@@ -93,22 +93,22 @@ def checkpoint(call: Call) -> Checkpoint:
 
 def sign(call: Call) -> Checkpoint:
     """Sign how many events the ledger has and which root; needs a key on the service."""
-    return call.space.checkpoint()
+    return call.space.proof.checkpoint()
 
 
 def prove(call: Call) -> Proof:
     """Evidence that the text of a record is in the ledger; signs a checkpoint if none covers it."""
-    return call.space.prove(call.path["id"])
+    return call.space.proof.prove(call.path["id"])
 
 
 def prove_event(call: Call) -> Proof:
     """Evidence that an event is in the ledger; signs a checkpoint if none covers it."""
-    return call.space.prove(event=number(call.path["seq"]))
+    return call.space.proof.prove(event=number(call.path["seq"]))
 
 
 def verify(call: Call) -> Verification:
     """Check every line of the ledger."""
-    return call.space.verify(**call.query.given())
+    return call.space.admin.verify(**call.query.given())
 
 
 def ledger(call: Call) -> Answer:
@@ -148,7 +148,7 @@ def drop(call: Call) -> Dropping:
 def _digest(call: Call, planned: Drop) -> str:
     """Over what would be dropped, and which space of this name it is."""
     shown = [planned.space, planned.records, planned.episodes, planned.events]
-    return sha256(msgspec.json.encode([*shown, call.space.event(1).hash])).hexdigest()
+    return sha256(msgspec.json.encode([*shown, call.space.events.get(1).hash])).hexdigest()
 
 
 def _dropping(drop: Drop, digest: str) -> Dropping:

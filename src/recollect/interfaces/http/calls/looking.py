@@ -25,37 +25,37 @@ class PageText(msgspec.Struct, frozen=True, kw_only=True):
 
 def recent(call: Call) -> list[Record | Episode]:
     """What is newest, by the instant it was said."""
-    return call.space.recent(**call.query.given("at"))
+    return call.space.sessions.recent(**call.query.given("at"))
 
 
 def overview(call: Call) -> Overview:
     """What the memory holds in general."""
-    return call.space.overview(**call.query.given("at"))
+    return call.space.sessions.overview(**call.query.given("at"))
 
 
 def graph(call: Call) -> Graph:
     """The whole graph, in pages."""
-    return call.space.graph(**call.query.given("at"))
+    return call.space.graph.list(**call.query.given("at"))
 
 
 def path(call: Call) -> Graph:
     """The shortest path along links from one record to another."""
-    return call.space.path(**call.query.given("at"))
+    return call.space.graph.path(**call.query.given("at"))
 
 
 def audit(call: Call) -> list[AuditEntry]:
     """Who told the memory what, who approved it, what was handed out and erased."""
-    return call.space.audit(**call.query.given("at"))
+    return call.space.proof.audit(**call.query.given("at"))
 
 
 def erasures(call: Call) -> list[OrderedErasure]:
     """Every erasure that the ledger records, oldest first."""
-    return call.space.erasures()
+    return call.space.proof.erasures()
 
 
 def check(call: Call) -> list[Finding]:
     """What leads nowhere: links without an end, events without effect."""
-    return call.space.check()
+    return call.space.admin.check()
 
 
 def pages(call: Call) -> list[PageInfo]:

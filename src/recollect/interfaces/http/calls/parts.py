@@ -33,18 +33,18 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def since(call: Call) -> Since:
     """When a frame was last set."""
-    return Since(since=call.space.frames.since(call.path["name"]))
+    return Since(since=call.space.settings.frames.since(call.path["name"]))
 
 
 def erase_receipt(call: Call) -> None:
     """Erase a receipt; the memory that it names stays."""
     given = {**call.query.given(), **call.write.options(call.path["receipt"])}
-    call.space.receipts.erase(call.path["receipt"], **given)
+    call.space.proof.receipts.erase(call.path["receipt"], **given)
 
 
 def flush(call: Call) -> None:
     """Write the receipts that wait for the next append."""
-    call.space.flush()
+    call.space.admin.flush()
 
 
 # --- documents ---------------------------------------------------------------------------------
@@ -52,12 +52,12 @@ def flush(call: Call) -> None:
 
 def documents(call: Call) -> list[Document]:
     """Documents by their ids."""
-    return call.space.documents.list(**call.query.given("at"))
+    return call.space.settings.documents.list(**call.query.given("at"))
 
 
 def document(call: Call) -> Document:
     """One document."""
-    return call.space.documents.get(call.path["type"], call.path["name"])
+    return call.space.settings.documents.get(call.path["type"], call.path["name"])
 
 
 def set_document(call: Call) -> Document:
@@ -65,15 +65,15 @@ def set_document(call: Call) -> Document:
     type, name = call.path["type"], call.path["name"]
     return created(
         call,
-        partial(call.space.documents.set, type, name, call.body),
-        lambda memory: is_found(lambda: memory.documents.get(type, name)),
+        partial(call.space.settings.documents.set, type, name, call.body),
+        lambda memory: is_found(lambda: memory.settings.documents.get(type, name)),
     )
 
 
 def drop_document(call: Call) -> None:
     """Remove a document."""
     given = {**call.query.given(), **call.write.options()}
-    call.space.documents.drop(call.path["type"], call.path["name"], **given)
+    call.space.settings.documents.drop(call.path["type"], call.path["name"], **given)
 
 
 # --- rules -------------------------------------------------------------------------------------
@@ -82,13 +82,13 @@ def drop_document(call: Call) -> None:
 def rules(call: Call) -> list[Rule]:
     """The rules of this memory, or those that are due."""
     if call.query.due:
-        return call.space.rules.due()
-    return call.space.rules.list(**call.query.given("at", "due"))
+        return call.space.settings.rules.due()
+    return call.space.settings.rules.list(**call.query.given("at", "due"))
 
 
 def rule(call: Call) -> Rule:
     """One rule."""
-    return call.space.rules.get(call.path["name"])
+    return call.space.settings.rules.get(call.path["name"])
 
 
 def set_rule(call: Call) -> Rule:
@@ -96,15 +96,15 @@ def set_rule(call: Call) -> Rule:
     name = call.path["name"]
     return created(
         call,
-        partial(call.space.rules.set, name, **call.body.given()),
-        lambda memory: is_found(lambda: memory.rules.get(name)),
+        partial(call.space.settings.rules.set, name, **call.body.given()),
+        lambda memory: is_found(lambda: memory.settings.rules.get(name)),
     )
 
 
 def drop_rule(call: Call) -> None:
     """Remove a rule."""
     given = {**call.query.given(), **call.write.options()}
-    call.space.rules.drop(call.path["name"], **given)
+    call.space.settings.rules.drop(call.path["name"], **given)
 
 
 # --- sessions ----------------------------------------------------------------------------------

@@ -72,23 +72,25 @@ def receipts(call: Call) -> Answer:
     asked: shapes.Short = call.query
     limit = asked.limit
     if not asked.given("limit"):  # a first page shows those that still wait, too
-        call.space.flush()
-    return paged(call, lambda at, after: at.receipts.list(limit=limit, after=after), asked.given())
+        call.space.admin.flush()
+    return paged(
+        call, lambda at, after: at.proof.receipts.list(limit=limit, after=after), asked.given()
+    )
 
 
 def receipt(call: Call) -> Receipt:
     """One receipt."""
-    return call.space.receipts.get(call.path["receipt"])
+    return call.space.proof.receipts.get(call.path["receipt"])
 
 
 def frames(call: Call) -> list[Frame]:
     """The frames of this memory."""
-    return call.space.frames.list()
+    return call.space.settings.frames.list()
 
 
 def frame(call: Call) -> Frame:
     """One frame."""
-    return call.space.frames.get(call.path["name"])
+    return call.space.settings.frames.get(call.path["name"])
 
 
 def set_frame(call: Call) -> Frame:
@@ -96,21 +98,21 @@ def set_frame(call: Call) -> Frame:
     body: dict[str, Any] = {**call.body, "name": call.path["name"]}
     return created(
         call,
-        partial(call.space.frames.set, body),
-        lambda memory: is_found(lambda: memory.frames.get(body["name"])),
+        partial(call.space.settings.frames.set, body),
+        lambda memory: is_found(lambda: memory.settings.frames.get(body["name"])),
     )
 
 
 def drop_frame(call: Call) -> None:
     """Remove a frame."""
     given = {**call.query.given(), **call.write.options()}
-    call.space.frames.drop(call.path["name"], **given)
+    call.space.settings.frames.drop(call.path["name"], **given)
 
 
 def events(call: Call) -> Answer:
     """Events, oldest first."""
     asked: shapes.Events = call.query
-    found = call.space.events(**asked.given("at"))
+    found = call.space.events.list(**asked.given("at"))
     leads_on = len(found) == asked.limit and asked.before is msgspec.UNSET
     more = str(found[-1].seq) if leads_on else None
     return Answer(value=wire.Page[Change](items=found, next=more, position=call.space.position))
@@ -166,4 +168,4 @@ def shown(status: SpaceStatus) -> SpaceStatus:
 def digest(call: Call) -> Digest:
     """The state digest: equal digests mean equal memories."""
     memory = call.space.at(call.space.position)
-    return Digest(digest=memory.digest(), position=memory.position)
+    return Digest(digest=memory.admin.digest(), position=memory.position)

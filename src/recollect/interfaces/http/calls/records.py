@@ -159,24 +159,24 @@ def episodes(call: Call) -> Answer:
     """Episodes, newest first."""
     asked: shapes.Listing = call.query
     fields = asked.given("cursor", "at", "after", "after_seq")
-    return paged(call, lambda at, after: at.episodes(**fields, after=after), asked.given())
+    return paged(call, lambda at, after: at.sessions.episodes(**fields, after=after), asked.given())
 
 
 def link(call: Call) -> Link:
     """Relate two records."""
     source, kind, target = (call.path[name] for name in ("source", "kind", "target"))
-    return call.space.link(source, target, kind, **call.body.given(), **call.write.options())
+    return call.space.graph.link(source, target, kind, **call.body.given(), **call.write.options())
 
 
 def unlink(call: Call) -> None:
     """End a relation."""
     source, kind, target = (call.path[name] for name in ("source", "kind", "target"))
-    call.space.unlink(source, target, kind, **call.write.options())
+    call.space.graph.unlink(source, target, kind, **call.write.options())
 
 
 def graph(call: Call) -> Graph:
     """The records around one, and the links that lead to them."""
-    return call.space.neighbours(call.path["id"], **call.query.given("at"))
+    return call.space.graph.neighbours(call.path["id"], **call.query.given("at"))
 
 
 def batch(call: Call) -> list[Record | Episode]:

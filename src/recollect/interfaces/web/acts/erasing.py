@@ -49,7 +49,7 @@ def erase(form: Form, memory: Memory) -> Done | Shown:
         )
     except Changed:
         return _refused(form, memory, _CHANGED, reason, status=409)
-    hash = memory.event(done.seq).hash
+    hash = memory.events.get(done.seq).hash
     if CHECKED.places(hash) is None:  # else the form was sent twice
         CHECKED.erased(hash, done.places)
         with suppress(Unavailable):  # another check runs; the certificate offers one
@@ -59,10 +59,10 @@ def erase(form: Form, memory: Memory) -> Done | Shown:
 
 def _expected(shown: int, memory: Memory) -> int:
     """The position that was shown, or a later one if only receipts were written since."""
-    memory.flush()  # those that wait are not a change of what was shown
+    memory.admin.flush()  # those that wait are not a change of what was shown
     now = memory.position
     others = [kind for kind in KINDS if kind != "context.handed"]
-    return shown if memory.events(kinds=others, after=shown, limit=1) else now
+    return shown if memory.events.list(kinds=others, after=shown, limit=1) else now
 
 
 def _refused(form: Form, memory: Memory, why: str, reason: str, status: int = 422) -> Shown:

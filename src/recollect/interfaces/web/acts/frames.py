@@ -27,9 +27,9 @@ _CHANGED: Final = (
 
 def save(form: Form, memory: Memory) -> Done | Shown:
     """Sets a frame as the form has it."""
-    memory.flush()  # receipts that wait would move the position
+    memory.admin.flush()  # receipts that wait would move the position
     position = memory.position  # read first: what is written after it is noticed
-    base, draft = memory.frames.get(form.names["name"]), drafts.read(form.text)
+    base, draft = memory.settings.frames.get(form.names["name"]), drafts.read(form.text)
     try:
         frame = drafts.frame_of(draft)
         there = _found(memory, frame.name)
@@ -41,7 +41,7 @@ def save(form: Form, memory: Memory) -> Done | Shown:
                 )
             if not there.is_built_in and form.text("digest") != there.digest:
                 return _again(form, memory, base, draft, _CHANGED, 409)
-        memory.frames.set(frame, idempotency_key=form.command, expect=position)
+        memory.settings.frames.set(frame, idempotency_key=form.command, expect=position)
     except (InvalidInput, Conflict) as error:
         return _again(form, memory, base, draft, told(error, with_hint=True), 422)
     to = form.url("frames", frame.name)
@@ -51,7 +51,7 @@ def save(form: Form, memory: Memory) -> Done | Shown:
 def drop(form: Form, memory: Memory) -> Done:
     """Removes a frame; its history stays."""
     name = form.names["name"]
-    memory.frames.drop(name, idempotency_key=form.command)
+    memory.settings.frames.drop(name, idempotency_key=form.command)
     said = "Removed. Its history stays."
     return Done(to=form.url("frames"), said=said, undo=_undo(form, memory, name))
 
@@ -66,7 +66,7 @@ def undo(form: Form, memory: Memory) -> Done:
 
 def _found(memory: Memory, name: str) -> Frame | None:
     try:
-        return memory.frames.get(name)
+        return memory.settings.frames.get(name)
     except NotFound:
         return None
 
@@ -74,7 +74,7 @@ def _found(memory: Memory, name: str) -> Frame | None:
 def _undo(form: Form, memory: Memory, name: str) -> UndoForm | None:
     """A form that takes the last command back, if it was this one."""
     position = memory.position
-    last = memory.events(before=position + 1, limit=1)
+    last = memory.events.list(before=position + 1, limit=1)
     if not last or (last[0].unit, last[0].id) != ("frame", name):
         return None
     return UndoForm(action=form.url("frames", name, "undo"), fields={"position": str(position)})

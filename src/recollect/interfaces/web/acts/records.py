@@ -71,7 +71,7 @@ def link(form: Form, memory: Memory) -> Done:
     """Relates a record to another one."""
     id, target = form.names["id"], form.text("target").strip()
     kind = form.text("kind").strip() or "relates_to"
-    done = memory.link(id, target, kind, expect=form.expect, idempotency_key=form.command)
+    done = memory.graph.link(id, target, kind, expect=form.expect, idempotency_key=form.command)
     undo = UndoForm(
         action=form.url("r", id, "unlink"),
         fields={"target": done.target, "kind": done.kind, "expect": str(form.seq)},
@@ -82,7 +82,7 @@ def link(form: Form, memory: Memory) -> Done:
 def unlink(form: Form, memory: Memory) -> Done:
     """Takes a link away."""
     id, target, kind = form.names["id"], form.text("target"), form.text("kind")
-    memory.unlink(id, target, kind, expect=form.expect, idempotency_key=form.command)
+    memory.graph.unlink(id, target, kind, expect=form.expect, idempotency_key=form.command)
     undo = UndoForm(
         action=form.url("r", id, "link"),
         fields={"target": target, "kind": kind, "expect": str(form.seq)},

@@ -58,7 +58,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 def _head(memory: Memory, position: int) -> EventView | None:
     """The event that it ends with, unless it is another user's."""
     try:
-        return memory.event(position) if position else None
+        return memory.events.get(position) if position else None
     except NotFound:
         return None
 
@@ -68,7 +68,7 @@ def page(asked: Asked, memory: Memory) -> View:
     since, until, who = asked.text("from"), asked.text("to"), asked.text("who")
     after = asked.number("after", 0)
     then = memory.at(asked.position)  # a handle on the present would write receipts that wait
-    found = then.audit(since=since or None, until=until or None, after=after, limit=_LIMIT)
+    found = then.proof.audit(since=since or None, until=until or None, after=after, limit=_LIMIT)
     entries = [each for each in found if _is_by(each, who)]
     head = _head(memory, asked.position)
     keys, check = signatures(memory), CHECKED.last(memory)
@@ -90,7 +90,9 @@ def page(asked: Asked, memory: Memory) -> View:
     words: list[object] = ["audit"]
     words += ["--since", since] if since else []
     words += ["--until", until] if until else []
-    python = asked.python("audit", since=since, until=until, after=after or None, limit=_LIMIT)
+    python = asked.python(
+        "proof.audit", since=since, until=until, after=after or None, limit=_LIMIT
+    )
     calls = (asked.call(python, asked.cli(*words)),)
     return View(title="Audit", main=main, answer=entries, calls=calls)
 

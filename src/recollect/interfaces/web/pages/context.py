@@ -102,7 +102,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(asked: Asked, memory: Memory) -> View:
     """Packs a context without a receipt."""
-    frames = {frame.name: frame for frame in memory.frames.list()}
+    frames = {frame.name: frame for frame in memory.settings.frames.list()}
     names = _named(asked, frames)
     q = asked.text("q")
     tokens = asked.maybe("tokens")

@@ -82,12 +82,12 @@ def year(memory: Memory, day: date, last: Change | None, tz_minutes: int) -> tup
 
 def first_of(memory: Memory) -> Change | None:
     """The first event that can be listed."""
-    return next(iter(memory.events(limit=1)), None)
+    return next(iter(memory.events.list(limit=1)), None)
 
 
 def last_of(memory: Memory, position: int) -> Change | None:
     """The last event up to a position."""
-    return next(iter(memory.events(before=position + 1, limit=1)), None)
+    return next(iter(memory.events.list(before=position + 1, limit=1)), None)
 
 
 def instants(first: str, last: str) -> list[str]:

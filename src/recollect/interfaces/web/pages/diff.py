@@ -64,7 +64,7 @@ def page(asked: Asked, memory: Memory) -> View:
     start = _position(asked, memory, "from", max(0, end - _BACK_COUNT))
     start, end = min(start, end), max(start, end)
     then, now = memory.at(start), memory.at(end)
-    events = now.events(kinds=_RECORDS, after=start, limit=_EVENTS_MAX_COUNT + 1)
+    events = now.events.list(kinds=_RECORDS, after=start, limit=_EVENTS_MAX_COUNT + 1)
     is_cut = len(events) > _EVENTS_MAX_COUNT
     added, changed, gone = differences(then, now, events[:_EVENTS_MAX_COUNT])
     main = Main(
@@ -154,7 +154,7 @@ def _position(asked: Asked, memory: Memory, name: str, default: int) -> int:
 def _calls(asked: Asked, start: int, end: int) -> tuple[Call, ...]:
     return (
         asked.call(
-            f"memory.at({end}).events(kinds={list(_RECORDS)!r}, after={start})",
+            f"memory.at({end}).events.list(kinds={list(_RECORDS)!r}, after={start})",
             asked.cli("log", "--after", start, past=False) if end == asked.head else None,
         ),
         asked.call(f"memory.at({start}).list(), memory.at({end}).list()"),

@@ -52,9 +52,11 @@ def _talk(memory: Memory, found: Episode) -> tuple[Episode, ...]:
     if session is None:
         return (found,)
     in_it = f"session = {quoted(session)}"
-    later = memory.episodes(
+    later = memory.sessions.episodes(
         filter=f"{in_it} and said_at >= '{found.said_at}'", include=INCLUDES, limit=500
     )
     after = [each for each in reversed(later) if each.seq > found.seq][:_AROUND]
-    before = memory.episodes(filter=in_it, include=INCLUDES, limit=_AROUND, after=found.seq)
+    before = memory.sessions.episodes(
+        filter=in_it, include=INCLUDES, limit=_AROUND, after=found.seq
+    )
     return (*reversed(before), found, *after)

@@ -116,7 +116,7 @@ def _events(memory: Memory, id: str, plan: Erasure) -> tuple[Row, ...]:
     found = {
         change.seq: change
         for each in (id, *plan.episodes)
-        for change in memory.events(id=each, limit=_EVENTS_MAX_COUNT)
+        for change in memory.events.list(id=each, limit=_EVENTS_MAX_COUNT)
         if change.seq in wanted
     }
     return tuple(row for seq in sorted(found) for row in rows([found[seq]]))
@@ -147,5 +147,5 @@ def _stays(memory: Memory, plan: Erasure) -> Iterable[Stays]:
 
 def _handed(memory: Memory, ids: set[str]) -> tuple[int, int]:
     """In how many of the last contexts it was: nothing takes it out of a prompt again."""
-    last = memory.receipts.list(limit=_RECEIPTS_COUNT)
+    last = memory.proof.receipts.list(limit=_RECEIPTS_COUNT)
     return sum(any(item.id in ids for item in each.items) for each in last), len(last)

@@ -65,7 +65,7 @@ def seq_of(asked: Asked) -> int:
 
 def page(asked: Asked, memory: Memory) -> View:
     """Reads one erasure."""
-    event = memory.event(seq_of(asked))
+    event = memory.events.get(seq_of(asked))
     if event.kind != "events.erased" or event.body is None:
         raise NotFound(
             f"event {event.seq} is not an erasure",
@@ -82,8 +82,8 @@ def page(asked: Asked, memory: Memory) -> View:
         percent=None if running is None else running.percent,
     )
     calls = (
-        asked.call(asked.python("event", event.seq), asked.cli("erasures", past=False)),
-        asked.call(asked.python("verify"), asked.cli("admin", "verify", past=False)),
+        asked.call(asked.python("events.get", event.seq), asked.cli("erasures", past=False)),
+        asked.call(asked.python("admin.verify"), asked.cli("admin", "verify", past=False)),
     )
     refresh_s = 0 if running is None else REFRESH_S
     return View(
@@ -100,7 +100,7 @@ def _certificate(
     events = tuple(each for each in named if isinstance(each, int))
     reason = body.get("reason")
     looked = events[:_LOOKED_MAX_COUNT]
-    gone = sum(memory.event(each).body is None for each in looked)
+    gone = sum(memory.events.get(each).body is None for each in looked)
     places = CHECKED.places(event.hash)
     return Certificate(
         space=memory.name,

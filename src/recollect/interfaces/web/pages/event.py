@@ -36,10 +36,10 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(asked: Asked, memory: Memory) -> View:
     """Reads one event."""
-    event = memory.event(seq_of(asked))
+    event = memory.events.get(seq_of(asked))
     keys = signatures(memory)
-    near = memory.events(after=event.seq - 1, limit=2)
-    earlier = memory.events(before=event.seq, limit=1)
+    near = memory.events.list(after=event.seq - 1, limit=2)
+    earlier = memory.events.list(before=event.seq, limit=1)
     main = Main(
         event=event,
         row=next((row for row in rows(near[:1]) if row.change.seq == event.seq), None),
@@ -50,19 +50,19 @@ def page(asked: Asked, memory: Memory) -> View:
         covered=keys.covering(max(event.seq, event.erased_by or 0)),
     )
     line = asked.cli("log", "--after", event.seq - 1, "--limit", 1, "--json", past=False)
-    call = asked.call(asked.python("event", event.seq), line)
+    call = asked.call(asked.python("events.get", event.seq), line)
     return View(title=f"Event {event.seq}", main=main, answer=event, calls=(call,))
 
 
 def proof(asked: Asked, memory: Memory) -> View:
     """The proof of one event, as a file."""
-    event = memory.event(seq_of(asked))
+    event = memory.events.get(seq_of(asked))
     if signatures(memory).covering(max(event.seq, event.erased_by or 0)) is None:
         raise NotFound(
             f"no signed checkpoint covers event {event.seq} yet",
             hint="sign one on the page of the ledger",
         )
-    made = memory.prove(event=event.seq)
+    made = memory.proof.prove(event=event.seq)
     file = Download(name=f"event-{event.seq}.proof", body=made.document.encode())
     return View(title=f"Proof {event.seq}", main=None, answer=made, download=file)
 

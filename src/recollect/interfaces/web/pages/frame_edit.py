@@ -37,7 +37,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(asked: Asked, memory: Memory) -> View:
     """Reads a frame as fields, or the fields that are being tried."""
-    base = memory.frames.get(asked.names["name"])
+    base = memory.settings.frames.get(asked.names["name"])
     if "tokens" in asked.query:
         draft = drafts.read(asked.text)
     else:
@@ -45,7 +45,9 @@ def page(asked: Asked, memory: Memory) -> View:
         if base.is_built_in:
             draft = msgspec.structs.replace(draft, name="")
     main = shown(memory, base, draft, asked.text("q"))
-    call = asked.call(asked.python("frames.get", base.name), asked.cli("frame", "show", base.name))
+    call = asked.call(
+        asked.python("settings.frames.get", base.name), asked.cli("frame", "show", base.name)
+    )
     return View(title=f"Change {base.name}", main=main, answer=base, calls=(call,))
 
 

@@ -55,21 +55,21 @@ class One(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(asked: Asked, memory: Memory) -> View:
     """Reads every frame."""
-    found = memory.frames.list()
+    found = memory.settings.frames.list()
     return View(
         title="Frames",
         main=Main(frames=tuple(shown(each) for each in found)),
         answer=found,
-        calls=(asked.call(asked.python("frames.list"), asked.cli("frame", "list")),),
+        calls=(asked.call(asked.python("settings.frames.list"), asked.cli("frame", "list")),),
     )
 
 
 def one(asked: Asked, memory: Memory) -> View:
     """Reads one frame, and tries a question on it."""
-    frame = memory.frames.get(asked.names["name"])
+    frame = memory.settings.frames.get(asked.names["name"])
     q = asked.text("q")
     side, problem = _tried(memory, frame, q) if q else (None, None)
-    calls = [asked.call(asked.python("frames.get", frame.name),
+    calls = [asked.call(asked.python("settings.frames.get", frame.name),
                         asked.cli("frame", "show", frame.name))]  # fmt: skip
     if q:
         calls.append(
@@ -78,7 +78,7 @@ def one(asked: Asked, memory: Memory) -> View:
                 asked.cli("context", q, "--frame", frame.name, "--no-receipt"),
             )
         )
-    since = None if frame.is_built_in else memory.frames.since(frame.name)
+    since = None if frame.is_built_in else memory.settings.frames.since(frame.name)
     return View(
         title=f"Frame {frame.name}",
         main=One(shown=shown(frame, since), q=q, side=side, problem=problem),

@@ -56,12 +56,12 @@ def page(asked: Asked, memory: Memory) -> View:
     """Reads the records around one."""
     hops = asked.number("hops", 1, least=1, most=2)
     include = tuple(each for each in INCLUDES if each in asked.many("include"))
-    found = memory.neighbours(asked.names["id"], hops=hops, include=include, limit=_COUNTED)
+    found = memory.graph.neighbours(asked.names["id"], hops=hops, include=include, limit=_COUNTED)
     main = _main(found, hops, include)
     words = [part for each in include for part in ("--include", each)]
     id = found.records[0].id
     python = asked.python(
-        "neighbours", id, hops=hops, include=list(include), limit=rings.NODES_MAX_COUNT
+        "graph.neighbours", id, hops=hops, include=list(include), limit=rings.NODES_MAX_COUNT
     )
     cli = asked.cli("graph", id, "--hops", hops, *words)
     shown = {node.record.id for node in main.nodes}

@@ -54,14 +54,14 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 def page(asked: Asked, memory: Memory) -> View:
     """Reads the ledger, what the last check found, and how far the one is that runs."""
     check, running = CHECKED.last(memory), CHECKED.running(memory)
-    last = list(reversed(memory.events(before=asked.position + 1, limit=_LAST_COUNT)))
+    last = list(reversed(memory.events.list(before=asked.position + 1, limit=_LAST_COUNT)))
     head = _head(memory, last[0].seq) if last else None
     keys = signatures(memory)
     signed = keys.checkpoints[0].size if keys.checkpoints else 0
     main = Main(
         end=last[0] if last else None,
         head=head,
-        segments=segments(memory.events(kinds=("ledger.sealed",), limit=_SEALS_MAX_COUNT),
+        segments=segments(memory.events.list(kinds=("ledger.sealed",), limit=_SEALS_MAX_COUNT),
                           asked.position),
         last=tuple(row for each in last for row in rows([each])),
         check=check,
@@ -71,14 +71,14 @@ def page(asked: Asked, memory: Memory) -> View:
         since=0 if check is None else max(0, asked.position - check.found.events),
         keys=msgspec.structs.replace(keys, checkpoints=keys.checkpoints[:_CHECKPOINTS_MAX_COUNT]),
         unsigned=max(0, asked.position - signed),
-        erasures=tuple(reversed(memory.events(kinds=("events.erased",), limit=50))),
+        erasures=tuple(reversed(memory.events.list(kinds=("events.erased",), limit=50))),
     )  # fmt: skip
     return View(
         title="Ledger",
         main=main,
         answer={"head": head, "check": check, "signed": keys},
         calls=(
-            asked.call(asked.python("verify"), asked.cli("admin", "verify", past=False)),
+            asked.call(asked.python("admin.verify"), asked.cli("admin", "verify", past=False)),
             asked.call(asked.python("status"), asked.cli("status", past=False)),
         ),
         refresh_s=0 if running is None else REFRESH_S,
@@ -87,7 +87,7 @@ def page(asked: Asked, memory: Memory) -> View:
 
 def _head(memory: Memory, seq: int) -> str | None:
     try:
-        return memory.event(seq).hash
+        return memory.events.get(seq).hash
     except IntegrityError:
         return None  # the check says what is wrong
 

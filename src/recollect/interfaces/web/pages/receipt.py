@@ -46,7 +46,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 def page(asked: Asked, memory: Memory) -> View:
     """Reads one receipt and its text."""
     then = memory.at(asked.position)  # a handle on the present would write receipts that wait
-    receipt = then.receipts.get(asked.names["id"])
+    receipt = then.proof.receipts.get(asked.names["id"])
     q = asked.text("q")
     replay, said = _replay(then, receipt.id, q)
     lines = packed.lines(replay.text, len(receipt.items)) if replay else ()
@@ -89,7 +89,7 @@ def _calls(asked: Asked, receipt: Receipt, q: str) -> tuple[Call, ...]:
     words = ["--query", q] if q else []
     replay = asked.python("replay", receipt.id, query=q)
     return (
-        asked.call(asked.python("receipts.get", receipt.id)),
+        asked.call(asked.python("proof.receipts.get", receipt.id)),
         asked.call(
             replay,
             None if asked.is_past else asked.cli("replay", receipt.id, *words, past=False),

@@ -49,14 +49,14 @@ def page(asked: Asked, memory: Memory) -> View:
     """Reads one page of receipts."""
     before = asked.maybe("before")
     then = memory.at(asked.position)
-    found = then.receipts.list(limit=PAGE_COUNT + 1, after=before)
+    found = then.proof.receipts.list(limit=PAGE_COUNT + 1, after=before)
     shown = found[:PAGE_COUNT]
     main = Main(
         days=_by_day(then, shown, asked.tz_minutes),
         older=shown[-1].seq if len(found) > PAGE_COUNT else None,
         is_first=before is None,
     )
-    python = asked.python("receipts.list", limit=PAGE_COUNT, after=before)
+    python = asked.python("proof.receipts.list", limit=PAGE_COUNT, after=before)
     cli = asked.cli("receipts", "--limit", PAGE_COUNT, past=False)
     known = cli if before is None and not asked.is_past else None
     return View(title="Receipts", main=main, answer=shown, calls=(asked.call(python, known),))

@@ -86,7 +86,7 @@ def page(asked: Asked, memory: Memory) -> View:
     if isinstance(found, Episode):
         return View(title=found.id, main=None, answer=found, to=asked.url("e", found.id))
     history, why = memory.history(found.id), memory.why(found.id)
-    changes = memory.events(id=found.id, before=asked.position + 1, limit=_EVENTS_MAX_COUNT)
+    changes = memory.events.list(id=found.id, before=asked.position + 1, limit=_EVENTS_MAX_COUNT)
     # A handle on the present would write the receipts that wait, and looking writes nothing.
     handed, receipts = _handed(memory.at(asked.position), found.id)
     main = Main(
@@ -96,7 +96,7 @@ def page(asked: Asked, memory: Memory) -> View:
         earlier=max(0, len(history) - _LIFE_MAX_COUNT),
         why=why,
         links=_links(memory, why),
-        events=tuple(memory.event(change.seq) for change in reversed(changes)),
+        events=tuple(memory.events.get(change.seq) for change in reversed(changes)),
         changes=tuple(reversed(changes)),
         handed=handed,
         receipts=receipts,
@@ -112,7 +112,9 @@ def page(asked: Asked, memory: Memory) -> View:
             asked.call(asked.python("get", found.id, include=every), asked.cli("show", found.id)),
             asked.call(asked.python("history", found.id)),
             asked.call(asked.python("why", found.id)),
-            asked.call(asked.python("events", id=found.id), asked.cli("log", "--id", found.id)),
+            asked.call(
+                asked.python("events.list", id=found.id), asked.cli("log", "--id", found.id)
+            ),
         ),
     )
 
@@ -158,6 +160,6 @@ def _links(memory: Memory, why: Why) -> tuple[Tied, ...]:
 
 def _handed(memory: Memory, id: str) -> tuple[tuple[str, ...], int]:
     """When it was in a context, of the last ones."""
-    last = memory.receipts.list(limit=_RECEIPTS_COUNT)
+    last = memory.proof.receipts.list(limit=_RECEIPTS_COUNT)
     found = [each.at for each in last if any(item.id == id for item in each.items)]
     return tuple(found), len(last)

@@ -88,7 +88,7 @@ def page(asked: Asked, memory: Memory) -> View:
         include=question.include,
     )
     missing, said = _missing(asked, memory, question)
-    floor = memory.frames.get("task").floor
+    floor = memory.settings.frames.get("task").floor
     main = _main(asked, question, found, missing, said, floor)
     answer = {"recall": found, "why_not": None if missing is None else missing.why}
     return View(title="Search", main=main, answer=answer, calls=_calls(asked, question))

@@ -42,10 +42,10 @@ def page(asked: Asked, memory: Memory) -> View:
         title="Stops",
         main=Main(stops=tuple(_stop(memory, each) for each in shown)),
         answer={"stops": found},
-        calls=(asked.call(asked.python("events", before=asked.position + 1)),),
+        calls=(asked.call(asked.python("events.list", before=asked.position + 1)),),
     )
 
 
 def _stop(memory: Memory, position: int) -> Stop:
-    last = memory.events(before=position + 1, limit=1)
+    last = memory.events.list(before=position + 1, limit=1)
     return Stop(position=position, at=last[-1].at if last else None)

@@ -49,7 +49,9 @@ def page(asked: Asked, memory: Memory) -> View:
     name = asked.names["name"]
     where = f"session = {quoted(name)}"
     before = asked.maybe("before")
-    read = memory.episodes(filter=where, include=INCLUDES, limit=_TURNS_COUNT + 1, after=before)
+    read = memory.sessions.episodes(
+        filter=where, include=INCLUDES, limit=_TURNS_COUNT + 1, after=before
+    )
     found = read[:_TURNS_COUNT]
     written = memory.list(filter=where, include=INCLUDES, limit=_TURNS_COUNT)
     if not found and not written:
@@ -66,8 +68,9 @@ def page(asked: Asked, memory: Memory) -> View:
         is_first=before is None,
         records=tuple(each for each in written if each.id not in named),
     )
-    python = asked.python("episodes", filter=where, include=list(INCLUDES), limit=_TURNS_COUNT,
-                          after=before)  # fmt: skip
+    python = asked.python(
+        "sessions.episodes", filter=where, include=list(INCLUDES), limit=_TURNS_COUNT, after=before
+    )
     cli = asked.cli("list", "--unit", "episode", "--filter", where, "--include", "all")
     return View(
         title="Session",

@@ -108,7 +108,7 @@ def page(asked: Asked, memory: Memory) -> View:
         strip=density.bars(memory, density.last_of(memory, asked.position)),
         here=found.changes[0].seq if found.changes else None,
     )
-    python = asked.python("events", before=before, limit=limit, kinds=list(kinds), id=about)
+    python = asked.python("events.list", before=before, limit=limit, kinds=list(kinds), id=about)
     words = [part for kind in kinds for part in ("--kind", kind)]
     return View(
         title="Timeline",
@@ -147,7 +147,7 @@ def _found(memory: Memory, wanted: Filter, before: int, limit: int) -> Found:
     kept: list[Change] = []
     looked = 0
     while True:
-        read = memory.events(kinds=wanted.kinds, id=wanted.about, before=before, limit=step)
+        read = memory.events.list(kinds=wanted.kinds, id=wanted.about, before=before, limit=step)
         looked += len(read)
         for change in reversed(read):
             if wanted.is_wanted(change):
@@ -166,7 +166,7 @@ def _newer(memory: Memory, wanted: Filter, before: int, limit: int, position: in
     step = wanted.step(limit)
     after, kept, looked = before - 1, 0, 0
     while after < position:
-        read = memory.events(kinds=wanted.kinds, id=wanted.about, after=after, limit=step)
+        read = memory.events.list(kinds=wanted.kinds, id=wanted.about, after=after, limit=step)
         looked += len(read)
         for change in read:
             kept += wanted.is_wanted(change)

@@ -52,8 +52,8 @@ def page(asked: Asked, memory: Memory) -> View:
     now = last.at if asked.is_past and last else asked.now
     day = times.day_of(now, asked.tz_minutes) or date.min
     began = density.position_at(memory, density.midnight(day, asked.tz_minutes), last)
-    changed = memory.events(after=began, before=asked.position + 1, limit=_TODAY_MAX_COUNT)
-    earlier = memory.events(before=began + 1, limit=_BEFORE_COUNT) if len(changed) < 6 else []
+    changed = memory.events.list(after=began, before=asked.position + 1, limit=_TODAY_MAX_COUNT)
+    earlier = memory.events.list(before=began + 1, limit=_BEFORE_COUNT) if len(changed) < 6 else []
     waiting = () if asked.is_past else tuple(memory.review.list(limit=_WAITING_MAX_COUNT))
     status = _status(memory) if last else None
     main = Main(
@@ -72,7 +72,7 @@ def page(asked: Asked, memory: Memory) -> View:
         answer={"events": changed, "review": waiting, "status": status},
         calls=(
             asked.call(
-                asked.python("events", after=began, limit=_TODAY_MAX_COUNT),
+                asked.python("events.list", after=began, limit=_TODAY_MAX_COUNT),
                 asked.cli("log", "--after", began, "--limit", _TODAY_MAX_COUNT),
             ),
             asked.call(asked.python("status"), asked.cli("status", past=False)),

@@ -1,25 +1,95 @@
-"""The calls of a memory that follow links from record to record.
+"""``memory.graph``: the links between records, and what they lead to.
 
-Responsible for their public signatures. Leaves the work to ``memory.graph``, which is loaded when
-one of them is called. Invariant: a call reads no more than its limits say.
+Responsible for the public signatures. Leaves the walk to ``memory.graph``, which is loaded when it
+is needed, and deciding to ``lifecycle``. Invariant: a call reads no more than its limits say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from recollect.errors import NotFound
 from recollect.index.graph import Direction
+from recollect.index.reads import Reads
+from recollect.index.values import link_of
+from recollect.lifecycle.commands import Expect
+from recollect.lifecycle.naming import full_id
+from recollect.memory import acts, answers
 from recollect.memory.handle import Calls
 from recollect.memory.healing import heals
-from recollect.model.values import Graph, Include
+from recollect.model.values import Graph, Include, Link
 from recollect.recall.visibility import check_include
+from recollect.store.port import Outcome
 
 
 @heals
-class Linking(Calls):
-    """The graph, what is near a record, the path between two."""
+class Links(Calls):
+    """Link and unlink records; the whole graph, what is near a record, the path between two."""
 
-    def graph(
+    def link(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        *,
+        weight: float = 1.0,
+        name: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Link:
+        """Relate two records by a typed, directed link.
+
+        Args:
+            source: The record the link starts from.
+            target: The record it points to.
+            kind: A word such as ``contradicts``, ``derived_from`` or ``relates_to``.
+            weight: How strong the relation is, from 0 to 1.
+            name: What another system calls the link, such as its id there. Without one a link
+                keeps the name that it has.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: This handle does not see one of the two records.
+        """
+        act = acts.link(source, target, kind, weight, name)
+
+        def answer(reads: Reads, outcome: Outcome) -> Link:
+            user = self._handle.actor.user
+            ends = (full_id(reads, user, act.source), full_id(reads, user, act.target))
+            row = reads.link(*ends, act.kind)
+            if row is None:
+                raise NotFound("the link was removed since")
+            return link_of(row)
+
+        return self._handle.write((act,), answer, idempotency_key, expect)
+
+    def unlink(
+        self,
+        source: str,
+        target: str,
+        kind: str = "relates_to",
+        *,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> None:
+        """End a relation.
+
+        Args:
+            source: The record the link starts from.
+            target: The record it points to.
+            kind: The link's kind.
+            idempotency_key: The same key with the same call again does nothing more.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Raises:
+            NotFound: The link does not exist.
+        """
+        self._handle.write(
+            (acts.unlink(source, target, kind),), answers.nothing, idempotency_key, expect
+        )
+
+    def list(
         self,
         *,
         kinds: Iterable[str] = (),
