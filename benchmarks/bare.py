@@ -19,7 +19,7 @@ from recollect.index.rows import VersionRow, content_id
 from recollect.index.statements import STILL, lookups, schema, statements
 from recollect.index.text import joined, words
 from recollect.memory import Memory
-from recollect.memory.acts import stamp
+from recollect.memory.handle.acts import stamp
 
 Cell = str | int | float | bytes | None
 Row = tuple[Cell, ...]

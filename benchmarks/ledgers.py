@@ -17,7 +17,7 @@ from typing import Final
 from benchmarks.sentences import endless
 from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
-from recollect.memory.acts import stamp
+from recollect.memory.handle.acts import stamp
 from recollect.model.events import GENESIS, KIND_OF, AnyBody, RecordAdded, SpaceOpened
 from recollect.model.instants import from_microseconds, to_microseconds
 

@@ -24,7 +24,7 @@ from benchmarks.sentences import sentences
 from benchmarks.timing import Paired, in_turns
 from recollect.errors import NotFound
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.postgres.backend import PostgresBackend
 

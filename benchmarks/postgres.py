@@ -30,7 +30,7 @@ from benchmarks.sentences import sentences
 from benchmarks.server import started
 from benchmarks.timing import Paired, Work, in_turns, slices
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.backend import FileBackend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare

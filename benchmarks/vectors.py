@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.machine import machine
 from benchmarks.timing import in_turns
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.backend import FileBackend
 from recollect.store.port import Vectors
 

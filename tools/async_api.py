@@ -51,9 +51,15 @@ BY_HAND: Final = frozenset({"batch"})  # its block is async; ``aio/memory.py`` h
 Method = ast.FunctionDef
 
 
+def plain(module: str) -> Path:
+    """The plain module of that name, in whichever room it is."""
+    (found,) = PLAIN.rglob(f"{module}.py")
+    return found
+
+
 def generated(module: str) -> str:
     """The text of one async module."""
-    source = (PLAIN / f"{module}.py").read_text("utf-8")
+    source = plain(module).read_text("utf-8")
     tree = ast.parse(source)
     group, runs = GROUPS[module]
     methods = list(_public(_class(tree, group)))
@@ -61,10 +67,10 @@ def generated(module: str) -> str:
     names = {name for m in methods for name in _names(m)}
     loaded = _of_defaults(methods)
     parts = {ast.unparse(m.returns) for m in methods if _is_property(m) and m.returns}
-    home = "memory" if runs == "Memory" else module
+    home = plain("memory" if runs == "Memory" else module).relative_to(PLAIN).with_suffix("")
     typed = [
         *imports(tree, names - loaded - parts - {runs}),
-        f"from recollect.memory.{home} import {runs}",
+        f"from recollect.memory.{'.'.join(home.parts)} import {runs}",
     ]
     if any("AsyncIterator[" in each for each in body):
         typed.append("from collections.abc import AsyncIterator")

@@ -20,7 +20,7 @@ from typing import Final
 from recollect.interfaces.http.requests import _lists
 from recollect.interfaces.http.routes import TABLE
 from tools import async_api
-from tools.async_api import GROUPS, PLAIN, ROOT, Method
+from tools.async_api import GROUPS, ROOT, Method
 
 TARGET: Final = ROOT / "src/recollect/client/calls"
 _SPACE: Final = "/v1/spaces/{space}"
@@ -171,7 +171,7 @@ OPERATIONS: Final = dict(_parsed(line) for line in _TABLE.splitlines() if line.s
 
 def generated(module: str) -> str:
     """The text of one module of calls."""
-    source = (PLAIN / f"{module}.py").read_text("utf-8")
+    source = async_api.plain(module).read_text("utf-8")
     tree = ast.parse(source)
     group, _ = GROUPS[module]
     methods = [

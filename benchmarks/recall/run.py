@@ -23,7 +23,7 @@ from benchmarks.recall.splits import Question
 from recollect import Memory
 from recollect.compose import Embedders
 from recollect.finding.vectors import embed_all
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemoryBackend
 
 # What macro is made of: of each set's test questions, one figure.

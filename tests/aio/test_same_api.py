@@ -32,16 +32,16 @@ from recollect.aio import (
 )
 from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
+from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.receipts import Receipts
 from recollect.memory.documents import Documents
 from recollect.memory.events import Events
-from recollect.memory.frames import Frames
-from recollect.memory.jobs import Jobs
-from recollect.memory.links import Links
-from recollect.memory.pages import Pages
-from recollect.memory.proofs import Proofs
-from recollect.memory.receipts import Receipts
+from recollect.memory.graph.links import Links
+from recollect.memory.jobs.jobs import Jobs
+from recollect.memory.pages.pages import Pages
+from recollect.memory.proof.proofs import Proofs
 from recollect.memory.review import Review
-from recollect.memory.rules import Rules
+from recollect.memory.rules.rules import Rules
 from recollect.memory.sessions import Sessions
 from recollect.memory.settings import MemorySettings
 from recollect.memory.tokens import Tokens
@@ -185,14 +185,14 @@ def test_the_generated_modules_are_up_to_date() -> None:
 
 def test_a_changed_signature_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: a plain module with one more argument no longer fits its async module."""
-    for module in async_api.GROUPS:
-        shutil.copy(async_api.PLAIN / f"{module}.py", tmp_path)
-    frames = tmp_path / "frames.py"
+    plain = tmp_path / "memory"
+    shutil.copytree(async_api.PLAIN, plain, ignore=shutil.ignore_patterns("__pycache__"))
+    frames = plain / "contexts" / "frames.py"
     frames.write_text(
         frames.read_text("utf-8").replace(
             "def get(self, name: str)", "def get(self, name: str, *, more: int = 0)"
         ),
         "utf-8",
     )
-    monkeypatch.setattr(async_api, "PLAIN", tmp_path)
+    monkeypatch.setattr(async_api, "PLAIN", plain)
     assert async_api.stale() == ["frames"]

@@ -14,7 +14,7 @@ from recollect import Episode, Memory, Quote
 from recollect.assistants import typed
 from recollect.assistants.capture import claude_code
 from recollect.config import Places, Settings
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam
 from tests.assistants.session import SESSION, Session, handed_out, text

@@ -8,8 +8,8 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Changed, Forbidden, Unsupported
-from recollect.memory.cleaning import clean
-from recollect.memory.handle import handle_of
+from recollect.memory.erasure.cleaning import clean
+from recollect.memory.handle.handle import handle_of
 from recollect.model import limits
 from recollect.store.layout import SETTINGS
 from tests.cli.running import Shell

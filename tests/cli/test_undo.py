@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.interfaces.cli.undo import _DID
-from recollect.memory.undoing import _KINDS
+from recollect.memory.correction.undoing import _KINDS
 from tests.cli.running import Shell
 from tests.cli.test_verbs import remembered
 

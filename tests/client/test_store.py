@@ -19,7 +19,7 @@ from recollect.aio.tokens import AsyncTokens
 from recollect.client import Store as Remote
 from recollect.client import jobs as client_jobs
 from recollect.client import tokens as client_tokens
-from recollect.memory.jobs import Jobs
+from recollect.memory.jobs.jobs import Jobs
 from recollect.memory.tokens import Tokens
 from tests.http.serving import served
 

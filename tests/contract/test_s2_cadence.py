@@ -16,7 +16,7 @@ from recollect.contracts.episodic import (
     SQLiteMemoryStore,
 )
 from recollect.errors import Forbidden, Unavailable
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import Trust
 from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.episodic_suite import episode, put

@@ -15,7 +15,7 @@ import pytest
 
 from recollect import Memory
 from recollect.contracts.pages import MemoryFiles
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam
 from tests.contract.quickstart_s3 import FILE

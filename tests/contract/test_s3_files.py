@@ -16,7 +16,7 @@ from recollect import ConfigError, InvalidInput, Memory, Unavailable
 from recollect.contracts.pages import MemoryFiles
 from recollect.contracts.pages.checks import advice
 from recollect.contracts.pages.ids import make_id
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.memory.store import Store
 from recollect.store.seam import Seam
 from tests.contract.test_s2_files import environment

@@ -17,7 +17,7 @@ import pytest
 from recollect.config import load
 from recollect.errors import ConfigError, NotFound, RecollectError, Unavailable
 from recollect.memory import Memory, Store
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import Head
 from recollect.store.engines import Opening
 from recollect.store.indexed.ledger import Erased, Meanwhile

@@ -6,7 +6,7 @@ import pytest
 
 from recollect import Memory
 from recollect.finding import briefing
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 
 # Prompts that are no questions and no clear orders, so they are memory.
 AGAIN = (

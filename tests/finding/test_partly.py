@@ -14,7 +14,7 @@ from recollect.finding import search
 from recollect.finding.candidates import Question
 from recollect.finding.questions import _encoded, _parsed
 from recollect.finding.vectors import Leg, catch_up
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Recall
 
 PARTLY = "the rest has no vectors yet"

@@ -18,7 +18,7 @@ from recollect.index.cards import Cards
 from recollect.index.fold import episodes, erasing, records, state
 from recollect.index.statements import NOW
 from recollect.index.text import token_list
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import Role
 from recollect.model.values import Hit, Include
 from recollect.store.indexed.backend import MemorySpace

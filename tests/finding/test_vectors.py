@@ -13,7 +13,7 @@ import pytest
 from recollect import Memory, compose
 from recollect.errors import Forbidden, Unsupported
 from recollect.finding.vectors import Leg, catch_up, legs
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Embedded
 from recollect.testing.embedders import WordEmbedder
 from tests.embed.servers import Server, vectors

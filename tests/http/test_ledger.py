@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.index.reads import Reads
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from tests.http.serving import Client
 from tests.http.test_service import S
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Memory
 from recollect.index import caches
-from recollect.memory import erasing
+from recollect.memory.erasure import erasing
 from recollect.model.frames import Frame, Weights
 from recollect.recall import talk  # noqa: F401 - its caches are made when it is loaded
 

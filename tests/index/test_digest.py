@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 

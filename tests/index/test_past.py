@@ -12,7 +12,7 @@ from recollect.index import past
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.text import query_tokens, tokens
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
 from tests.suites.histories import Clockwork, History

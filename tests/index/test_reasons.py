@@ -9,7 +9,7 @@ from recollect.index.digest import state_digest
 from recollect.index.rows import Row, VersionRow
 from recollect.index.statements import NOW
 from recollect.index.tables import Db, Params
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 

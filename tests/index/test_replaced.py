@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 
 TOKENS = ["stage", "port", "5433", "6000", "7000", "like", "tea", "alic"]
 

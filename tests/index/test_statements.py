@@ -21,7 +21,7 @@ from recollect.index.rows import EpisodeRow, LinkRow, PositionRow, VersionRow
 from recollect.index.statements import NOW, STILL, schema, statements
 from recollect.index.tables import Names
 from recollect.lifecycle.commands import Reinforce, Revise
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.events import KINDS
 from recollect.model.values import EventUnit
 from recollect.store.sqlite import SqliteDb, _position_mark, memory_index

@@ -30,7 +30,7 @@ from langgraph.store.memory import InMemoryStore
 from recollect import Memory
 from recollect.errors import Forbidden, InvalidInput
 from recollect.integrations.langgraph import RecollectStore
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam
 

@@ -18,7 +18,7 @@ from recollect.index.statements import NOW
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model import events as e
 from recollect.model import rules
 from recollect.model.frames import BUILT_IN, Frame

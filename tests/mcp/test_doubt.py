@@ -8,7 +8,7 @@ from recollect.finding import briefing
 from recollect.interfaces.mcp.answers import Recalled
 from recollect.interfaces.mcp.tools import DAILY
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from tests.mcp.talking import Folder
 
 ASKED = "checkout latency cache"

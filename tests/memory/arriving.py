@@ -16,7 +16,7 @@ from recollect.ledger.chain import SALT_BYTES, Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.ledger.line import parse
 from recollect.memory import handing_over
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.events import (
     KIND_OF,
     AnyBody,

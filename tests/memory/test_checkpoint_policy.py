@@ -12,8 +12,8 @@ import pytest
 from recollect import Memory
 from recollect.config import keys_folder
 from recollect.errors import Forbidden, InvalidInput
-from recollect.memory import due
-from recollect.memory.handle import Handle
+from recollect.memory.handle import due
+from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store import checkpointing
 from recollect.store.files.backend import FileBackend
@@ -114,7 +114,9 @@ def test_without_a_policy_or_a_key_nothing_is_signed_or_loaded(
 ) -> None:
     monkeypatch.setattr(due, "_LOOK_EVENTS", 1)
     with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "recollect.memory.unsigned", None)  # loading it would fail
+        patch.setitem(
+            sys.modules, "recollect.memory.handle.unsigned", None
+        )  # loading it would fail
         memory.settings.documents.set(*POLICY, {"every_events": 1})
         memory.remember("No key.")
     assert sizes(memory) == []

@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import LimitExceeded
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model import limits
 from recollect.model.frames import BUILT_IN, Frame, Template
 from recollect.store.indexed.backend import MemorySpace
@@ -139,7 +139,7 @@ def test_a_receipt_of_an_earlier_release_is_replayed_without_doubts(
     assert now.receipt is not None
     assert memory.replay(now.receipt).text == now.text
     assert "[maybe] (hypothesis)" in now.text
-    monkeypatch.setattr("recollect.memory.receipts.RANKING_VERSION", 10)
+    monkeypatch.setattr("recollect.memory.contexts.receipts.RANKING_VERSION", 10)
     then = memory.context("the garden")
     assert then.receipt is not None
     assert memory.replay(then.receipt).text == now.text.replace(" (hypothesis)", "")

@@ -11,8 +11,8 @@ import pytest
 from recollect import Memory
 from recollect.contracts.graph import FileBackedMemoryGraphStore
 from recollect.errors import Conflict, InvalidInput
-from recollect.memory import exporting
-from recollect.memory.exporting import FORMATS
+from recollect.memory.exchange import exporting
+from recollect.memory.exchange.exporting import FORMATS
 from recollect.store.disk import put_new
 from recollect.store.seam import Seam
 

@@ -17,9 +17,9 @@ import pytest
 from recollect import Memory
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.exchange.json_stream import elements
-from recollect.memory import import_files
-from recollect.memory.handle import handle_of
-from recollect.memory.import_files import files_at
+from recollect.memory.exchange import import_files
+from recollect.memory.exchange.import_files import files_at
+from recollect.memory.handle.handle import handle_of
 
 TOKEN = "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
 

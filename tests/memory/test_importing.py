@@ -13,7 +13,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.exchange.formats import FORMATS
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.frames import BUILT_IN
 from recollect.store.files.backend import FileBackend
 from tests.suites.histories import Clockwork

@@ -13,7 +13,7 @@ import pytest
 from recollect import Memory
 from recollect.config import keys_folder
 from recollect.errors import Changed, Conflict, Forbidden, IntegrityError, InvalidInput, Unsupported
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.memory.keys import Keys
 from recollect.model import events as e
 from recollect.model.values import Settlement
@@ -227,7 +227,7 @@ def test_a_close_of_an_erased_session_does_not_end_the_next_of_its_name(two: Two
 
 
 def test_a_merge_that_was_stopped_goes_on(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.memory.merge_steps.AT_ONCE", 1)
+    monkeypatch.setattr("recollect.memory.merging.merge_steps.AT_ONCE", 1)
     two.a.remember("The seat is 14C.", key="seat")
     two.b.revise(two.seat, "The seat is 33B.")
     for number in range(3):
@@ -252,7 +252,7 @@ def test_a_merge_that_was_stopped_goes_on(two: Two, monkeypatch: pytest.MonkeyPa
 KILLED = """
 import os, signal, sys
 from recollect import Memory
-import recollect.memory.merge_steps as steps
+import recollect.memory.merging.merge_steps as steps
 steps.AT_ONCE = 1
 a, b = Memory.open(sys.argv[1]), Memory.open(sys.argv[2])
 seen = 0

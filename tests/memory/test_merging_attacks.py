@@ -12,9 +12,9 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Changed, Conflict, InvalidInput, Unsupported
-from recollect.memory import merge_steps
-from recollect.memory.handle import handle_of
-from recollect.memory.merge_steps import Writing
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.merging import merge_steps
+from recollect.memory.merging.merge_steps import Writing
 from recollect.model import events as e
 from recollect.model import limits
 from recollect.store.seam import REAL

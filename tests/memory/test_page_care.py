@@ -9,7 +9,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Forbidden, InvalidInput
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.values import PageInfo, PageLimits
 from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.seams import FixedSeam

@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 
 from recollect import Memory
-from recollect.memory.acts import Acts
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.mirror.page import Page
 from recollect.mirror.parse import parse
 from recollect.model.validate import Json

@@ -14,10 +14,10 @@ from recollect import Memory
 from recollect.errors import ConfigError, Forbidden, Unavailable, Unsupported
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import EraseAll
-from recollect.memory import page_plans, page_sources
-from recollect.memory.answers import nothing
-from recollect.memory.handle import Handle, handle_of
-from recollect.memory.pages import Pages
+from recollect.memory.handle.answers import nothing
+from recollect.memory.handle.handle import Handle, handle_of
+from recollect.memory.pages import page_plans, page_sources
+from recollect.memory.pages.pages import Pages
 from recollect.memory.store import Store
 from recollect.mirror.gather import Made
 from recollect.store import page_notes

@@ -11,8 +11,8 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Forbidden
-from recollect.memory.acts import Acts
-from recollect.memory.handle import Handle
+from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.handle import Handle
 from recollect.model.values import Record
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.seam import REAL

@@ -10,8 +10,8 @@ import pytest
 
 from recollect import Memory
 from recollect.exchange.items import RecordItem
-from recollect.memory.handle import Handle, handle_of
-from recollect.memory.importing import Importing
+from recollect.memory.exchange.importing import Importing
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.mirror.parse import parse
 from recollect.model.values import Record
 from recollect.store.indexed.backend import MemorySpace

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.memory.applying import Applying
-from recollect.memory.handle import handle_of
-from recollect.memory.syncing import Comparison
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.pages.applying import Applying
+from recollect.memory.pages.syncing import Comparison
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 from recollect import Memory, Store
 from recollect.errors import Conflict, Unavailable
 from recollect.lifecycle import lineage
-from recollect.memory import asking, proposing
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.rules import asking, proposing
 from recollect.model.values import Episode, Pass, Record, Suggestion
 from recollect.propose import chat
 from recollect.propose.chat import ChatProposer

@@ -21,7 +21,7 @@ from recollect.errors import (
     Unsupported,
 )
 from recollect.ledger.erasure import lines_of
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.memory.keys import Keys
 from recollect.model.events import Trust
 from recollect.model.values import Proof

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect import Memory
 from recollect.lifecycle.lineage import in_one_line
-from recollect.memory import proposing
+from recollect.memory.rules import proposing
 from recollect.model.events import TRUST_RANK, Intent, Role
 from recollect.model.values import Episode, Proposal, Quote, Record, Suggestion
 from tests.memory_suites.review.proposer import passed

@@ -11,7 +11,7 @@ from recollect import Memory
 from recollect.index import tallies
 from recollect.index.reads import Reads
 from recollect.memory import status
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import Clockwork, History
 

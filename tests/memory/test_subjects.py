@@ -20,7 +20,7 @@ from recollect.errors import (
     NotFound,
 )
 from recollect.ledger.scan import scan
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.indexed.memory import MemoryLedger

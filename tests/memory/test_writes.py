@@ -10,15 +10,15 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
+from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.receipts import Receipts
 from recollect.memory.documents import Documents
 from recollect.memory.events import Events
-from recollect.memory.frames import Frames
-from recollect.memory.links import Links
-from recollect.memory.pages import Pages
-from recollect.memory.proofs import Proofs
-from recollect.memory.receipts import Receipts
+from recollect.memory.graph.links import Links
+from recollect.memory.pages.pages import Pages
+from recollect.memory.proof.proofs import Proofs
 from recollect.memory.review import Review
-from recollect.memory.rules import Rules
+from recollect.memory.rules.rules import Rules
 from recollect.memory.sessions import Sessions
 from recollect.memory.settings import MemorySettings
 from tests.memory_suites.records.writes import PASSES, WRITES

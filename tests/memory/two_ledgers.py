@@ -8,7 +8,7 @@ from pathlib import Path
 from recollect import Memory
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model import events as e
 from recollect.model.values import Include
 from recollect.testing.rebuilding import rebuilt_digest

@@ -6,8 +6,8 @@ import pytest
 
 from recollect.errors import NotFound
 from recollect.memory import Memory, Store
-from recollect.memory.authors import Authors
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.authors import Authors
+from recollect.memory.handle.handle import handle_of
 from recollect.model.events import AuthorNamed
 from recollect.model.values import Author
 from tests.memory_suites.trust.authors import AuthorSuite, mara, named

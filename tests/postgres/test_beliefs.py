@@ -13,7 +13,7 @@ import pytest
 from recollect.index.reads import Reads
 from recollect.lifecycle import lineage, proposals, reverting
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend

@@ -18,7 +18,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.finding.vectors import Leg, catch_up
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS
 from recollect.store.indexed import follower, index
 from recollect.store.indexed.backend import MemoryBackend

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.errors import Forbidden, NotFound
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import Trust
 from recollect.store.postgres.backend import PostgresBackend
 from tests.postgres.conftest import entered, make_token

@@ -13,7 +13,7 @@ import pytest
 from recollect import Memory
 from recollect.finding.vectors import Leg, catch_up
 from recollect.ledger.cipher import Unopened, unwrap
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.store.indexed import follower, index
 from recollect.store.indexed.ledger import Block, Snapshot
 from recollect.store.indexed.space import IndexedSpace

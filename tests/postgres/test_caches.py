@@ -12,7 +12,7 @@ import pytest
 
 from recollect.finding.vectors import catch_up
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed import index
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.acts import command, remember

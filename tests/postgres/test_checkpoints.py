@@ -13,7 +13,7 @@ from recollect.config import keys_folder
 from recollect.errors import Forbidden, NotFound
 from recollect.interfaces.cli import main
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store import checkpointing
 from recollect.store.port import Backend

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from recollect import Memory
-from recollect.memory.cleaning import clean
-from recollect.memory.handle import handle_of
+from recollect.memory.erasure.cleaning import clean
+from recollect.memory.handle.handle import handle_of
 
 
 def test_everything_goes_and_settings_stay(url: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.clock_suite import ClockSuite
 from recollect.testing.seams import FixedSeam

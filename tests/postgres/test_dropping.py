@@ -14,7 +14,7 @@ from recollect.finding.vectors import catch_up
 from recollect.interfaces.cli import main
 from recollect.lifecycle.commands import Name
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.ledger import Block, Snapshot
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.pool import Pool

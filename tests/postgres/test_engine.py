@@ -13,7 +13,7 @@ import pytest
 from benchmarks.server import started
 from recollect.errors import ConfigError
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.shared_suite import SharedSuite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from tests.suites.test_graph import run
 

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.server import started as server_started
 from recollect import Memory
 from recollect.errors import NotFound
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.ledger import Tail
 from recollect.store.postgres.backend import PostgresBackend

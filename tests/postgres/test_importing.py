@@ -11,7 +11,7 @@ import pytest
 
 from recollect.exchange.formats import FORMATS
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.postgres.backend import PostgresBackend
 from tests.exchange.foreign import linked, records

@@ -17,7 +17,7 @@ from recollect.index.statements import INDEX_VERSION
 from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import KIND_OF, EpisodeObserved, Head, LedgerSealed, Origin
 from recollect.model.instants import from_microseconds, to_microseconds
 from recollect.store.indexed.space import IndexedSpace

@@ -9,7 +9,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.errors import Conflict, Forbidden, NotFound, RecollectError, Unavailable
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.model.instants import instant
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.seam import Seam

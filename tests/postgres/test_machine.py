@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from tests.memory.test_machine import QUIET, Machine
 

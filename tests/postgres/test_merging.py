@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.files.space import FileSpace
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest

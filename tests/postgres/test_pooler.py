@@ -14,7 +14,7 @@ import pytest
 from benchmarks.server import Server, started
 from recollect.errors import ConfigError
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from tests.postgres.conftest import at

@@ -16,7 +16,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.errors import RecollectError
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from tests.suites.conftest import Tell, tell
 
 __all__ = ["tell"]

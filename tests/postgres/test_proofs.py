@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import Forbidden, NotFound
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.postgres.backend import PostgresBackend
 from tests.postgres.conftest import entered, make_token

@@ -17,7 +17,7 @@ from recollect.ledger.chain import Draft, chain, event_id
 from recollect.ledger.codec import encode_body
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import (
     KIND_OF,
     AnyBody,

@@ -8,7 +8,7 @@ import pytest
 
 from recollect import Memory
 from recollect.index import page_reads
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from tests.postgres.conftest import entered, make_token
 from tests.suites.rendering import Unsynced, rendered

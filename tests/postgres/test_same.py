@@ -11,7 +11,7 @@ from recollect.compose import Embedders
 from recollect.config import Settings
 from recollect.index import rows
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.values import Include
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from benchmarks.server import Server, started
 from recollect.errors import Unavailable
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.pool import Pool

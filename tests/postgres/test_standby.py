@@ -14,7 +14,7 @@ import pytest
 from recollect import Store
 from recollect.errors import Unavailable
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import as_ours
 from recollect.store.postgres.pool import Pool

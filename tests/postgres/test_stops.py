@@ -16,7 +16,7 @@ import pytest
 from benchmarks.server import Server, started
 from recollect.errors import RecollectError
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.schema import prepare
 from recollect.testing.rebuilding import rebuilt_digest

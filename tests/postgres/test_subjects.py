@@ -27,7 +27,7 @@ from recollect.ledger.codec import encode_body
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Actor, Command, EraseAll, Remember
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.model import rules
 from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust

@@ -18,8 +18,9 @@ from recollect.compose import scratch_space
 from recollect.errors import RecollectError, Unavailable
 from recollect.ledger.chain import event_id
 from recollect.ledger.line import parse
-from recollect.memory import Memory, merging
-from recollect.memory.handle import Handle
+from recollect.memory import Memory
+from recollect.memory.handle.handle import Handle
+from recollect.memory.merging import merging
 from recollect.model.values import Settlement
 from recollect.store.carry import begun
 from recollect.store.indexed.backend import IndexedBackend, MemoryBackend

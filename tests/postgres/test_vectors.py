@@ -11,7 +11,7 @@ from recollect import compose
 from recollect.errors import Forbidden
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.port import Backend, Space
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.embedders import WordEmbedder

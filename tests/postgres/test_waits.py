@@ -11,7 +11,7 @@ import pytest
 
 from recollect.errors import NotFound, Unavailable
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres import db as driver
 from recollect.store.postgres import pool
 from recollect.store.postgres.backend import PostgresBackend

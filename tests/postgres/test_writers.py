@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell, tell

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.finding import briefing
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Hit
 from recollect.recall.talk import TALK_SIGNALS
 from tests.recall.conversations import Talk, talk

@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.statements import NOW
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import INCLUDES, Include
 from recollect.recall.visibility import check_include, statuses, why_episode_hidden, why_hidden
 

@@ -20,7 +20,7 @@ from recollect.errors import RecollectError
 from recollect.index.reads import Reads
 from recollect.ledger.scan import scan
 from recollect.lifecycle import commands as c
-from recollect.memory.answers import Unmade, made, subjects, unmade
+from recollect.memory.handle.answers import Unmade, made, subjects, unmade
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Quote, Record
 from recollect.store.port import Outcome, Space

@@ -13,7 +13,7 @@ from recollect.index.rows import content_id
 from recollect.index.tables import Names, Tables
 from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store import writing
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space

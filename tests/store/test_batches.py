@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store import writing
 from recollect.store.files.space import FileSpace
 from recollect.store.indexed.backend import MemorySpace

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.errors import Conflict
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store import clock
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend

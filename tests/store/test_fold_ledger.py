@@ -15,7 +15,7 @@ from recollect.index.tables import Tables
 from recollect.ledger.batches import batches
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Damage, scan
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS
 from recollect.store import fold_ledger
 from recollect.store.fold_ledger import fold_whole

@@ -14,8 +14,8 @@ from recollect import Memory
 from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Actor, Command
-from recollect.memory import acts
-from recollect.memory.handle import Handle
+from recollect.memory.handle import acts
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.port import Outcome
 

@@ -15,7 +15,7 @@ import pytest
 from recollect.finding.vectors import Leg, catch_up
 from recollect.index.reads import Reads
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files import vector_file
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.vector_file import Header

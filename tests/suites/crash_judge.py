@@ -24,7 +24,7 @@ from recollect.ledger.codec import decode
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Append, recover
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS, EventsErased
 from recollect.store.backup import read_manifest
 from recollect.store.files.restore import restore_backup

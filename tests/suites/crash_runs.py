@@ -24,7 +24,7 @@ import msgspec
 
 from recollect.ledger.scan import Damage, Recovered, recover
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS, Head
 from recollect.store.files.space import FileSpace
 from tests.suites.crash_choices import count_states, count_tears, draw, kinds_of, pieces_of, tears

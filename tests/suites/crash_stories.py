@@ -22,7 +22,7 @@ from recollect.compose import restore_backup
 from recollect.config import Settings
 from recollect.errors import RecollectError
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.testing.seams import FixedSeam

@@ -23,7 +23,7 @@ import psycopg
 from recollect.errors import NotFound, RecollectError
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.store import sqlite
 from recollect.store.indexed import follower, index
 from recollect.store.indexed.ledger import Snapshot

@@ -26,7 +26,7 @@ import msgspec
 
 from recollect.errors import Unavailable
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.values import Episode
 from recollect.store.postgres import waiting
 from recollect.store.postgres.backend import PostgresBackend

@@ -19,7 +19,7 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Append
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS, Sources
 from recollect.model.instants import from_microseconds
 from recollect.model.validate import Json

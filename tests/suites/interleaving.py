@@ -19,7 +19,7 @@ from recollect import Memory
 from recollect.errors import NotFound, RecollectError
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Act, Expect
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.mirror.page import Entry
 from recollect.mirror.parse import parse
 from recollect.model.values import INCLUDES, Record, Version

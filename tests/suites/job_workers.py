@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from recollect.memory import Memory, Store
-from recollect.memory.working import PASSES, Pass, Worker
+from recollect.memory.jobs.working import PASSES, Pass, Worker
 from recollect.model.values import Job
 from recollect.store.jobs import Jobs
 from recollect.store.port import Progress

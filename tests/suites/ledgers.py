@@ -27,7 +27,7 @@ from recollect.ledger.line import Line
 from recollect.ledger.scan import Append, scan
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Name
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS, KINDS, Head, RecordTagged
 from recollect.model.frames import BUILT_IN
 from recollect.store.files.space import FileSpace

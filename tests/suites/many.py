@@ -31,7 +31,7 @@ from recollect.ledger.chain import event_id
 from recollect.ledger.line import parse
 from recollect.lifecycle.commands import Actor, Command, Remember
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import KIND_OF, RecordAdded
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.space import IndexedSpace

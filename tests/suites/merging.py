@@ -1,8 +1,8 @@
 """Random pairs of ledgers that grew after a copy, and a judge of what a merge left in both.
 
 The judge reads the bytes of both ledgers and the rows of both indexes, and shares nothing with
-``memory.merging``. Invariant: it counts what each side had written before the merge, and asks that
-both sides say the same afterwards, without positions and the times of the import.
+``memory.merging.merging``. Invariant: it counts what each side had written before the merge, and
+asks that both sides say the same afterwards, without positions and the times of the import.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from recollect import Memory
 from recollect.errors import Changed, Conflict
 from recollect.ledger.line import Line
 from recollect.ledger.scan import scan
-from recollect.memory import merge_steps
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
+from recollect.memory.merging import merge_steps
 from recollect.model.instants import to_microseconds
 from recollect.model.values import LedgerMerge, Settlement
 from recollect.store.indexed.backend import MemorySpace

@@ -25,7 +25,7 @@ import msgspec
 
 from recollect import Memory
 from recollect.errors import RecollectError
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.values import Synced
 from recollect.store.files.space import FileSpace
 from tests.suites.rendering import Unsynced

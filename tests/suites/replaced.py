@@ -18,7 +18,7 @@ from recollect.assistants.mounted import Mounted, MountedRecall
 from recollect.finding import briefing
 from recollect.interfaces.mcp.answers import recalled
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.events import Role
 from recollect.model.values import Episode, Quote, Record
 

@@ -21,7 +21,7 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.proposals import approved
 from recollect.lifecycle.view import View
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model import events as e
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend

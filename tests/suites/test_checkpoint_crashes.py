@@ -14,7 +14,7 @@ import pytest
 from recollect.config import keys_folder
 from recollect.errors import RecollectError
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.proof.checkpoints import read
 from recollect.store import checkpoint_files, checkpointing, key_ring

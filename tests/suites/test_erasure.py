@@ -19,7 +19,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import NotFound
 from recollect.ledger.scan import scan
-from recollect.memory import acts
+from recollect.memory.handle import acts
 from recollect.model.values import Erasure
 from recollect.store.sqlite import SqliteDb
 from recollect.testing.rebuilding import rebuilt_digest

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.postgres.backend import PostgresBackend
 from tests.postgres.halting import EVENT_MAX_S, halted, until
 from tests.suites.conftest import Tell, tell

@@ -13,9 +13,9 @@ import pytest
 from recollect import Memory
 from recollect.interfaces.mcp.server import TOOLS
 from recollect.memory.batch import Batch
-from recollect.memory.frames import Frames
-from recollect.memory.pages import Pages
-from recollect.memory.receipts import Receipts
+from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.receipts import Receipts
+from recollect.memory.pages.pages import Pages
 from recollect.memory.sessions import Sessions
 from tests.suites.growing import CASES, Case, each, everything
 from tests.suites.growing_tools import TOOL_CASES

@@ -12,7 +12,7 @@ from shutil import rmtree
 import pytest
 
 from recollect import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.space import FileSpace
 from tests.suites.conftest import Tell
 from tests.suites.editing import Editor, fill, readings, told, unlike

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.memory import merge_erasing
-from recollect.memory.histories import History, Told
-from recollect.memory.meetings import Sides
-from recollect.memory.merge_steps import Writing
-from recollect.memory.merging import Merging
+from recollect.memory.merging import merge_erasing
+from recollect.memory.merging.histories import History, Told
+from recollect.memory.merging.meetings import Sides
+from recollect.memory.merging.merge_steps import Writing
+from recollect.memory.merging.merging import Merging
 from tests.suites.conftest import Tell
 from tests.suites.merging import (
     Before,

@@ -14,8 +14,8 @@ import pytest
 from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.lifecycle.commands import EraseAll
-from recollect.memory.answers import nothing
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.answers import nothing
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.mirror import gather as gathering
 from recollect.mirror import words
 from recollect.mirror.diff import diff

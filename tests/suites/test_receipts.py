@@ -15,8 +15,8 @@ import pytest
 
 from recollect import Context, Memory
 from recollect.errors import LimitExceeded, NotFound
-from recollect.memory.handle import Handle
-from recollect.memory.receipts import replayed
+from recollect.memory.contexts.receipts import replayed
+from recollect.memory.handle.handle import Handle
 from recollect.model.frames import BUILT_IN, Frame, Template
 from recollect.model.values import Replay
 from recollect.recall.pack import count_tokens

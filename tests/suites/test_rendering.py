@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from recollect.index import page_reads
-from recollect.memory import page_plans, page_sources
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
+from recollect.memory.pages import page_plans, page_sources
 from recollect.store.files.space import FileSpace
 from tests.suites.conftest import Tell
 from tests.suites.rendering import Unsynced, rendered

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recollect import Memory
 from recollect.index.shadow import Shadows
 from recollect.ledger.scan import Append, scan
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.indexed.backend import MemorySpace
 from recollect.testing.rebuilding import rebuilt_digest

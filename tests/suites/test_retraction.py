@@ -14,7 +14,7 @@ from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Archive
 from recollect.lifecycle.retraction import closure, plan, remainder
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.events import Archival
 from recollect.store.indexed.backend import MemorySpace
 from tests.suites.conftest import Tell

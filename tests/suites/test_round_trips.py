@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend

@@ -26,7 +26,7 @@ from recollect.errors import RecollectError
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model import limits
 from recollect.model.events import EventsErased
 from recollect.store.disk import replace_file, write_all

@@ -28,7 +28,7 @@ from recollect.lifecycle import (
 )
 from recollect.lifecycle.lineage import Lineage, may_change
 from recollect.lifecycle.view import View
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model import events as e
 from recollect.store.indexed.backend import MemorySpace
 from tests.postgres.conftest import as_address, database, server, template

@@ -21,7 +21,7 @@ from recollect import Memory, Quote
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model import events as e
 from recollect.model.validate import Json
 from recollect.model.values import Record

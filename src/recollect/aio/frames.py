@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.lifecycle.commands import Expect
-    from recollect.memory.frames import Frames
+    from recollect.memory.contexts.frames import Frames
     from recollect.model.frames import Frame
 
 

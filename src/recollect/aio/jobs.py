@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import timedelta
 
-    from recollect.memory.jobs import Jobs
+    from recollect.memory.jobs.jobs import Jobs
     from recollect.model.events import Trust
     from recollect.model.instants import Moment
     from recollect.model.validate import Json

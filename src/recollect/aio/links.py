@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recollect.index.graph import Direction
     from recollect.lifecycle.commands import Expect
-    from recollect.memory.links import Links
+    from recollect.memory.graph.links import Links
     from recollect.model.values import Graph, Include, Link
 
 

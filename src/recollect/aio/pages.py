@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Literal
 
-    from recollect.memory.pages import Pages
+    from recollect.memory.pages.pages import Pages
     from recollect.model.values import (
         Condensed,
         PageChanges,

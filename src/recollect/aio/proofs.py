@@ -15,7 +15,7 @@ from recollect.aio.workers import AsyncCalls
 
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
-    from recollect.memory.proofs import Proofs
+    from recollect.memory.proof.proofs import Proofs
     from recollect.model.instants import Moment
     from recollect.model.values import AuditEntry, Certified, Checkpoint, OrderedErasure, Proof
     from recollect.store.port import Progress

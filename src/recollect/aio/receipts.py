@@ -15,7 +15,7 @@ from recollect.aio.workers import AsyncCalls
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
     from recollect.lifecycle.commands import Expect
-    from recollect.memory.receipts import Receipts
+    from recollect.memory.contexts.receipts import Receipts
     from recollect.model.values import Receipt
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from recollect.lifecycle.commands import Expect
-    from recollect.memory.rules import Rules
+    from recollect.memory.rules.rules import Rules
     from recollect.model.values import Pass, Rule
     from recollect.propose.port import Proposer
     from recollect.store.port import Progress

@@ -36,7 +36,7 @@ from recollect.errors import (
 )
 from recollect.lifecycle.naming import MORE_OF_THE_ID
 from recollect.memory import Memory
-from recollect.memory.fields import RecordFields
+from recollect.memory.handle.fields import RecordFields
 from recollect.model import limits, validate
 from recollect.model.events import Role, Trust
 from recollect.model.frames import Template, Units

@@ -113,7 +113,7 @@ def _by_words(look: Query, settings: Settings, space: str, now: str) -> list[Hit
     try:
         return hits(glancing=True)
     except Exception as error:
-        from recollect.memory.healing import asked_again
+        from recollect.memory.handle.healing import asked_again
         from recollect.store.files.readers import may_heal
 
         if not may_heal(error):
@@ -136,7 +136,7 @@ def _by_meaning(
         if memory is None:
             return []
         from recollect.finding import briefing
-        from recollect.memory.handle import handle_of
+        from recollect.memory.handle.handle import handle_of
 
         handle, viewer = handle_of(memory), briefing.Viewer(now, memory.scope.user, session)
         return briefing.near(handle.space, handle.embedders, asked, viewer)
@@ -177,7 +177,7 @@ def _reading(
         if memory is None:
             yield None, None
             return
-        from recollect.memory.handle import handle_of
+        from recollect.memory.handle.handle import handle_of
 
         with handle_of(memory).reading() as healed:
             yield healed, memory.scope.user

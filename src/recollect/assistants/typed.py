@@ -23,8 +23,8 @@ from recollect.index.reads import Reads
 from recollect.index.transient import TRANSIENT
 from recollect.lifecycle.lineage import in_one_line
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
-from recollect.memory.healing import asked_again
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.handle.healing import asked_again
 from recollect.model.instants import later
 from recollect.model.limits import QUOTE_MAX_CHARS
 from recollect.model.validate import Json

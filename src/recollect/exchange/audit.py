@@ -1,7 +1,7 @@
 """An audit as lines of JSON and as one page to print.
 
-Responsible for the bytes of both. Leaves the entries to ``memory.auditing`` and the file to its
-callers. Invariants: the lines have the form of a workspace's ``audit.jsonl``; the page has no
+Responsible for the bytes of both. Leaves the entries to ``memory.proof.auditing`` and the file to
+its callers. Invariants: the lines have the form of a workspace's ``audit.jsonl``; the page has no
 script, loads nothing, and no text of a memory is markup in it or acts on the text beside it.
 """
 

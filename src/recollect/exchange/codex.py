@@ -1,8 +1,8 @@
 """Transcripts of Codex: JSON lines, one for each message or event of a session.
 
-Responsible for extracting what was said. Leaves storing to ``memory.importing``. Invariant: a
-message has the same id whenever its file is read; the program's own context, a model's reasoning
-and the output of tools are left out.
+Responsible for extracting what was said. Leaves storing to ``memory.exchange.importing``.
+Invariant: a message has the same id whenever its file is read; the program's own context, a model's
+reasoning and the output of tools are left out.
 
 A line is ``{"timestamp", "type": "response_item", "payload": {"type": "message", "role",
 "content"}}``; in older files the payload alone. The first line names the session.

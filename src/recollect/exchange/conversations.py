@@ -1,8 +1,8 @@
 """Conversations of ChatGPT and Claude, from the archives that both services send.
 
-Responsible for what was said, by whom and when. Leaves storing to ``memory.importing``. Invariants:
-each message is one episode in the session of its conversation; in a conversation that was edited
-only the branch that is shown last is read; what is left out is counted.
+Responsible for what was said, by whom and when. Leaves storing to ``memory.exchange.importing``.
+Invariants: each message is one episode in the session of its conversation; in a conversation that
+was edited only the branch that is shown last is read; what is left out is counted.
 
 ``conversations.json``, or ``conversations-000.json`` and so on, is one array. ChatGPT: ``id``,
 ``title``, ``current_node`` and ``mapping``, a tree of nodes with ``parent`` and ``message``.

@@ -1,8 +1,8 @@
 """Notes in Markdown: those of Basic Memory, and any folder of Markdown files.
 
 Responsible for what a note says: observations, relations, paragraphs and items of lists. Leaves
-storing to ``memory.importing``. Invariants: a note is found by its title, or by its place if an
-older note has that title; a sentence has the same id wherever in its note it stands.
+storing to ``memory.exchange.importing``. Invariants: a note is found by its title, or by its place
+if an older note has that title; a sentence has the same id wherever in its note it stands.
 
 Basic Memory writes ``- [category] text #tag (context)`` for an observation and
 ``- relation [[Title]]`` for a relation, which is one word or quoted. Any other ``[[Title]]`` is a

@@ -1,8 +1,8 @@
 """The knowledge graph of MCP's memory server: ``memory.json``, one JSON object on each line.
 
 Responsible for entities, their observations and the relations between them. Leaves storing to
-``memory.importing``. Invariant: an entity, an observation and a relation have the same id in every
-file that has them.
+``memory.exchange.importing``. Invariant: an entity, an observation and a relation have the same id
+in every file that has them.
 
 A line is ``{"type": "entity", "name", "entityType", "observations": [...]}`` or
 ``{"type": "relation", "from", "to", "relationType"}``. Relations become links, which join records,

@@ -1,8 +1,8 @@
 """Memories of mem0: what ``Memory.get_all`` and the platform's export give, as JSON.
 
 Responsible for the fields of a memory and for the triples of its graph. Leaves storing to
-``memory.importing``. Invariants: a memory has the id that it has there; its user, agent and run
-stay its user, agent and session.
+``memory.exchange.importing``. Invariants: a memory has the id that it has there; its user, agent
+and run stay its user, agent and session.
 
 The document is a list of memories, or an object with the list under ``results`` or ``memories``,
 and triples under ``relations``; or one memory on each line. A memory has ``id``, ``memory`` (or

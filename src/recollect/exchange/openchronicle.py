@@ -1,9 +1,9 @@
 """Pages: the Markdown files of OpenChronicle, which Recollect writes too.
 
 Responsible for the entries of a folder of pages and for what each page says about itself. Leaves
-reading a page to ``mirror.parse`` and storing to ``memory.importing``. Invariants: an entry has the
-id, the tags and the date that it has there, as if its page were adopted; what is on a page without
-an entry of its own is about the page, not about its entries.
+reading a page to ``mirror.parse`` and storing to ``memory.exchange.importing``. Invariants: an
+entry has the id, the tags and the date that it has there, as if its page were adopted; what is on a
+page without an entry of its own is about the page, not about its entries.
 """
 
 from __future__ import annotations

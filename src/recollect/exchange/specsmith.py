@@ -1,7 +1,8 @@
 """Requirements and test cases of specsmith: ``.specsmith/*.json``, each a list.
 
 Responsible for both lists. Leaves what a record is here to ``exchange.chrono`` and storing to
-``memory.importing``. Invariants: a record keeps its id; what has no id is left out, as there.
+``memory.exchange.importing``. Invariants: a record keeps its id; what has no id is left out, as
+there.
 """
 
 from __future__ import annotations

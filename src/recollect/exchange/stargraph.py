@@ -1,8 +1,8 @@
 """The episodes of stargraph's SQLite store.
 
-Responsible for the rows of its one table, as ``contracts.episodic`` stores them. Leaves reading
-the file to ``databases`` and storing to ``memory.importing``. Invariants: an episode keeps its id
-and its scope, or is reported; a row that cannot be read is reported.
+Responsible for the rows of its one table, as ``contracts.episodic`` stores them. Leaves reading the
+file to ``databases`` and storing to ``memory.exchange.importing``. Invariants: an episode keeps its
+id and its scope, or is reported; a row that cannot be read is reported.
 
 A row has ``id``, ``scope_key``, ``content`` (JSON with ``content``, ``agent``, ``user`` and
 ``session``), ``timestamp`` and ``metadata`` (JSON).

@@ -1,8 +1,8 @@
 """A memory as the files of a graph workspace, which ``FileBackedMemoryGraphStore`` reads.
 
 Responsible for which files there are. Leaves their names and bytes to ``exchange.workspace`` and
-writing them to ``memory.exporting``. Invariants: nodes and edges are streamed; no file comes twice;
-paths, activations and events are what happened, and are not exported.
+writing them to ``memory.exchange.exporting``. Invariants: nodes and edges are streamed; no file
+comes twice; paths, activations and events are what happened, and are not exported.
 """
 
 from __future__ import annotations

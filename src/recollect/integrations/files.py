@@ -24,8 +24,8 @@ import msgspec
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.lifecycle.policy import policy_of
 from recollect.memory import Batch, Memory
-from recollect.memory.handle import handle_of
-from recollect.memory.healing import asked_again
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.handle.healing import asked_again
 from recollect.model import validate
 from recollect.model.limits import TEXT_MAX_BYTES
 from recollect.model.policy import Policy

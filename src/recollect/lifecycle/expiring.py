@@ -1,8 +1,8 @@
 """Expiring: when a record ends, who may let it end sooner, and what else makes it count for less.
 
 Responsible for whose word about the end of a record counts. Leaves erasing what has ended to
-``memory.erasing``. Invariant: only an origin with the highest trust that a record has had lets it
-end sooner.
+``memory.erasure.erasing``. Invariant: only an origin with the highest trust that a record has had
+lets it end sooner.
 """
 
 from __future__ import annotations

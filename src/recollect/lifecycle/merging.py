@@ -2,8 +2,8 @@
 
 Responsible for what a command of the other ledger becomes here: its bodies with the event numbers
 of this ledger, and with no more than its author may have. Leaves which commands come to
-``memory.merging``. Invariants: a command comes once; what no signature shows to be this person's
-changes nothing that a person vouched for, and its trust is never above its evidence here.
+``memory.merging.merging``. Invariants: a command comes once; what no signature shows to be this
+person's changes nothing that a person vouched for, and its trust is never above its evidence here.
 """
 
 from __future__ import annotations

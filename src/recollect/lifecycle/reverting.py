@@ -1,9 +1,9 @@
 """Reverting: a record is again what it was.
 
 Responsible for the events that bring an earlier version back, and for who may. Leaves which command
-an undo takes back to ``memory.undoing``. Invariants: only an actor who could have made the later
-changes takes them back; a version comes back without more trust than the record has now, unless a
-person vouches for it by that; what was erased never comes back.
+an undo takes back to ``memory.correction.undoing``. Invariants: only an actor who could have made
+the later changes takes them back; a version comes back without more trust than the record has now,
+unless a person vouches for it by that; what was erased never comes back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Settling: what becomes of a hypothesis, and of a record that has faded.
 
 Responsible for confirming and refuting a hypothesis, and for archiving. Leaves what has faded to
-``memory.curating`` and reviews to ``lifecycle.proposals``. Invariant: what is archived can be
-restored, and what was held comes back held.
+``memory.correction.curating`` and reviews to ``lifecycle.proposals``. Invariant: what is archived
+can be restored, and what was held comes back held.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recollect.lifecycle.commands import Expect
-from recollect.memory import checking, consistency
-from recollect.memory.checking import require_last
-from recollect.memory.handle import Calls, handle_of
-from recollect.memory.healing import heals
+from recollect.memory.handle.handle import Calls, handle_of
+from recollect.memory.handle.healing import heals
+from recollect.memory.proof import checking, consistency
+from recollect.memory.proof.checking import require_last
 from recollect.model import limits, validate
 from recollect.model.values import (
     Backup,
@@ -182,7 +182,10 @@ class Admin(Calls):
             InvalidInput: An argument is not valid.
             Forbidden: An agent archives more than 20 at once.
         """
-        from recollect.memory.curating import curate, would_curate  # most archive nothing
+        from recollect.memory.correction.curating import (  # most archive nothing
+            curate,
+            would_curate,
+        )
 
         at_most = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         only_look = validate.flag(dry_run, "dry_run")
@@ -263,7 +266,7 @@ class Admin(Calls):
             Unsupported: One of the memories is encrypted for subjects.
             Forbidden: A handle has less than a person's trust, or is bound to one user.
         """
-        from recollect.memory.merging import Wanted, merge  # rarely needed
+        from recollect.memory.merging.merging import Wanted, merge  # rarely needed
 
         source = handle_of(other)
         for handle in (self._handle, source):
@@ -303,7 +306,9 @@ class Admin(Calls):
         Raises:
             InvalidInput: The format is not known or not recognized, or the file cannot be read.
         """
-        from recollect.memory.import_run import run_import  # loaded only by those who import
+        from recollect.memory.exchange.import_run import (
+            run_import,  # loaded only by those who import
+        )
 
         return run_import(
             self._handle,
@@ -337,7 +342,9 @@ class Admin(Calls):
             InvalidInput: The format is not known, or the target cannot be written.
             Conflict: The target exists.
         """
-        from recollect.memory.exporting import run_export  # loaded only by those who export
+        from recollect.memory.exchange.exporting import (
+            run_export,  # loaded only by those who export
+        )
 
         return run_export(self._handle, format, Path(target).expanduser(), progress)
 

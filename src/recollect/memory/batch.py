@@ -1,7 +1,7 @@
 """Several writes that happen together or not at all.
 
-Responsible for collecting acts until the block ends. Leaves checking them to ``memory.acts`` and
-deciding to ``lifecycle``. Invariant: nothing happens if the block raises.
+Responsible for collecting acts until the block ends. Leaves checking them to ``memory.handle.acts``
+and deciding to ``lifecycle``. Invariant: nothing happens if the block raises.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict
 from recollect.lifecycle.commands import Act, Reinforce
-from recollect.memory import acts
-from recollect.memory.acts import Acts
-from recollect.memory.answers import Unmade, made
-from recollect.memory.fields import RecordFields
+from recollect.memory.handle import acts
+from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.answers import Unmade, made
+from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate
 from recollect.model.events import Role, Sources
 from recollect.model.instants import Moment

@@ -13,9 +13,9 @@ from recollect.index.reads import Reads
 from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.lifecycle.commands import DropDocument, Erase, Expect, SetDocument
 from recollect.lifecycle.documents import no_document
-from recollect.memory import answers
-from recollect.memory.handle import Calls
-from recollect.memory.healing import heals
+from recollect.memory.handle import answers
+from recollect.memory.handle.handle import Calls
+from recollect.memory.handle.healing import heals
 from recollect.model import limits, validate
 from recollect.model.validate import Json
 from recollect.model.values import Document

@@ -9,10 +9,10 @@ from __future__ import annotations
 from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
 from recollect.memory.events import Events
-from recollect.memory.handle import Calls
-from recollect.memory.links import Links
-from recollect.memory.pages import Pages
-from recollect.memory.proofs import Proofs
+from recollect.memory.graph.links import Links
+from recollect.memory.handle.handle import Calls
+from recollect.memory.pages.pages import Pages
+from recollect.memory.proof.proofs import Proofs
 from recollect.memory.review import Review
 from recollect.memory.sessions import Sessions
 from recollect.memory.settings import MemorySettings

@@ -16,10 +16,10 @@ from recollect.index.rows import EventRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Expect
 from recollect.lifecycle.naming import full_id
-from recollect.memory import acts, answers
-from recollect.memory.authors import Authors
-from recollect.memory.handle import Calls, Handle
-from recollect.memory.healing import compares, heals
+from recollect.memory.handle import acts, answers
+from recollect.memory.handle.authors import Authors
+from recollect.memory.handle.handle import Calls, Handle
+from recollect.memory.handle.healing import compares, heals
 from recollect.model import limits, validate
 from recollect.model.events import KINDS
 from recollect.model.values import (

@@ -7,7 +7,7 @@ gets no overview.
 
 from __future__ import annotations
 
-from recollect.memory.handle import clock_of
+from recollect.memory.handle.handle import clock_of
 from recollect.memory.memory import Memory
 from recollect.model.values import Overview
 from recollect.recall.unspecific import unspecific

@@ -13,10 +13,10 @@ from recollect.errors import InvalidInput, NotFound, NotInstalled
 from recollect.ledger.line import Line
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
-from recollect.memory.checking import require_last
-from recollect.memory.due import has_keys
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.due import has_keys
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.memory.memory import Memory
+from recollect.memory.proof.checking import require_last
 from recollect.model import validate
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Checkpoint
@@ -90,7 +90,7 @@ def last_checkpoint(memory: Memory) -> Checkpoint:
 
 def _last(handle: Handle) -> Checkpoint | None:
     try:
-        from recollect.memory.signing import ring_of  # loaded only if there may be one
+        from recollect.memory.proof.signing import ring_of  # loaded only if there may be one
         from recollect.proof.notes import render
         from recollect.store.checkpointing import last_known
     except NotInstalled:

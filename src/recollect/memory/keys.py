@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from recollect.config import keys_folder
 from recollect.errors import Conflict, InvalidInput
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.memory.memory import Memory
-from recollect.memory.signing import ring_of
+from recollect.memory.proof.signing import ring_of
 from recollect.model.values import SigningKey
 from recollect.proof.keys import LOG, PublicKey, parse_key, signers
 from recollect.proof.notes import BadNote, parse

@@ -19,12 +19,12 @@ from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, Where, load
 from recollect.errors import Conflict, Forbidden, InvalidInput
 from recollect.index.statements import NOW
-from recollect.memory.contexts import Contexts
-from recollect.memory.correcting import Correcting
+from recollect.memory.contexts.contexts import Contexts
+from recollect.memory.correction.correcting import Correcting
+from recollect.memory.correction.leaving import Leaving
 from recollect.memory.doors import Doors
-from recollect.memory.handle import Handle, named
-from recollect.memory.healing import heals
-from recollect.memory.leaving import Leaving
+from recollect.memory.handle.handle import Handle, named
+from recollect.memory.handle.healing import heals
 from recollect.memory.reading import Reading
 from recollect.memory.settings import subjects_of
 from recollect.memory.writing import Writing
@@ -173,7 +173,7 @@ class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
             NotFound: This handle sees no branch of that name.
             Conflict: The branch is closed.
         """
-        from recollect.memory.on_branch import branch_handle
+        from recollect.memory.handle.on_branch import branch_handle
 
         return Memory(branch_handle(self._handle, branch))
 

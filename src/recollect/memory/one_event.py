@@ -13,9 +13,9 @@ from recollect.index.erasures import erased_by
 from recollect.index.reads import Reads
 from recollect.ledger.codec import decode, encode_body
 from recollect.ledger.line import erase, parse
-from recollect.memory.authors import Authors
-from recollect.memory.handle import Handle
-from recollect.memory.on_branch import BranchSpace
+from recollect.memory.handle.authors import Authors
+from recollect.memory.handle.handle import Handle
+from recollect.memory.handle.on_branch import BranchSpace
 from recollect.model import validate
 from recollect.model.values import EventView
 

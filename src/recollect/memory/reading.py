@@ -16,11 +16,11 @@ from recollect.finding import search
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow
 from recollect.index.values import link_of, record_of, version_of
-from recollect.memory import answers
-from recollect.memory.authors import Authors
-from recollect.memory.frames import frame_named
-from recollect.memory.handle import Calls
-from recollect.memory.healing import compares, heals
+from recollect.memory.contexts.frames import frame_named
+from recollect.memory.handle import answers
+from recollect.memory.handle.authors import Authors
+from recollect.memory.handle.handle import Calls
+from recollect.memory.handle.healing import compares, heals
 from recollect.model import limits, validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment

@@ -13,7 +13,7 @@ from recollect.errors import NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.index.values import record_of
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.memory.memory import Memory
 from recollect.model.values import Record
 

@@ -17,10 +17,10 @@ from recollect.index.statements import STILL
 from recollect.index.values import episode_of
 from recollect.lifecycle.commands import CloseSession, Erase, Expect
 from recollect.lifecycle.sessions import opened_session
-from recollect.memory import answers
-from recollect.memory.answers import left_by, nothing
-from recollect.memory.handle import Calls
-from recollect.memory.healing import heals
+from recollect.memory.handle import answers
+from recollect.memory.handle.answers import left_by, nothing
+from recollect.memory.handle.handle import Calls
+from recollect.memory.handle.healing import heals
 from recollect.model import limits, validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment

@@ -12,12 +12,12 @@ from typing import Final
 from recollect.errors import InvalidInput
 from recollect.index.rows import unpack_object
 from recollect.lifecycle.commands import DropDocument, Expect, SetDocument
-from recollect.memory import answers
+from recollect.memory.contexts.frames import Frames
 from recollect.memory.documents import Documents
-from recollect.memory.frames import Frames
-from recollect.memory.handle import Calls, Handle
-from recollect.memory.healing import heals
-from recollect.memory.rules import Rules
+from recollect.memory.handle import answers
+from recollect.memory.handle.handle import Calls, Handle
+from recollect.memory.handle.healing import heals
+from recollect.memory.rules.rules import Rules
 from recollect.model import validate
 from recollect.store.subjects import SETTING, Each, Who
 from recollect.store.writing import each_of

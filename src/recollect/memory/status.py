@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 from recollect.errors import NotFound
 from recollect.index.statements import NOW
 from recollect.index.tallies import Tally, tally
-from recollect.memory.handle import Handle
-from recollect.memory.on_branch import BranchSpace
+from recollect.memory.handle.handle import Handle
+from recollect.memory.handle.on_branch import BranchSpace
 from recollect.model.values import SpaceStatus
 from recollect.store.port import Space
 

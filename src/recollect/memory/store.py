@@ -17,7 +17,7 @@ from recollect.compose import Embedders, open_backend
 from recollect.config import AUTO, Settings, Where, keys_folder, load
 from recollect.errors import InvalidInput
 from recollect.index.caches import forget_texts
-from recollect.memory.handle import Handle, named
+from recollect.memory.handle.handle import Handle, named
 from recollect.memory.memory import Memory
 from recollect.memory.tokens import Tokens
 from recollect.model import validate
@@ -30,7 +30,7 @@ from recollect.store.seen_heads import forget_dropped
 from recollect.store.tokens import given_token
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.memory.jobs import Jobs
+    from recollect.memory.jobs.jobs import Jobs
 
 
 class Store:
@@ -139,7 +139,7 @@ class Store:
     @property
     def jobs(self) -> Jobs:
         """The background work in memories of this store."""
-        from recollect.memory.jobs import Jobs
+        from recollect.memory.jobs.jobs import Jobs
 
         return Jobs(self._backend.jobs, self.space, self._seam)
 

@@ -1,8 +1,8 @@
 """The witnesses of a memory's ledger: those who keep its checkpoints elsewhere.
 
 Responsible for who may change the list, and for creating a witness in a folder. Leaves asking them
-to ``memory.signing`` and their files to ``store.witnesses``. Invariant: a witness is never in the
-folder whose ledger it vouches for.
+to ``memory.proof.signing`` and their files to ``store.witnesses``. Invariant: a witness is never in
+the folder whose ledger it vouches for.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Final
 
 from recollect.config import keys_folder
 from recollect.errors import Ambiguous, Conflict, InvalidInput, NotFound
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.memory.memory import Memory
-from recollect.memory.signing import ring_of
+from recollect.memory.proof.signing import ring_of
 from recollect.model.values import WitnessKey
 from recollect.proof.keys import WITNESS, PublicKey, parse_key
 from recollect.store.files.backend import make_workspace

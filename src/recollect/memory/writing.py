@@ -1,8 +1,8 @@
 """The calls of a memory that write.
 
 Responsible for the public signatures of writing and for what each call returns. Leaves checking
-arguments to ``memory.acts`` and deciding to ``lifecycle``. Invariant: a call that returns has
-reached the disk.
+arguments to ``memory.handle.acts`` and deciding to ``lifecycle``. Invariant: a call that returns
+has reached the disk.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from datetime import timedelta
 from msgspec import UNSET, UnsetType
 
 from recollect.lifecycle.commands import Expect
-from recollect.memory import acts, answers
 from recollect.memory.batch import Batch
-from recollect.memory.handle import Calls
-from recollect.memory.healing import heals
+from recollect.memory.handle import acts, answers
+from recollect.memory.handle.handle import Calls
+from recollect.memory.handle.healing import heals
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.messages import Content

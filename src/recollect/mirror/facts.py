@@ -1,9 +1,9 @@
 """The facts in a text, and whether another text has kept them.
 
 Responsible for what counts as a fact: numbers and dates, names, quoted words, keys. Leaves who
-rewrites a page to ``memory.condensing``. Invariants: pure, and in linear time; a fact counts once,
-however often it is said; characters that no reader sees keep no fact; a number counts only in the
-digits in which it was written.
+rewrites a page to ``memory.pages.condensing``. Invariants: pure, and in linear time; a fact counts
+once, however often it is said; characters that no reader sees keep no fact; a number counts only in
+the digits in which it was written.
 """
 
 from __future__ import annotations

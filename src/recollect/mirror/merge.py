@@ -1,8 +1,8 @@
 """Hand edits against the memory: what a page was, what it says, and what the memory says.
 
 Responsible for the three-way comparison of one entry and of a page's own fields. Leaves reading
-files and the memory to ``memory.syncing``. Invariants: text that was only rendered, or that the
-memory already has, does not count as a change; if the memory has changed too, the result is a
+files and the memory to ``memory.pages.syncing``. Invariants: text that was only rendered, or that
+the memory already has, does not count as a change; if the memory has changed too, the result is a
 conflict and neither side is chosen; tags are merged, because additions and removals can coexist.
 """
 

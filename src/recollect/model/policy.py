@@ -1,7 +1,7 @@
 """The policies of a space: what agents change at once, and when a checkpoint is signed.
 
 Responsible for the documents ``policy/agents`` and ``policy/checkpoints``. Leaves applying them to
-``lifecycle`` and ``memory.due``. Invariant: a policy can only ask for more reviews, and more
+``lifecycle`` and ``memory.handle.due``. Invariant: a policy can only ask for more reviews, and more
 signatures, than there are without it, so no document lets in what the rules refuse.
 """
 

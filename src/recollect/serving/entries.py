@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from recollect.errors import Forbidden, InvalidInput
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.memory.store import Store
 from recollect.store.tokens import hash_of
 

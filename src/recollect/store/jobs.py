@@ -2,8 +2,8 @@
 
 Responsible for the contract, each sentence of which has a test of the same name in
 ``recollect.testing``, and for the rules that every engine shares. Leaves keeping jobs to the
-engines and doing them to ``memory.working``. Invariant: no token is in a job; a worker has its own,
-and lowers itself to the trust of who asked.
+engines and doing them to ``memory.jobs.working``. Invariant: no token is in a job; a worker has its
+own, and lowers itself to the trust of who asked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Proofs that an event is in a ledger, under a signed checkpoint.
 
 Responsible for finding the lines and the hashes that a proof needs. Leaves what is shown to whom to
-``memory.proving`` and the tree to ``ledger``. Invariants: a proof is compared with the signed root
-before it is returned; making one reads a few hundred lines, and once the events that are new.
+``memory.proof.proving`` and the tree to ``ledger``. Invariants: a proof is compared with the signed
+root before it is returned; making one reads a few hundred lines, and once the events that are new.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 from recollect.errors import Conflict, NotFound, RecollectError
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.port import Backend, Space
 from recollect.testing.acts import command, observe, outcome, remember
 

@@ -22,7 +22,7 @@ from recollect.errors import (
 )
 from recollect.lifecycle.commands import Actor
 from recollect.memory import Memory, Store
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.model.values import MadeToken, Token
 from recollect.store.port import Backend
 from recollect.store.tokens import hash_of

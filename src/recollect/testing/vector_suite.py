@@ -15,7 +15,7 @@ import pytest
 from recollect.errors import InvalidInput
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.port import Backend, Space
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.rebuilding import rebuilt_digest

@@ -9,7 +9,7 @@ import pytest
 
 from recollect.errors import Changed
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from tests.memory_suites.behind import BehindSuite
 
 

@@ -19,7 +19,7 @@ from recollect.errors import (
 )
 from recollect.lifecycle import branch_writes
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Branch, Diff
 from tests.memory_suites.history.branch_merging import BranchMergeSuite
 

@@ -11,7 +11,7 @@ import pytest
 from recollect.errors import InvalidInput, NotFound, Unsupported
 from recollect.ledger.scan import scan
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from tests.memory_suites.behind import BehindSuite
 
 LONG = "Likes swing. " * 40

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.errors import Ambiguous, Changed, Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Session
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.frames import BUILT_IN, Frame
 
 

@@ -19,7 +19,7 @@ from recollect.errors import (
     Unsupported,
 )
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.frames import BUILT_IN, Frame, Template, Weights
 from recollect.recall.pack import count_tokens
 from recollect.testing.rebuilding import rebuilt_digest
@@ -439,7 +439,7 @@ class ContextSuite(BehindSuite):
             now = memory.history(record.id)[-1].seq
             changed = known._replace(items=known.items.replace(f":{item.seq},", f":{now},"))
             assert changed != known
-            from recollect.memory.receipts import replayed
+            from recollect.memory.contexts.receipts import replayed
 
             assert replayed(handle_of(engine), reads, known).text == context.text
             assert replayed(handle_of(engine), reads, changed).text != context.text

@@ -17,7 +17,7 @@ import pytest
 from recollect.errors import Changed, Conflict
 from recollect.lifecycle.commands import Reinforce
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Erasure
 from tests.memory_suites.behind import BehindSuite
 

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.errors import NotFound
 from recollect.memory import Memory, Store
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Author, Change
 
 

@@ -23,7 +23,7 @@ import pytest
 
 from recollect import Conflict, Memory
 from recollect.errors import NotFound, RecollectError, Unavailable
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files import active, append, backlog, healing, open_files, quiet
 from recollect.store.files.backlog import Pace
 from recollect.store.files.build import known_head

@@ -14,7 +14,7 @@ import pytest
 from recollect.errors import InvalidInput, NotFound, Unavailable
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory, Store
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store import posix
 from recollect.store.files import dropping, lock, open_files
 from recollect.store.files.backend import FileBackend

@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.errors import Unavailable
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 

@@ -13,7 +13,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import Conflict, Forbidden, IntegrityError, Unavailable
 from recollect.ledger.line import parse
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.model.values import Sealed
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile

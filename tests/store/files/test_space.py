@@ -25,7 +25,7 @@ from recollect.errors import (
 )
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.files import copies
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.backend import FileBackend

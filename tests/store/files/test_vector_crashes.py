@@ -10,7 +10,7 @@ import pytest
 
 from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
-from recollect.memory.handle import Handle
+from recollect.memory.handle.handle import Handle
 from recollect.store.files import vector_file
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam

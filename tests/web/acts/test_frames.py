@@ -11,8 +11,8 @@ from msgspec import structs
 from recollect import Memory, Store
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.web import draft as drafts
-from recollect.memory.contexts import tried
-from recollect.memory.handle import handle_of
+from recollect.memory.contexts.contexts import tried
+from recollect.memory.handle.handle import handle_of
 from recollect.model.frames import BUILT_IN, Frame, Template, Weights
 from tests.web.visiting import Page, Visitor, hidden_fields, served
 

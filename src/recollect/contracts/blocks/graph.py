@@ -18,7 +18,8 @@ from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.exchange.blocks import APART, EDGE, Note, noted
 from recollect.lifecycle.commands import ReinforceLink, Unlink
 from recollect.lifecycle.links import CONTRADICTS
-from recollect.memory import Memory, acts
+from recollect.memory import Memory
+from recollect.memory.handle import acts
 from recollect.model.values import Link
 
 Pair = tuple[str, str]

@@ -24,7 +24,8 @@ from recollect.contracts.blocks.table import (
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.exchange.blocks import KEY, SETTINGS, BlockStatus
 from recollect.lifecycle.commands import Act
-from recollect.memory import Memory, acts
+from recollect.memory import Memory
+from recollect.memory.handle import acts
 from recollect.model import validate
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import INCLUDES, Record

@@ -16,7 +16,7 @@ from recollect.exchange import chrono, specsmith
 from recollect.exchange.chrono import LogState
 from recollect.exchange.items import Found
 from recollect.exchange.json_stream import BrokenJsonError, elements
-from recollect.memory.import_files import FileSource, files_at
+from recollect.memory.exchange.import_files import FileSource, files_at
 from recollect.store.layout import LEDGER
 from recollect.store.regular_files import read_regular
 

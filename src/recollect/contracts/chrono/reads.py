@@ -17,8 +17,8 @@ from recollect.finding.search import listing
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
-from recollect.memory.handle import Calls
-from recollect.memory.healing import heals
+from recollect.memory.handle.handle import Calls
+from recollect.memory.handle.healing import heals
 from recollect.model import limits, validate
 from recollect.model.values import INCLUDES, Include
 from recollect.recall.rank import Wish

@@ -26,9 +26,9 @@ from recollect.exchange.items import Found, RecordItem
 from recollect.index.rows import VersionRow
 from recollect.index.values import record_of
 from recollect.lifecycle import commands as c
-from recollect.memory.fields import RecordFields
-from recollect.memory.fields import evidence as checked_evidence
-from recollect.memory.handle import Handle
+from recollect.memory.handle.fields import RecordFields
+from recollect.memory.handle.fields import evidence as checked_evidence
+from recollect.memory.handle.handle import Handle
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import Record

@@ -15,7 +15,7 @@ from typing import Final
 from recollect.contracts.chrono.reads import Shown
 from recollect.errors import Conflict, IntegrityError
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.store.regular_files import read_regular
 
 _SNAPSHOT_MAX_BYTES: Final = 1 << 32

@@ -40,7 +40,7 @@ from recollect.exchange.items import RecordItem, Trouble
 from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Act, Forget
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model import validate
 from recollect.model.events import Trust
 from recollect.model.values.records import SURE_MIN

@@ -1,9 +1,9 @@
 """Taking over what the original left: its log and its JSON.
 
 Responsible for moving an original log aside. Leaves reading it to ``originals``, and storing its
-records to ``memory.importing``. Invariants: a damaged log is not touched; a log is moved before the
-first record is stored and never changed, and a taking over that was interrupted goes on at the next
-opening; a record that the memory has already stays as it is.
+records to ``memory.exchange.importing``. Invariants: a damaged log is not touched; a log is moved
+before the first record is stored and never changed, and a taking over that was interrupted goes on
+at the next opening; a record that the memory has already stays as it is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
 from recollect.exchange.chrono import FORMAT, items_of
 from recollect.exchange.items import Found
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
-from recollect.memory.importing import Importing
+from recollect.memory.exchange.importing import Importing
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Imported
 from recollect.store.disk import alone, sync_folder
 from recollect.store.layout import BACKUP, LEDGER, ORIGINAL, ORIGINAL_SNAPSHOT, SNAPSHOT

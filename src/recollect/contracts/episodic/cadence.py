@@ -16,8 +16,8 @@ from recollect.contracts.episodic.where import condition_of
 from recollect.errors import Forbidden, NotFound
 from recollect.exchange.stargraph import KEY
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
-from recollect.memory.unread import is_time
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.rules.unread import is_time
 from recollect.model.instants import INSTANT
 
 _THROUGH: Final = "through"  # the last event that a pass had before it

@@ -24,7 +24,7 @@ from recollect.contracts.episodic.values import ConsolidationRule, Episode
 from recollect.contracts.episodic.where import condition_of
 from recollect.lifecycle.consolidating import Heard, Intended, Unfit, intended
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.instants import to_datetime
 
 _TRIPLE: Final = ("subject", "predicate", "object")

@@ -21,8 +21,8 @@ from recollect.index.filter import And, Column, Compare, Filter, Missing, Node, 
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle.commands import Revise
-from recollect.memory.acts import Acts
-from recollect.memory.fields import RecordFields
+from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate
 from recollect.model.instants import to_datetime
 from recollect.model.validate import Json

@@ -32,9 +32,9 @@ from recollect.index.rows import EpisodeRow, VersionRow, unpack_names
 from recollect.index.statements import STILL
 from recollect.lifecycle.commands import Act
 from recollect.memory import Memory
-from recollect.memory.acts import Acts
-from recollect.memory.handle import handle_of
-from recollect.memory.healing import asked_again
+from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.handle.healing import asked_again
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.rules import lowest
 from recollect.model.values import Record

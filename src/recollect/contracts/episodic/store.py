@@ -28,7 +28,7 @@ from recollect.contracts.episodic.values import (
 )
 from recollect.errors import Conflict, RecollectError
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 
 _ROLE: Final = "assistant"  # what a node of a graph tells; trusted as an agent's word at most
 

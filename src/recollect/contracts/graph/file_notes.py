@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.contracts.graph.lines import LineFile
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.store.disk import alone, replace_file
 from recollect.store.page_notes import bond_of
 from recollect.store.seam import REAL, Seam

@@ -15,7 +15,7 @@ from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.values import record_of
 from recollect.memory import Memory
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.model.validate import Json
 from recollect.model.values import Link
 

@@ -27,9 +27,9 @@ from recollect.lifecycle.commands import Act, SetDocument
 from recollect.lifecycle.filing import FIELDS_OF_NEW, SUPERSEDE, is_stale
 from recollect.lifecycle.policy import require_at_once
 from recollect.lifecycle.vouching import may_alter
-from recollect.memory.acts import Acts
-from recollect.memory.fields import RecordFields
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.fields import RecordFields
+from recollect.memory.handle.handle import Handle, handle_of
 
 _A_PERSON: Final = "a person merges it: open the store with origin='person'"
 _FIELDS: Final = tuple(name for name in FIELDS_OF_NEW if name != "decay_tier")

@@ -19,7 +19,7 @@ from recollect.contracts.graph.records import edge_acts
 from recollect.contracts.graph.stored_graph import StoredGraph
 from recollect.contracts.graph.values import Edge, Profile
 from recollect.errors import NotFound, Unsupported
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.validate import Json
 from recollect.model.values import Finding
 

@@ -20,8 +20,8 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_object
 from recollect.index.values import link_of, record_of
 from recollect.lifecycle.commands import Act, SetDocument
-from recollect.memory import acts
-from recollect.memory.handle import Handle
+from recollect.memory.handle import acts
+from recollect.memory.handle.handle import Handle
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import Link, Receipt, Record

@@ -18,7 +18,7 @@ from recollect.contracts.graph.gate import digest_of, gate_in, needs_approval, w
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import Action, Applied, Approval, action_of
 from recollect.errors import InvalidInput, RecollectError
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import Finding

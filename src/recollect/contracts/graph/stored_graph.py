@@ -51,7 +51,7 @@ from recollect.exchange.workspace import Kind
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Act
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model import limits, validate
 from recollect.model.validate import Json
 from recollect.model.values import Document, Finding, Graph, Link

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import InvalidInput
-from recollect.memory import fields
+from recollect.memory.handle import fields
 from recollect.mirror.naming import PREFIXES, is_entity_page, page_of
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate

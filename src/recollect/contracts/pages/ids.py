@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import blake2s
 from typing import Final
 
-from recollect.memory.acts import stamp
+from recollect.memory.handle.acts import stamp
 from recollect.mirror import words
 from recollect.store.seam import Seam
 

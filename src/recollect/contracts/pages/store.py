@@ -25,11 +25,12 @@ from recollect.contracts.pages.values import Contents, IndexRebuilt, MemoryFile,
 from recollect.contracts.pages.writer import CONFIG, apply_knobs, read_knobs
 from recollect.errors import Changed, ConfigError, Conflict, NotFound, RecollectError
 from recollect.lifecycle.commands import Remember
-from recollect.memory import Memory, cleaning
-from recollect.memory.acts import Acts
-from recollect.memory.handle import handle_of
-from recollect.memory.page_care import created_now, flag_once, preseed
-from recollect.memory.page_limits import status_at, why_long
+from recollect.memory import Memory
+from recollect.memory.erasure import cleaning
+from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.pages.page_care import created_now, flag_once, preseed
+from recollect.memory.pages.page_limits import status_at, why_long
 from recollect.mirror.naming import DOCUMENT, INDEX, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate

@@ -38,7 +38,7 @@ from recollect.integrations.langgraph.items import Stored
 from recollect.integrations.langgraph.match import Namespace
 from recollect.integrations.trust import lowered
 from recollect.memory import Batch, Memory
-from recollect.memory.handle import clock_of
+from recollect.memory.handle.handle import clock_of
 from recollect.model.events import Trust
 from recollect.model.limits import LIST_MAX_RECORDS, RECALL_MAX_HITS
 from recollect.model.validate import Json

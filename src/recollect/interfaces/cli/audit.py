@@ -1,8 +1,9 @@
 """The verb ``recollect audit``: a report for someone who checks a memory.
 
 Responsible for its options, for its text and JSON, and for where the report goes. Leaves the
-entries to ``memory.auditing``, and the page and the lines to ``exchange.audit``. Invariants: the
-report is written as it is read, so its length needs no memory; no text of it acts on a terminal.
+entries to ``memory.proof.auditing``, and the page and the lines to ``exchange.audit``. Invariants:
+the report is written as it is read, so its length needs no memory; no text of it acts on a
+terminal.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
 from recollect.interfaces.cli.proofs import new_file, write_new
 from recollect.memory import Memory
-from recollect.memory.auditing import Auditing
-from recollect.memory.handle import Handle, handle_of
+from recollect.memory.handle.handle import Handle, handle_of
+from recollect.memory.proof.auditing import Auditing
 from recollect.model.instants import Moment
 from recollect.model.values import AuditEntry, AuditHead, AuditLine
 from recollect.model.visible import escaped

@@ -19,7 +19,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.counts import counted
 from recollect.model.values import Exported, Imported
 from recollect.store.files.foreign import is_foreign_log
@@ -65,7 +65,7 @@ def export(
     call: Call, format: Format, target: Target, at: o.At = None, mount: o.MountOption = None
 ) -> None:
     """Write what a memory holds to a new file or folder."""
-    from recollect.memory.exporting import run_export  # loaded only by those who export
+    from recollect.memory.exchange.exporting import run_export  # loaded only by those who export
 
     with call.memory(mount=mount) as opened:
         memory = o.past(opened, at)

@@ -20,7 +20,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.memory import Memory, Store
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Embedded
 
 Done = tuple[Mount | None, Settings, tuple[Embedded, ...]]

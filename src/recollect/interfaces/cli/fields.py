@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, cast, get_type_hints
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.declare import Option, Parameter, parameters_of
 from recollect.memory import Memory
-from recollect.memory.fields import RecordFields
+from recollect.memory.handle.fields import RecordFields
 from recollect.model.events import SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json, parse_json_object

@@ -19,7 +19,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.rules import run_due
 from recollect.memory import Store
-from recollect.memory.jobs import worker_of
+from recollect.memory.jobs.jobs import worker_of
 from recollect.model.validate import parse_json_object
 from recollect.model.values import Job, JobKind, Schedule
 from recollect.store.jobs import checked_kinds

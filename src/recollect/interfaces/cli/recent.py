@@ -17,7 +17,7 @@ from recollect.interfaces.cli.both import Of
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory
-from recollect.memory.handle import clock_of
+from recollect.memory.handle.handle import clock_of
 from recollect.model.instants import Moment
 from recollect.model.values import Episode, Overview, Record, Value
 from recollect.recall.times import ALWAYS, span_of

@@ -16,7 +16,7 @@ from recollect.config import FOLDER, Settings
 from recollect.errors import InvalidInput, RecollectError
 from recollect.exchange import workspace as layout
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.validate import Json
 from recollect.model.values import Finding
 from recollect.store import posix

@@ -18,7 +18,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.fields import takes_fields
 from recollect.memory import Memory
-from recollect.memory.fields import RecordFields
+from recollect.memory.handle.fields import RecordFields
 from recollect.model.events import Role, Sources
 from recollect.model.validate import parse_json_object
 from recollect.model.values import INCLUDES, Forgotten, Record

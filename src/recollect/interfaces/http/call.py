@@ -17,8 +17,8 @@ from msgspec import structs
 from recollect.errors import Changed, InvalidInput, NotFound
 from recollect.interfaces.http.problems import Refused
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
-from recollect.memory.on_branch import BranchSpace
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.handle.on_branch import BranchSpace
 from recollect.memory.store import Store
 from recollect.model import wire
 from recollect.model.instants import instant

@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.lifecycle.commands import Actor
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Change
 from recollect.serving.threads import Threads
 

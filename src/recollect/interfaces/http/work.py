@@ -25,8 +25,8 @@ from recollect.interfaces.http.replies import Reply
 from recollect.interfaces.http.routes import STRICT, Route
 from recollect.interfaces.http.seen import Seen
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
-from recollect.memory.repeats import noticing
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.handle.repeats import noticing
 from recollect.model import wire
 from recollect.model.values import INCLUDES, MadeToken
 from recollect.store.deadline import within

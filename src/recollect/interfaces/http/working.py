@@ -1,7 +1,7 @@
 """Doing jobs beside answering requests: ``recollect serve --work``.
 
-Responsible for one thread. Leaves jobs to ``memory.working``. Invariants: it has the rights of the
-store that was opened, and lowers itself to those of who asked; an error ends a pass, not the
+Responsible for one thread. Leaves jobs to ``memory.jobs.working``. Invariants: it has the rights of
+the store that was opened, and lowers itself to those of who asked; an error ends a pass, not the
 thread; at the end the pass that runs gets as long as the requests in work.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from recollect.memory.jobs import worker_of
+from recollect.memory.jobs.jobs import worker_of
+from recollect.memory.jobs.working import POLL_S, Worker
 from recollect.memory.store import Store
-from recollect.memory.working import POLL_S, Worker
 
 _log: Final = logging.getLogger(__name__)
 

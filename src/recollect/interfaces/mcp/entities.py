@@ -23,7 +23,7 @@ from recollect.interfaces.mcp import answers
 from recollect.interfaces.mcp.answers import Answer
 from recollect.interfaces.mcp.tools import Arguments, Tool, optional
 from recollect.memory import Memory
-from recollect.memory.page_care import PRESEEDED
+from recollect.memory.pages.page_care import PRESEEDED
 from recollect.mirror import words
 from recollect.mirror.gather import DESCRIPTIONS
 from recollect.mirror.naming import UNFILED, page_of

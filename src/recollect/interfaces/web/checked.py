@@ -16,7 +16,7 @@ import msgspec
 from recollect.errors import RecollectError, Unavailable, Unsupported
 from recollect.interfaces.web.draw.errors import told
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Verification
 
 WAIT_S: Final = 1.0

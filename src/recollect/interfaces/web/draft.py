@@ -14,7 +14,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.web.digits import number
-from recollect.memory.frames import checked_frame
+from recollect.memory.contexts.frames import checked_frame
 from recollect.model.frames import SIGNALS, Cache, Frame, Signal
 
 CACHES: Final = (

@@ -16,7 +16,7 @@ from recollect.errors import NotFound, Unsupported
 from recollect.interfaces.web.asked import Place
 from recollect.interfaces.web.session import Session
 from recollect.memory import Memory, Store
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Token
 from recollect.places import known
 from recollect.serving.entries import Entries, Entry

@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.errors import Unsupported
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.events import Trust
 from recollect.model.values import Token
 

@@ -12,8 +12,8 @@ import msgspec
 
 from recollect.errors import Forbidden, NotInstalled, RecollectError, Unsupported
 from recollect.memory import Memory
-from recollect.memory.due import has_keys
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.due import has_keys
+from recollect.memory.handle.handle import handle_of
 
 
 class Signed(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def signatures(memory: Memory) -> Signatures:
 
 def _read(memory: Memory) -> Signatures:
     # Loaded only if there are keys, as everywhere.
-    from recollect.memory.unsigned import ring_for
+    from recollect.memory.handle.unsigned import ring_for
     from recollect.proof.keys import parse_key, signers
     from recollect.proof.notes import BadNote, render
     from recollect.store.checkpointing import known

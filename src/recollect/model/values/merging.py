@@ -1,7 +1,7 @@
 """What a merge of two ledgers answers.
 
 Responsible for what came, what stayed out and what both sides changed. Leaves finding it to
-``memory.merging``. Invariant: values are frozen copies.
+``memory.merging.merging``. Invariant: values are frozen copies.
 """
 
 from __future__ import annotations

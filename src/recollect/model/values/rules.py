@@ -1,7 +1,7 @@
 """The values of rules: one as it is set, and what a pass of it did.
 
-Responsible for their shape. Leaves running a rule to ``memory.passes``. Invariant: the numbers of a
-pass count everything it looked at, also where its lists are cut.
+Responsible for their shape. Leaves running a rule to ``memory.rules.passes``. Invariant: the
+numbers of a pass count everything it looked at, also where its lists are cut.
 """
 
 from __future__ import annotations

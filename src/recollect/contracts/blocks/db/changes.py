@@ -43,8 +43,9 @@ from recollect.lifecycle.commands import (
     Unlink,
 )
 from recollect.lifecycle.links import CONTRADICTS
-from recollect.memory import Memory, acts
-from recollect.memory.handle import handle_of
+from recollect.memory import Memory
+from recollect.memory.handle import acts
+from recollect.memory.handle.handle import handle_of
 from recollect.model import validate
 from recollect.model.instants import to_microseconds
 from recollect.model.limits import US_PER_HOUR

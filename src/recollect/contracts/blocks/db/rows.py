@@ -21,7 +21,7 @@ from recollect.index.rows import LinkRow
 from recollect.index.values import record_of
 from recollect.lifecycle.links import CONTRADICTS
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.model.limits import LIST_MAX_RECORDS, LIST_MAX_SESSIONS
 from recollect.model.values import INCLUDES, Change, Record, Session
 

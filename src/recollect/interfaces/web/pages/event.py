@@ -17,7 +17,7 @@ from recollect.interfaces.web.pages.erasure import seq_of
 from recollect.interfaces.web.signed import Signatures, Signed, signatures
 from recollect.interfaces.web.view import Download, View
 from recollect.memory import Memory
-from recollect.memory.handle import handle_of
+from recollect.memory.handle.handle import handle_of
 from recollect.memory.one_event import exact_line
 from recollect.model.values import EventView
 

@@ -16,8 +16,8 @@ from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.pages import context, frames
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
-from recollect.memory.contexts import tried
-from recollect.memory.handle import handle_of
+from recollect.memory.contexts.contexts import tried
+from recollect.memory.handle.handle import handle_of
 from recollect.model.frames import Frame
 
 

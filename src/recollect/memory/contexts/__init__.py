@@ -1,0 +1,1 @@
+"""What is packed for a prompt, how, and what was handed out."""

@@ -1,0 +1,1 @@
+"""Calls that correct a memory, take something back or let it go."""

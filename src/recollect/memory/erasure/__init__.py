@@ -1,0 +1,1 @@
+"""Removing every byte, of one thing or of many."""

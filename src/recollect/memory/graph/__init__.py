@@ -1,0 +1,1 @@
+"""The links between records, and what they lead to."""

@@ -1,0 +1,1 @@
+"""Work in the background: what is asked for, and doing it."""

@@ -1,0 +1,1 @@
+"""Two copies of one memory become one again."""

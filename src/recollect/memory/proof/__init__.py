@@ -1,0 +1,1 @@
+"""Evidence for others: checks, checkpoints, proofs, certificates and audits."""

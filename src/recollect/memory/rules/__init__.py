@@ -1,0 +1,1 @@
+"""Rules: which episodes become records, and what a proposer says of them."""
