@@ -24,7 +24,7 @@ import msgspec
 from benchmarks.machine import commit, machine
 from recollect.contracts.chrono import ChronoRecord, ChronoStore
 from recollect.ledger.scan import scan
-from recollect.store.layout import LEDGER, SNAPSHOT
+from recollect.store.disk.layout import LEDGER, SNAPSHOT
 
 FOLDER: Final = ".chronomemory"
 _WRITER: Final = """

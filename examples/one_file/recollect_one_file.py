@@ -36,12 +36,12 @@ from recollect.store.indexed.ledger import (
     Tail,
     Uncached,
 )
-from recollect.store.job_file import JobFile
-from recollect.store.kept_jobs import KeptJobs
+from recollect.store.jobs.job_file import JobFile
+from recollect.store.jobs.kept_jobs import KeptJobs
+from recollect.store.keys.subjects import Subjects
 from recollect.store.seam import Seam
 from recollect.store.sqlite import as_ours
-from recollect.store.subjects import Subjects
-from recollect.store.token_list import ListedTokens, TokenList, without_space
+from recollect.store.tokens.token_list import ListedTokens, TokenList, without_space
 
 _WAIT_S: Final = 30.0  # for another process that writes
 _PIECE_BYTES: Final = 1 << 20

@@ -21,9 +21,9 @@ from recollect.config import MEMORY, Recorded, Settings, keys_folder, known_file
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model import validate
 from recollect.model.values import Migrated, Vacuumed
-from recollect.store.layout import CHOSEN, ERASED, PERSON, SETTINGS, SUBJECTS
+from recollect.store.disk.layout import CHOSEN, ERASED, PERSON, SETTINGS, SUBJECTS
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.port import Backend, Progress, Space
-from recollect.store.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:  # drivers and encoders are loaded only when used
@@ -31,8 +31,8 @@ if TYPE_CHECKING:  # drivers and encoders are loaded only when used
     from recollect.propose.port import Proposer
     from recollect.propose.settings import ProposerSettings
     from recollect.store.erased_lists import ErasedLists
-    from recollect.store.master_key import MasterKey
-    from recollect.store.subjects import SubjectKeys
+    from recollect.store.keys.master_key import MasterKey
+    from recollect.store.keys.subjects import SubjectKeys
 
 _SERVERS: Final = ("postgres", "postgresql")
 
@@ -69,7 +69,7 @@ def _subject_keys(seam: Seam) -> Callable[[str], SubjectKeys]:
     """Where the keys of the subjects of a ledger are: with this person, not in the workspace."""
 
     def keys(ledger: str) -> SubjectKeys:
-        from recollect.store.subject_keys import FileKeys
+        from recollect.store.keys.subject_keys import FileKeys
 
         folder = config.master_key()[0]
         return FileKeys(folder / SUBJECTS, ledger, _master_key(seam), seam)
@@ -82,7 +82,7 @@ def _master_key(seam: Seam) -> Callable[[bool], bytes]:
 
     @cache
     def made() -> MasterKey:
-        from recollect.store.master_key import MasterKey
+        from recollect.store.keys.master_key import MasterKey
 
         return MasterKey(*config.master_key(), seam)
 
@@ -180,9 +180,9 @@ def _is_server(settings: Settings) -> bool:
 def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     """Restores a backup as a space of a workspace; returns the name of the space."""
     from recollect.store.backup import read_manifest
+    from recollect.store.checkpoints.seen_heads import forget
     from recollect.store.files import restore
     from recollect.store.files.backend import FileBackend
-    from recollect.store.seen_heads import forget
 
     backend = open_backend(settings, seam)
     if not isinstance(backend, FileBackend):
@@ -337,7 +337,7 @@ def record_embedder(settings: Settings, *, replace: bool = False, seam: Seam = R
 
 def record_person(name: str, seam: Seam = REAL) -> None:
     """Keeps what the person here is called; with an empty name they are not asked again."""
-    from recollect.store.disk import make_folder, replace_file
+    from recollect.store.disk.disk import make_folder, replace_file
 
     name = validate.own_name(name) if name.strip() else ""
     file = known_file().with_name(PERSON)
@@ -353,7 +353,7 @@ def record_person(name: str, seam: Seam = REAL) -> None:
 
 def _record(file: Path, chosen: str, seam: Seam) -> None:
     """Writes the choice; what else the file says stays. Another program's file is refused."""
-    from recollect.store.disk import replace_file
+    from recollect.store.disk.disk import replace_file
 
     kept = _parts(file)
     data = msgspec.json.encode({**kept, **msgspec.structs.asdict(Recorded(chosen))})
@@ -385,7 +385,7 @@ def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
     if settings.known_in is None:
         return
     from recollect.places import known
-    from recollect.store.disk import alone, replace_file
+    from recollect.store.disk.disk import alone, replace_file
     from recollect.store.files.backend import make_workspace
 
     file = Path(settings.known_in).with_name(CHOSEN)

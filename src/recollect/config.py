@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from recollect.errors import ConfigError, RecollectError
-from recollect.store.layout import CHOSEN, KEYS, KNOWN, PERSON, SETTINGS, is_empty, is_moved
-from recollect.store.regular_files import read_regular
-from recollect.store.repository import Repository, repository_of
+from recollect.store.disk.layout import CHOSEN, KEYS, KNOWN, PERSON, SETTINGS, is_empty, is_moved
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.disk.repository import Repository, repository_of
 
 if TYPE_CHECKING:  # a hook asks no model
     from recollect.propose.settings import ProposerSettings

@@ -243,8 +243,9 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
     recollect.interfaces.cli.lean
     recollect.model recollect.model.instants recollect.model.limits recollect.places
-    recollect.places.known recollect.store recollect.store.layout recollect.store.regular_files
-    recollect.store.repository recollect.store.seam""".split()
+    recollect.places.known recollect.store recollect.store.disk
+    recollect.store.disk.layout recollect.store.disk.regular_files
+    recollect.store.disk.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
     recollect.finding.earlier recollect.finding.replaced recollect.model.policy
     recollect.model.rules recollect.recall.asked_for recollect.recall.clause_words

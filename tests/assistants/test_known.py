@@ -16,7 +16,7 @@ from recollect.config import known, places
 from recollect.errors import ConfigError
 from recollect.places import consent, page_folders
 from recollect.places.known import adopt, forget, is_known
-from recollect.store.layout import KNOWN, PAGES_CHOSEN, SESSIONS
+from recollect.store.disk.layout import KNOWN, PAGES_CHOSEN, SESSIONS
 from tests.assistants.session import recorded
 from tests.assistants.test_capture import PROGRAM
 from tests.assistants.test_hooks import Project, Ran

@@ -11,7 +11,7 @@ from recollect.errors import Changed, Forbidden, Unsupported
 from recollect.memory.erasure.cleaning import clean
 from recollect.memory.handle.handle import handle_of
 from recollect.model import limits
-from recollect.store.layout import SETTINGS
+from recollect.store.disk.layout import SETTINGS
 from tests.cli.running import Shell
 from tests.memory_suites.pages.pages import holding
 

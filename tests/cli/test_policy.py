@@ -72,7 +72,7 @@ def test_what_is_not_a_policy_is_refused(store: Shell, arguments: list[str], tol
 
 def test_a_policy_of_a_later_release_can_be_reset(store: Shell) -> None:
     with Memory.open(store.folder / ".recollect") as memory, pytest.MonkeyPatch.context() as later:
-        later.setattr("recollect.lifecycle.policy.policy_from", lambda data: None)
+        later.setattr("recollect.lifecycle.settings.policy.policy_from", lambda data: None)
         memory.settings.documents.set("policy", "agents", {"later": 1})
     found = store.run("policy")
     assert found.code == 2

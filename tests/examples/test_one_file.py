@@ -21,9 +21,9 @@ from recollect.memory.handle.handle import Handle
 from recollect.model.events import Head
 from recollect.store.engines import Opening
 from recollect.store.indexed.ledger import Erased, Meanwhile
+from recollect.store.keys.subject_keys import MemoryKeys
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL
-from recollect.store.subject_keys import MemoryKeys
 from recollect.testing.admins_suite import AdminsSuite
 from recollect.testing.checkpoint_suite import CheckpointSuite
 from recollect.testing.clock_suite import ClockSuite

@@ -12,7 +12,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import Row
 from recollect.index.tables import Params, Tables
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.policy import policy_of
+from recollect.lifecycle.settings.policy import policy_of
 from recollect.model import events as e
 from recollect.store.sqlite import SqliteDb, memory_index
 from tests.bodies import AT

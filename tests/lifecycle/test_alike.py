@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.lifecycle.alike import alike
+from recollect.lifecycle.proposals.alike import alike
 
 NEAR, AGAINST = "near_duplicate_of", "contradicts"
 

@@ -6,7 +6,14 @@ import re
 
 import pytest
 
-from recollect.lifecycle.consolidating import Heard, Intended, Seen, Unfit, intended, key_of
+from recollect.lifecycle.proposals.consolidating import (
+    Heard,
+    Intended,
+    Seen,
+    Unfit,
+    intended,
+    key_of,
+)
 from recollect.model.validate import Json
 
 

@@ -10,10 +10,11 @@ from recollect.errors import InvalidInput
 from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.tables import Tables
-from recollect.lifecycle import bringing, merging
 from recollect.lifecycle import commands as c
+from recollect.lifecycle import merging
 from recollect.lifecycle.decide import TABLE, decide
-from recollect.lifecycle.proposals import digest_of
+from recollect.lifecycle.proposals.proposals import digest_of
+from recollect.lifecycle.records import bringing
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.sqlite import memory_index

@@ -29,11 +29,11 @@ from recollect.errors import (
 )
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.bringing import BringLink
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
 from recollect.lifecycle.marks import require_same
 from recollect.lifecycle.merging import Take
-from recollect.lifecycle.proposals import digest_of
+from recollect.lifecycle.proposals.proposals import digest_of
+from recollect.lifecycle.records.bringing import BringLink
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.model.limits import (

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.policy import policy_of
+from recollect.lifecycle.settings.policy import policy_of
 from recollect.model import events as e
 from recollect.model.policy import DEFAULT, STRICTEST, Policy
 from recollect.model.validate import Json

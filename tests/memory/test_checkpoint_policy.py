@@ -15,7 +15,7 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.memory.handle import due
 from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
-from recollect.store import checkpointing
+from recollect.store.checkpoints import checkpointing
 from recollect.store.files.backend import FileBackend
 from recollect.testing.seams import FixedSeam
 

@@ -26,7 +26,7 @@ from recollect.memory import Store
 from recollect.memory.keys import Keys
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import BadNote
-from recollect.store import checkpointing
+from recollect.store.checkpoints import checkpointing
 
 
 @pytest.fixture(autouse=True)

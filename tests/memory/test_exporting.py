@@ -13,7 +13,7 @@ from recollect.contracts.graph import FileBackedMemoryGraphStore
 from recollect.errors import Conflict, InvalidInput
 from recollect.memory.exchange import exporting
 from recollect.memory.exchange.exporting import FORMATS
-from recollect.store.disk import put_new
+from recollect.store.disk.disk import put_new
 from recollect.store.seam import Seam
 
 

@@ -17,7 +17,7 @@ from recollect.memory.jobs.jobs import worker_of
 from recollect.memory.jobs.working import PASSES, LeaseLost, Pass, Worker, next_time
 from recollect.model.events import Trust
 from recollect.model.values import JOB_KINDS, Job, JobKind, Schedule
-from recollect.store.jobs import Jobs as Port
+from recollect.store.jobs.jobs import Jobs as Port
 from recollect.store.port import Progress
 from recollect.store.seam import REAL, Seam
 

@@ -13,11 +13,11 @@ import pytest
 from recollect import Memory, Store
 from recollect.contracts.pages import MemoryFiles
 from recollect.errors import Changed, ConfigError, Forbidden, InvalidInput
-from recollect.store import page_files, page_notes
-from recollect.store import pages as store_pages
-from recollect.store.page_notes import read_notes
-from recollect.store.pages import desk
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.pages import page_files, page_notes
+from recollect.store.pages import pages as store_pages
+from recollect.store.pages.page_notes import read_notes
+from recollect.store.pages.pages import desk
 from recollect.store.seam import REAL
 
 PAGE = """---

@@ -20,10 +20,10 @@ from recollect.memory.pages import page_plans, page_sources
 from recollect.memory.pages.pages import Pages
 from recollect.memory.store import Store
 from recollect.mirror.gather import Made
-from recollect.store import page_notes
-from recollect.store.page_notes import Notes, digest_of
-from recollect.store.pages import Plan, Wanted, desk
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.pages import page_notes
+from recollect.store.pages.page_notes import Notes, digest_of
+from recollect.store.pages.pages import Plan, Wanted, desk
 from recollect.store.seam import REAL, Seam
 from tests.memory_suites.pages.pages import CANARY, PagesSuite, holding
 

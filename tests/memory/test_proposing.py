@@ -13,7 +13,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.errors import Conflict, Unavailable
-from recollect.lifecycle import lineage
+from recollect.lifecycle.trust import lineage
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.rules import asking, proposing
 from recollect.model.values import Episode, Pass, Record, Suggestion

@@ -8,7 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from recollect import Memory
-from recollect.lifecycle.lineage import in_one_line
+from recollect.lifecycle.trust.lineage import in_one_line
 from recollect.memory.rules import proposing
 from recollect.model.events import TRUST_RANK, Intent, Role
 from recollect.model.values import Episode, Proposal, Quote, Record, Suggestion

@@ -24,9 +24,9 @@ from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.indexed.memory import MemoryLedger
+from recollect.store.keys.subject_keys import MemoryKeys
+from recollect.store.keys.subjects import Subjects
 from recollect.store.seam import REAL
-from recollect.store.subject_keys import MemoryKeys
-from recollect.store.subjects import Subjects
 from recollect.store.writing import Writing
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.histories import Clockwork, History

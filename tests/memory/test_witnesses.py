@@ -22,7 +22,7 @@ from recollect.memory.keys import Keys
 from recollect.memory.witnesses import Witnesses, to_serve
 from recollect.proof.keys import LOG, WITNESS, PrivateKey, parse_key, seen_at
 from recollect.proof.notes import parse
-from recollect.store import checkpointing
+from recollect.store.checkpoints import checkpointing
 from recollect.store.witnesses import asking
 from tests.memory.test_checkpoints import chained_again, filled, reopened
 from tests.witnesses.serving import served

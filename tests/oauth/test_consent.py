@@ -18,7 +18,7 @@ from recollect.serving.oauth import addresses, asking, clients
 from recollect.serving.oauth import desk as desks
 from recollect.serving.oauth.desk import ASK_MAX_S, CODE_MAX_S, READ_MIN_S, Approval, Desk
 from recollect.serving.oauth.documents import Documents
-from recollect.store import administering
+from recollect.store.tokens import administering
 from tests.oauth.assistant import (
     APPROVED,
     BACK,

@@ -11,7 +11,7 @@ from recollect import Memory
 from recollect.assistants.mounts import Mounts
 from recollect.config import places
 from recollect.places import consent, known
-from recollect.store.layout import KNOWN, SESSIONS
+from recollect.store.disk.layout import KNOWN, SESSIONS
 from tests.assistants.session import recorded
 from tests.assistants.test_hooks import Project, Ran
 from tests.assistants.test_known import command

@@ -22,7 +22,7 @@ from recollect.errors import ConfigError, Forbidden
 from recollect.memory import Store
 from recollect.places.known import adopt, is_known
 from recollect.places.moving import move_if_needed
-from recollect.store.layout import MOVED
+from recollect.store.disk.layout import MOVED
 from recollect.store.seam import Seam
 from tests.cli.running import Shell
 from tests.store.test_repository import git, made

@@ -15,7 +15,7 @@ from recollect.assistants.mounts import Mounts
 from recollect.config import Places, known, places
 from recollect.places import consent
 from recollect.places.known import adopt, first_hash, is_known
-from recollect.store.layout import CHOSEN, IGNORE, KNOWN, LEDGER, LOCK, SESSIONS
+from recollect.store.disk.layout import CHOSEN, IGNORE, KNOWN, LEDGER, LOCK, SESSIONS
 from tests.assistants.test_known import HOSTILE
 from tests.config.test_config import repository
 

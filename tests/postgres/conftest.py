@@ -19,7 +19,7 @@ from recollect.memory import Memory
 from recollect.proof.checkpoints import Checkpoint, sign
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import render
-from recollect.store import checkpointing
+from recollect.store.checkpoints import checkpointing
 from recollect.store.entered import EnteredBackend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import Connection, run

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from recollect.index.reads import Reads
-from recollect.lifecycle import lineage, proposals, reverting
+from recollect.lifecycle.proposals import proposals
+from recollect.lifecycle.records import reverting
+from recollect.lifecycle.trust import lineage
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.files.backend import FileBackend

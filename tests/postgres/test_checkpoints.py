@@ -15,7 +15,7 @@ from recollect.interfaces.cli import main
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
-from recollect.store import checkpointing
+from recollect.store.checkpoints import checkpointing
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.checkpoints import PostgresCheckpoints

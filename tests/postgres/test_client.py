@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.client import Store as Remote
-from recollect.store.grants import VERBS
+from recollect.store.tokens.grants import VERBS
 from tests.http.serving import served
 from tests.memory_suites.daily import MemorySuite
 from tests.memory_suites.recall.context import ContextSuite

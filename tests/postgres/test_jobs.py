@@ -12,7 +12,7 @@ from recollect.config import load
 from recollect.errors import NotFound
 from recollect.memory import Store
 from recollect.model.instants import to_microseconds
-from recollect.store.kept_jobs import KeptJobs
+from recollect.store.jobs.kept_jobs import KeptJobs
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run

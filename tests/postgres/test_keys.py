@@ -11,14 +11,14 @@ import pytest
 from recollect.errors import ConfigError, NotFound, Unavailable
 from recollect.index.rows import Row
 from recollect.model.events import Head
-from recollect.store.master_key import MasterKey
+from recollect.store.keys.master_key import MasterKey
+from recollect.store.keys.subject_keys import FileKeys
+from recollect.store.keys.wrapped_keys import Wrapping
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.vacuum import rewrite_keys, vacuum
 from recollect.store.seam import REAL
-from recollect.store.subject_keys import FileKeys
-from recollect.store.wrapped_keys import Wrapping
 from recollect.testing.subject_keys_suite import LEDGER, OTHER, Place, SubjectKeysSuite, key
 from tests.postgres.conftest import drop_space
 

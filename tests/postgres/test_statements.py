@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from recollect.store import kept_jobs
+from recollect.store.jobs import kept_jobs
 from recollect.store.postgres import db
 from recollect.store.postgres.pool import Pool
 

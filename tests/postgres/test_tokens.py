@@ -22,7 +22,7 @@ from recollect.store.postgres.ledger import PostgresLedger
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import REAL
-from recollect.store.tokens import hash_of
+from recollect.store.tokens.tokens import hash_of
 from recollect.testing.admins_suite import AdminsSuite
 from recollect.testing.tokens_suite import EnteredSuite, TokensSuite
 from tests.postgres.conftest import drop_space, wait_for_lock

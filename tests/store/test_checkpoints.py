@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from recollect.store.disk.layout import CHECKPOINTS, FRONTIER
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
-from recollect.store.layout import CHECKPOINTS, FRONTIER
 from recollect.store.port import Backend
 from recollect.testing.checkpoint_suite import CheckpointSuite, filled, note_of
 

@@ -11,10 +11,10 @@ import pytest
 from recollect.config import load
 from recollect.errors import ConfigError, RecollectError, Unavailable
 from recollect.memory import Store
+from recollect.store.disk.layout import JOBS
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
-from recollect.store.jobs import Jobs
-from recollect.store.layout import JOBS
+from recollect.store.jobs.jobs import Jobs
 from recollect.store.port import Backend
 from recollect.testing.jobs_suite import JobsSuite, ask, leased
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.repository import repository_of, tracks
+from recollect.store.disk.repository import repository_of, tracks
 
 NOBODY = ["-c", "user.name=x", "-c", "user.email=x@x.test", "-c", "protocol.file.allow=always"]
 

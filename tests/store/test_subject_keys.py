@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import KeyMissing
-from recollect.store.disk import write_file
-from recollect.store.master_key import MasterKey
+from recollect.store.disk.disk import write_file
+from recollect.store.keys.master_key import MasterKey
+from recollect.store.keys.subject_keys import FileKeys, MemoryKeys
+from recollect.store.keys.subjects import Named, SubjectKeys
 from recollect.store.seam import REAL, Seam
-from recollect.store.subject_keys import FileKeys, MemoryKeys
-from recollect.store.subjects import Named, SubjectKeys
 from recollect.testing.subject_keys_suite import LEDGER, Place, SubjectKeysSuite
 
 

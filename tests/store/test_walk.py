@@ -18,8 +18,8 @@ from recollect.ledger.line import Line
 from recollect.ledger.scan import recover
 from recollect.ledger.verify import Walked, in_turn, line_by_line, verify
 from recollect.memory import Memory
-from recollect.store import walk, walk_shared
-from recollect.store.walk_shared import shared
+from recollect.store.checkpoints import walk, walk_shared
+from recollect.store.checkpoints.walk_shared import shared
 from tests.ledger.forging import DAMAGE, erased, made, written
 
 SEED = random.randrange(2**32)
@@ -85,7 +85,7 @@ def test_several_processes_give_the_answer_of_one() -> None:
 
 def test_the_other_processes_can_do_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk_shared, "_AT_ONCE", 1_000)
-    monkeypatch.delattr("recollect.store.walk_shared.sound")
+    monkeypatch.delattr("recollect.store.checkpoints.walk_shared.sound")
     assert verify([ledger()], walk=together).ok
 
 
@@ -148,7 +148,7 @@ print("begin")
 started = []
 sys.addaudithook(lambda name, args: started.append(args[0]) if name == "subprocess.Popen" else None)
 from recollect.memory import Memory
-from recollect.store import walk
+from recollect.store.checkpoints import walk
 walk._SHARED_MIN_BYTES = 0
 walk._processors = lambda: 2
 with Memory.open({folder!r}) as memory:

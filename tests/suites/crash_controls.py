@@ -18,7 +18,7 @@ from recollect.index.rows import PositionRow
 from recollect.ledger.line import BadLine, Line, header_of, parse
 from recollect.ledger.scan import Append, Damage, Recovered
 from recollect.model.events import Head
-from recollect.store.disk import sync_file, sync_folder, write_all
+from recollect.store.disk.disk import sync_file, sync_folder, write_all
 from recollect.store.files import receive
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.append import moved_to, write

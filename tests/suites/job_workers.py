@@ -19,7 +19,7 @@ import msgspec
 from recollect.memory import Memory, Store
 from recollect.memory.jobs.working import PASSES, Pass, Worker
 from recollect.model.values import Job
-from recollect.store.jobs import Jobs
+from recollect.store.jobs.jobs import Jobs
 from recollect.store.port import Progress
 from recollect.store.seam import REAL
 

@@ -18,7 +18,7 @@ from recollect import Memory, Record
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.model.validate import Json
-from recollect.store.page_notes import Noted, read_notes
+from recollect.store.pages.page_notes import Noted, read_notes
 from tests.suites.histories import Clockwork
 
 ABOUT = (

@@ -16,9 +16,9 @@ import pytest
 
 from recollect.errors import Conflict
 from recollect.index.proposals import ProposalRow
-from recollect.lifecycle import branching
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.proposals import approved
+from recollect.lifecycle.branches import branching
+from recollect.lifecycle.proposals.proposals import approved
 from recollect.lifecycle.view import View
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle

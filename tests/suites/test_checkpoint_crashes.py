@@ -17,8 +17,8 @@ from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.proof.checkpoints import read
-from recollect.store import checkpoint_files, checkpointing, key_ring
-from recollect.store.disk import write_file
+from recollect.store.checkpoints import checkpoint_files, checkpointing, key_ring
+from recollect.store.disk.disk import write_file
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import REAL, Seam
 from tests.suites.conftest import Tell

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from recollect import Memory
-from recollect.lifecycle import lineage, links, records, reverting
 from recollect.lifecycle.commands import Actor
+from recollect.lifecycle.records import links, records, reverting
+from recollect.lifecycle.trust import lineage
 from recollect.lifecycle.view import View
 from recollect.model import events as e
 from recollect.model.rules import at_least

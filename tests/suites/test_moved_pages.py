@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store import page_notes, pages
+from recollect.store.pages import page_notes, pages
 from tests.suites.conftest import Tell
 from tests.suites.moved_pages import on_a_terminal, one_round
 

@@ -29,11 +29,11 @@ from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.model import limits
 from recollect.model.events import EventsErased
-from recollect.store.disk import replace_file, write_all
+from recollect.store.disk.disk import replace_file, write_all
 from recollect.store.files import build, cleaning
+from recollect.store.keys.subject_keys import FileKeys
+from recollect.store.keys.subjects import Subjects
 from recollect.store.seam import REAL, Seam
-from recollect.store.subject_keys import FileKeys
-from recollect.store.subjects import Subjects
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.canaries import ROOT
 from tests.suites.conftest import Tell

@@ -28,7 +28,7 @@ from recollect.ledger.scan import scan
 from recollect.memory.keys import Keys
 from recollect.memory.store import Store
 from recollect.store.files import cleaning
-from recollect.store.subjects import Subjects
+from recollect.store.keys.subjects import Subjects
 from tests.suites.canaries import canary, found
 from tests.suites.conftest import Tell
 

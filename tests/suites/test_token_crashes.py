@@ -18,10 +18,10 @@ import pytest
 from recollect.config import load
 from recollect.errors import RecollectError
 from recollect.memory import Store
-from recollect.store.disk import write_file
+from recollect.store.disk.disk import write_file
+from recollect.store.disk.layout import TOKENS
 from recollect.store.files import tokens as token_file
 from recollect.store.files.backend import FileBackend
-from recollect.store.layout import TOKENS
 from recollect.store.seam import REAL, Seam
 from tests.suites.conftest import Tell
 from tests.suites.crash_choices import draw

@@ -23,9 +23,9 @@ from recollect.memory import Memory, Store
 from recollect.store import entered
 from recollect.store.entered import EnteredBackend, EnteredSpace
 from recollect.store.files.backend import FileBackend
-from recollect.store.grants import Grant
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
+from recollect.store.tokens.grants import Grant
 from tests.suites.conftest import Tell
 
 CANARY = "canary7f3a"

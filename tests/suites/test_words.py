@@ -17,16 +17,10 @@ from recollect import Memory, Quote, Store
 from recollect.errors import Forbidden
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
-from recollect.lifecycle import (
-    deriving,
-    lineage,
-    records,
-    reverting,
-    settling,
-    superseding,
-    vouching,
-)
-from recollect.lifecycle.lineage import Lineage, may_change
+from recollect.lifecycle.proposals import deriving
+from recollect.lifecycle.records import records, reverting, settling, superseding
+from recollect.lifecycle.trust import lineage, vouching
+from recollect.lifecycle.trust.lineage import Lineage, may_change
 from recollect.lifecycle.view import View
 from recollect.memory.handle.handle import Handle
 from recollect.model import events as e

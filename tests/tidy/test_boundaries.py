@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.store import layout
+from recollect.store.disk import layout
 from tests.tidy import boundaries
 from tests.tidy.test_tree import SOURCES
 
@@ -29,7 +29,7 @@ def test_only_the_settings_know_what_a_folder_looks_like() -> None:
 def test_the_names_of_files_stand_in_the_layout_alone() -> None:
     # Files of other programs, which happen to have the same names.
     allowed = (
-        "store/layout.py",
+        "store/disk/layout.py",
         "exchange/chrono.py",
         "interfaces/cli/hook_settings.py",
         "interfaces/cli/clients.py",

@@ -19,7 +19,7 @@ TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
     from recollect.lifecycle.commands import Expect
     from recollect.memory.settings import MemorySettings
-    from recollect.store.subjects import Who
+    from recollect.store.keys.subjects import Who
 
 
 class AsyncMemorySettings(AsyncCalls):

@@ -20,7 +20,7 @@ from recollect.model.events import Trust
 from recollect.model.rules import at_least
 from recollect.places import known
 from recollect.places.moving import current
-from recollect.store.layout import is_empty
+from recollect.store.disk.layout import is_empty
 from recollect.store.seam import Seam
 
 _NAMES_MAX_COUNT: Final = 10

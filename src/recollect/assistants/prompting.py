@@ -18,7 +18,7 @@ from recollect.config import NONE, Places, Settings
 from recollect.index.text import STOP_WORDS, words
 from recollect.model import limits
 from recollect.places import known
-from recollect.store.layout import folder_of, is_empty
+from recollect.store.disk.layout import folder_of, is_empty
 from recollect.store.seam import REAL, Seam
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from recollect.exchange.items import moment_of
-from recollect.lifecycle.links import CONTRADICTS
+from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.model.events import Tier
 from recollect.model.validate import Json
 from recollect.recall.frames import DECAY_PER_HOUR

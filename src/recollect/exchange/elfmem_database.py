@@ -48,7 +48,7 @@ from recollect.exchange.items import (
     named,
     short,
 )
-from recollect.lifecycle.links import CONTRADICTS
+from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.model import limits, validate
 from recollect.model.frames import BUILT_IN, KEPT_ROWS
 from recollect.model.limits import BROUGHT_REINFORCEMENTS_MAX_COUNT as USES_MAX_COUNT

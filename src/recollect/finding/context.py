@@ -17,7 +17,7 @@ from recollect.finding import search
 from recollect.finding.candidates import Question, wished
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow, unpack_names
-from recollect.lifecycle.links import CONTRADICTS
+from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.reasons import sentence

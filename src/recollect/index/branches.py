@@ -1,8 +1,8 @@
 """Branches in the index: their rows, and the questions about them.
 
 Responsible for the columns of ``branches`` and for finding a branch and what is on it. Leaves what
-a branch does to ``lifecycle.branching``. Invariant: every read is bound to a position; a branch
-that was closed after it is open there.
+a branch does to ``lifecycle.branches.branching``. Invariant: every read is bound to a position; a
+branch that was closed after it is open there.
 """
 
 # No postponed annotations here: a NamedTuple would compile each string when it is loaded.

@@ -1,8 +1,8 @@
 """What a text claims: which words it says are so, and which it says are not.
 
 Responsible for leaving out what only asks, doubts or supposes, and for telling a clause that denies
-from one that affirms. Leaves what follows from it to ``lifecycle.lineage``. Invariants: pure; when
-in doubt, a clause claims nothing; the time is linear in the text.
+from one that affirms. Leaves what follows from it to ``lifecycle.trust.lineage``. Invariants: pure;
+when in doubt, a clause claims nothing; the time is linear in the text.
 """
 
 from __future__ import annotations

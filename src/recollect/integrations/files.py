@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
-from recollect.lifecycle.policy import policy_of
+from recollect.lifecycle.settings.policy import policy_of
 from recollect.memory import Batch, Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.handle.healing import asked_again

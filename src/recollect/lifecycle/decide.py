@@ -21,27 +21,27 @@ from recollect.errors import Changed, Forbidden, InvalidInput, NotFound
 from recollect.index.rows import RULES, content_id, document_id
 from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.branch_writes import on_branch
-from recollect.lifecycle.branching import close_branch, open_branch, try_branch
-from recollect.lifecycle.bringing import Bring, BringLink, bring, bring_link
-from recollect.lifecycle.deriving import derive, pass_rule, wanted
-from recollect.lifecycle.documents import drop_document, set_document, subject
-from recollect.lifecycle.episodes import observe
-from recollect.lifecycle.frames import drop_frame, set_frame
+from recollect.lifecycle.branches.branch_writes import on_branch
+from recollect.lifecycle.branches.branching import close_branch, open_branch, try_branch
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
 from recollect.lifecycle.leaving import erase, erase_all, forget, restore
-from recollect.lifecycle.links import link, reinforce_link, unlink
 from recollect.lifecycle.merging import Take, TakeErasure, take, take_erasure
-from recollect.lifecycle.naming import with_full_ids
-from recollect.lifecycle.policy import policy_of
-from recollect.lifecycle.proposals import propose, review, withdraw
+from recollect.lifecycle.proposals.deriving import derive, pass_rule, wanted
+from recollect.lifecycle.proposals.proposals import propose, review, withdraw
 from recollect.lifecycle.receipts import hand
-from recollect.lifecycle.records import reinforce, revise, tag
+from recollect.lifecycle.records.bringing import Bring, BringLink, bring, bring_link
+from recollect.lifecycle.records.episodes import observe
+from recollect.lifecycle.records.links import link, reinforce_link, unlink
+from recollect.lifecycle.records.naming import with_full_ids
+from recollect.lifecycle.records.records import reinforce, revise, tag
+from recollect.lifecycle.records.reverting import revert
+from recollect.lifecycle.records.settling import archive, settle
+from recollect.lifecycle.records.superseding import remember
 from recollect.lifecycle.retraction.plan import retract
-from recollect.lifecycle.reverting import revert
 from recollect.lifecycle.sessions import close_session, open_session
-from recollect.lifecycle.settling import archive, settle
-from recollect.lifecycle.superseding import remember
+from recollect.lifecycle.settings.documents import drop_document, set_document, subject
+from recollect.lifecycle.settings.frames import drop_frame, set_frame
+from recollect.lifecycle.settings.policy import policy_of
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules

@@ -16,7 +16,7 @@ from recollect.index.proposals import ProposalRow
 from recollect.index.rows import VersionRow, pack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, proposal_id
-from recollect.lifecycle.lineage import Lineage, spans
+from recollect.lifecycle.trust.lineage import Lineage, spans
 from recollect.lifecycle.view import View, stamped
 from recollect.model import events as e
 from recollect.model.limits import PROPOSALS_MAX_COUNT

@@ -18,12 +18,13 @@ from recollect.index.proposals import ProposalRow
 from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow, is_held
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.branch_names import branch_known
-from recollect.lifecycle.documents import no_document
+from recollect.lifecycle.branches.branch_names import branch_known
 from recollect.lifecycle.filing import LIVE, filed
-from recollect.lifecycle.lineage import Lineage, may_change, refused, require_change
-from recollect.lifecycle.policy import require_at_once
 from recollect.lifecycle.sessions import events_about, opened_session, session_of
+from recollect.lifecycle.settings.documents import no_document
+from recollect.lifecycle.settings.policy import require_at_once
+from recollect.lifecycle.trust.lineage import Lineage, may_change, refused, require_change
+from recollect.lifecycle.trust.vouching import vouched
 from recollect.lifecycle.view import (
     View,
     known_record,
@@ -33,7 +34,6 @@ from recollect.lifecycle.view import (
     stamped,
     visible,
 )
-from recollect.lifecycle.vouching import vouched
 from recollect.model import events as e
 from recollect.model.rules import at_least, is_visible, may_erase
 

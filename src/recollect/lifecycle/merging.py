@@ -18,10 +18,10 @@ from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.leaving import of_branch, of_proposal
-from recollect.lifecycle.lineage import lineage
-from recollect.lifecycle.policy import at_once
+from recollect.lifecycle.settings.policy import at_once
+from recollect.lifecycle.trust.lineage import lineage
+from recollect.lifecycle.trust.vouching import may_alter
 from recollect.lifecycle.view import View
-from recollect.lifecycle.vouching import may_alter
 from recollect.model import events as e
 from recollect.model.rules import CLAIMED, lowest
 

@@ -1,8 +1,8 @@
 """``memory.branches``: named lines of proposals, compared, merged or given up.
 
-Responsible for opening, showing and closing branches. Leaves who may to ``lifecycle.branching`` and
-reads and writes on a branch to ``memory.handle.on_branch``. Invariant: a merge is of exactly what
-was shown.
+Responsible for opening, showing and closing branches. Leaves who may to
+``lifecycle.branches.branching`` and reads and writes on a branch to ``memory.handle.on_branch``.
+Invariant: a merge is of exactly what was shown.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from recollect.index.reads import Reads
 from recollect.index.rows import unpack_object
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
-from recollect.lifecycle.branch_names import branch_known, changes_on, made_by, subject_of
-from recollect.lifecycle.branching import digest_of_diff, other_side
+from recollect.lifecycle.branches.branch_names import branch_known, changes_on, made_by, subject_of
+from recollect.lifecycle.branches.branching import digest_of_diff, other_side
 from recollect.lifecycle.commands import Erase, Expect
 from recollect.lifecycle.filing import is_stale
 from recollect.memory.handle.answers import left_by

@@ -1,8 +1,8 @@
 """``memory.documents``: rules, settings and policies of a space, as JSON.
 
-Responsible for checking a document and for reading and writing it. Leaves who may
-change it to ``lifecycle.documents`` and what the data means to its readers. Invariant: a document
-is set whole, never merged.
+Responsible for checking a document and for reading and writing it. Leaves who may change it to
+``lifecycle.settings.documents`` and what the data means to its readers. Invariant: a document is
+set whole, never merged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from recollect.index.reads import Reads
 from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.lifecycle.commands import DropDocument, Erase, Expect, SetDocument
-from recollect.lifecycle.documents import no_document
+from recollect.lifecycle.settings.documents import no_document
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healing import heals

@@ -15,7 +15,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EventRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Expect
-from recollect.lifecycle.naming import full_id
+from recollect.lifecycle.records.naming import full_id
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.handle import Calls, Handle

@@ -92,7 +92,7 @@ def _last(handle: Handle) -> Checkpoint | None:
     try:
         from recollect.memory.proof.signing import ring_of  # loaded only if there may be one
         from recollect.proof.notes import render
-        from recollect.store.checkpointing import last_known
+        from recollect.store.checkpoints.checkpointing import last_known
     except NotInstalled:
         return None
     found = last_known(handle.space, ring_of(handle))

@@ -1,8 +1,8 @@
 """The keys with which a memory's checkpoints are signed and checked.
 
 Responsible for who may change them, and for the order of a rotation. Leaves the files to
-``store.key_ring``. Invariant: a key that replaces another is trusted only with a checkpoint that
-both have signed, or if a person says so.
+``store.checkpoints.key_ring``. Invariant: a key that replaces another is trusted only with a
+checkpoint that both have signed, or if a person says so.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from recollect.memory.proof.signing import ring_of
 from recollect.model.values import SigningKey
 from recollect.proof.keys import LOG, PublicKey, parse_key, signers
 from recollect.proof.notes import BadNote, parse
-from recollect.store import checkpointing
+from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints.key_ring import no_key
 from recollect.store.files.backend import make_workspace
-from recollect.store.key_ring import no_key
 
 
 class Keys:

@@ -18,7 +18,7 @@ from recollect.index.statements import STILL
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Erase, Expect, Propose, Withdraw
 from recollect.lifecycle.filing import LIVE, is_stale
-from recollect.lifecycle.proposals import digest_of, displaced, no_proposal
+from recollect.lifecycle.proposals.proposals import digest_of, displaced, no_proposal
 from recollect.lifecycle.retraction.closure import resting_on
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.answers import left_by

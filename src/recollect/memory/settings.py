@@ -19,7 +19,7 @@ from recollect.memory.handle.handle import Calls, Handle
 from recollect.memory.handle.healing import heals
 from recollect.memory.rules.rules import Rules
 from recollect.model import validate
-from recollect.store.subjects import SETTING, Each, Who
+from recollect.store.keys.subjects import SETTING, Each, Who
 from recollect.store.writing import each_of
 
 _WHO: Final[dict[Each, Who]] = {"user": "users", "named": "named"}

@@ -24,10 +24,10 @@ from recollect.model import validate
 from recollect.model.values import Drop, Dropped, Token
 from recollect.places import known
 from recollect.places.moving import move_if_needed
+from recollect.store.checkpoints.seen_heads import forget_dropped
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
-from recollect.store.seen_heads import forget_dropped
-from recollect.store.tokens import given_token
+from recollect.store.tokens.tokens import given_token
 
 if TYPE_CHECKING:  # loaded only if there is work
     from recollect.memory.jobs.jobs import Jobs

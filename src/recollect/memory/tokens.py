@@ -15,7 +15,7 @@ from recollect.model.events import Trust
 from recollect.model.instants import Moment
 from recollect.model.values import MadeToken, Token
 from recollect.store.seam import Seam
-from recollect.store.tokens import Tokens as Port
+from recollect.store.tokens.tokens import Tokens as Port
 
 
 class Tokens:

@@ -20,8 +20,8 @@ from recollect.memory.memory import Memory
 from recollect.memory.proof.signing import ring_of
 from recollect.model.values import WitnessKey
 from recollect.proof.keys import WITNESS, PublicKey, parse_key
+from recollect.store.checkpoints.key_ring import PinnedWitness, no_key
 from recollect.store.files.backend import make_workspace
-from recollect.store.key_ring import PinnedWitness, no_key
 from recollect.store.seam import REAL, Seam
 from recollect.store.witnesses import own_keys
 from recollect.store.witnesses.asking import is_address, opened

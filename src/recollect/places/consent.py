@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 from recollect import config
 from recollect.config import Settings
 from recollect.places import known
-from recollect.store.layout import SESSIONS, folder_of
+from recollect.store.disk.layout import SESSIONS, folder_of
 from recollect.store.seam import REAL, Seam
 
 # What becomes of a person's prompts: stored, so that an assistant can quote them, and recalled if

@@ -26,7 +26,7 @@ from msgspec import structs
 from recollect import config
 from recollect.config import Settings
 from recollect.errors import ConfigError, RecollectError
-from recollect.store.layout import (
+from recollect.store.disk.layout import (
     CHOSEN,
     IGNORE,
     LEDGER,
@@ -38,7 +38,7 @@ from recollect.store.layout import (
     folder_of,
     is_untouched,
 )
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.seam import REAL, Seam
 
 # Neither the path nor any text of the memory: its author may have chosen both to be read here.
@@ -129,7 +129,7 @@ def lock(settings: Settings, seam: Seam = REAL) -> Iterator[None]:
     While a memory is being created here it looks like one from elsewhere: it has a ledger and is
     not listed yet. A caller that must be sure checks again while it holds the lock.
     """
-    from recollect.store.disk import alone
+    from recollect.store.disk.disk import alone
 
     file = list_of(settings)
     prepare(file, seam)
@@ -214,7 +214,7 @@ def write(found: dict[str, str], file: Path, seam: Seam) -> None:
     """Replaces a list. Call it inside ``lock``."""
     import msgspec
 
-    from recollect.store.disk import replace_file
+    from recollect.store.disk.disk import replace_file
 
     data = msgspec.json.format(msgspec.json.encode(found), indent=1)
     replace_file(seam, file, [data + b"\n"])

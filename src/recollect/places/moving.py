@@ -21,10 +21,10 @@ from recollect.config import FOLDER, Settings
 from recollect.errors import RecollectError
 from recollect.places import known
 from recollect.store import posix
-from recollect.store.disk import replace_file, sync_folder
+from recollect.store.disk.disk import replace_file, sync_folder
+from recollect.store.disk.layout import LEDGER, LOCK, MOVED, SPACES, is_empty
+from recollect.store.disk.repository import tracks
 from recollect.store.files.backend import make_workspace
-from recollect.store.layout import LEDGER, LOCK, MOVED, SPACES, is_empty
-from recollect.store.repository import tracks
 from recollect.store.seam import REAL, Seam
 
 

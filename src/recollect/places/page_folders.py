@@ -15,7 +15,7 @@ from recollect import config
 from recollect.config import Settings
 from recollect.errors import ConfigError
 from recollect.places import known
-from recollect.store.layout import PAGES_CHOSEN, folder_of
+from recollect.store.disk.layout import PAGES_CHOSEN, folder_of
 from recollect.store.seam import REAL, Seam
 
 _SERVER = "-"  # in place of the first event, for a memory that is not in a folder

@@ -20,7 +20,7 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.store import Store
-from recollect.store.tokens import hash_of
+from recollect.store.tokens.tokens import hash_of
 
 _MOST: Final = 1_000
 _MEMORIES_MAX_COUNT: Final = 64  # of one token

@@ -16,15 +16,15 @@ import msgspec
 from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
 from recollect.model.events import Head
 from recollect.model.values import Backup
-from recollect.store.disk import (
+from recollect.store.disk.disk import (
     make_folder,
     replace_file,
     sync_folder,
     write_file,
 )
-from recollect.store.layout import BACKUP, LEDGER, MANIFEST
+from recollect.store.disk.layout import BACKUP, LEDGER, MANIFEST
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.port import Checkpoints, Progress
-from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
 
 _MANIFEST_MAX_BYTES: Final = 1 << 30
@@ -74,7 +74,9 @@ def write_backup(
     """Writes the copy of the ledger and its checkpoints, then the manifest."""
     write_file(seam, folder / LEDGER, pieces)
     if checkpoints.sizes():
-        from recollect.store.checkpoint_files import FileCheckpoints  # loaded only if there are any
+        from recollect.store.checkpoints.checkpoint_files import (
+            FileCheckpoints,  # loaded only if there are any
+        )
 
         copy_checkpoints(checkpoints, FileCheckpoints(folder, seam), head.seq)
     manifest = Manifest(space, head.seq, head.hash, head.at)
@@ -89,7 +91,7 @@ def copy_checkpoints(
     """Copies the checkpoints of a ledger up to an event that the other one lacks; says how many."""
     if not source.sizes() or not target.keeps:
         return 0
-    from recollect.store.checkpoint_copies import copied  # loaded only if there are any
+    from recollect.store.checkpoints.checkpoint_copies import copied  # loaded only if there are any
 
     return copied(source, target, through, first)
 

@@ -21,9 +21,9 @@ from recollect.model.events import Head
 from recollect.model.values import Carried
 from recollect.store.backup import copy_checkpoints
 from recollect.store.clock import check_arriving
+from recollect.store.keys.wrapped_keys import Wrapped, missing
 from recollect.store.port import Copyable, Progress
 from recollect.store.receiving import another_history
-from recollect.store.wrapped_keys import Wrapped, missing
 
 
 def carry(

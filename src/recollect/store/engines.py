@@ -19,9 +19,9 @@ import msgspec
 
 from recollect.errors import ConfigError, RecollectError, Unsupported
 from recollect.store.entered import EnteredBackend, Local
+from recollect.store.keys.subjects import SubjectKeys
 from recollect.store.port import Backend
 from recollect.store.seam import REAL, Seam
-from recollect.store.subjects import SubjectKeys
 
 GROUP: Final = "recollect.engines"
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*")

@@ -1,9 +1,9 @@
 """A store entered with a token: it allows what the token does, no more.
 
 Responsible for asking what the token allows before every call, and for refusing the rest. Leaves
-the meaning of a token to ``store.grants``, and everything else to the engine, whose open spaces all
-tokens share. Invariants: a token that has ended opens nothing from the next call on; a space of
-others and one that does not exist are refused in the same words.
+the meaning of a token to ``store.tokens.grants``, and everything else to the engine, whose open
+spaces all tokens share. Invariants: a token that has ended opens nothing from the next call on; a
+space of others and one that does not exist are refused in the same words.
 
 The process that has the files, or the login of the database, has all of them, so it is this module
 that keeps callers apart, on every engine.
@@ -24,10 +24,10 @@ from recollect.ledger.line import Line, parse
 from recollect.lifecycle.commands import Actor, Command, Name
 from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
-from recollect.store.administering import AdminTokens
 from recollect.store.deadline import limited
 from recollect.store.entered_parts import GuardedCheckpoints, GuardedSubjects, GuardedVectors
-from recollect.store.grants import WHOLE, Grant
+from recollect.store.keys.subjects import Subjects
+from recollect.store.keys.wrapped_keys import Wrapped
 from recollect.store.listening import Listener
 from recollect.store.port import (
     Answer,
@@ -39,12 +39,12 @@ from recollect.store.port import (
     Tick,
     Vectors,
 )
-from recollect.store.subjects import Subjects
-from recollect.store.tokens import Ended, given_token, hash_of, opens_none
-from recollect.store.wrapped_keys import Wrapped
+from recollect.store.tokens.administering import AdminTokens
+from recollect.store.tokens.grants import WHOLE, Grant
+from recollect.store.tokens.tokens import Ended, given_token, hash_of, opens_none
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.jobs import Jobs
+    from recollect.store.jobs.jobs import Jobs
 
 T = TypeVar("T")
 _PERSON: Final = "use a person's token that writes in the whole space"

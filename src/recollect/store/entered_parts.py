@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from recollect.errors import Forbidden
-from recollect.store.grants import Grant
+from recollect.store.keys.subjects import Subjects
 from recollect.store.port import Accept, Checkpoints, Vectors
-from recollect.store.subjects import Subjects
+from recollect.store.tokens.grants import Grant
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     from recollect.store.port import Matrix, Vector

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 
 from recollect.errors import ConfigError
-from recollect.store.disk import alone, make_folder, replace_file
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.disk import alone, make_folder, replace_file
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import as_ours
 

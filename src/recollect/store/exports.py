@@ -21,9 +21,9 @@ from typing import Final
 import msgspec
 
 from recollect.errors import InvalidInput
-from recollect.store.disk import alone, file_pieces, replace_file, sync_folder
-from recollect.store.layout import EXPORTS, LEDGER, half_made_apart, is_own, workspace_of
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.disk import alone, file_pieces, replace_file, sync_folder
+from recollect.store.disk.layout import EXPORTS, LEDGER, half_made_apart, is_own, workspace_of
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.seam import Seam
 
 _NOTES_MAX_BYTES: Final = 1 << 30

@@ -22,16 +22,16 @@ from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
+from recollect.store.keys.subjects import Subjects
+from recollect.store.keys.wrapped_keys import Wrapped
 from recollect.store.listening import Listener
-from recollect.store.subjects import Subjects
-from recollect.store.tokens import Tokens
-from recollect.store.wrapped_keys import Wrapped
+from recollect.store.tokens.tokens import Tokens
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors, jobs only if there is work
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.store.jobs import Jobs
+    from recollect.store.jobs.jobs import Jobs
 
     Vector = NDArray[np.float32]  # one vector
     Matrix = NDArray[np.float32]  # one vector on each row

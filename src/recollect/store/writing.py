@@ -43,7 +43,7 @@ from recollect.lifecycle.decide import (
     origin_of,
 )
 from recollect.lifecycle.marks import act_mark, require_same, unchanged_mark
-from recollect.lifecycle.naming import with_full_ids
+from recollect.lifecycle.records.naming import with_full_ids
 from recollect.model import limits
 from recollect.model.events import (
     KIND_OF,
@@ -62,9 +62,9 @@ from recollect.model.rules import CLAIMED
 from recollect.model.values import Sealed
 from recollect.store import clock
 from recollect.store.group import AnyRequest
+from recollect.store.keys.subjects import SETTING, Each, Named, Subjects
 from recollect.store.port import Outcome
 from recollect.store.seam import Seam
-from recollect.store.subjects import SETTING, Each, Named, Subjects
 
 _ID_BYTES: Final = 16
 _AUTHOR_BYTES: Final = 8

@@ -1,7 +1,7 @@
 """The conformance suite of checkpoints: one test for each sentence of the port.
 
 Responsible for behaviour. Leaves how an engine creates its spaces to the fixture ``backend``.
-Invariant: the tests only use the port, and what ``store.checkpointing`` does with it.
+Invariant: the tests only use the port, and what ``store.checkpoints.checkpointing`` does with it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 from recollect.errors import NotFound
 from recollect.proof.checkpoints import Checkpoint
 from recollect.proof.notes import KEY_ID_BYTES, Note, Signature, render
-from recollect.store import checkpointing
-from recollect.store.key_ring import KeyRing
+from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints.key_ring import KeyRing
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL
 from recollect.testing.acts import command, outcome, remember

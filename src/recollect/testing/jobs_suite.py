@@ -16,7 +16,7 @@ from recollect.memory import Store
 from recollect.model.events import Trust
 from recollect.model.instants import from_microseconds, to_microseconds
 from recollect.model.values import Job, Schedule
-from recollect.store.jobs import ATTEMPTS_MAX, KEPT_MAX_COUNT, WAITING_MAX_COUNT, Jobs
+from recollect.store.jobs.jobs import ATTEMPTS_MAX, KEPT_MAX_COUNT, WAITING_MAX_COUNT, Jobs
 from recollect.store.port import Backend
 from recollect.store.seam import REAL
 

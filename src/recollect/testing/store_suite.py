@@ -34,8 +34,8 @@ from recollect.lifecycle.commands import (
 )
 from recollect.model import limits
 from recollect.model.events import LedgerSealed, SpaceOpened
+from recollect.store.disk.layout import LEDGER
 from recollect.store.indexed.backend import MemoryBackend
-from recollect.store.layout import LEDGER
 from recollect.store.port import Backend, Outcome, Space
 from recollect.testing.acts import (
     command,

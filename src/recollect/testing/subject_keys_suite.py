@@ -13,7 +13,7 @@ import pytest
 
 from recollect.errors import KeyMissing
 from recollect.ledger.cipher import KEY_BYTES
-from recollect.store.subjects import Named, SubjectKeys
+from recollect.store.keys.subjects import Named, SubjectKeys
 
 LEDGER, OTHER = "a1" * 32, "b2" * 32
 NAMES = ("ann", "Ann", "bob", "Zoë Müller", "日本", "a/../b", 'quote " and \\', "x" * 200)

@@ -25,7 +25,7 @@ from recollect.memory import Memory, Store
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.model.values import MadeToken, Token
 from recollect.store.port import Backend
-from recollect.store.tokens import hash_of
+from recollect.store.tokens.tokens import hash_of
 
 PAST = "2020-01-01T00:00:00.000000Z"
 FUTURE = "2199-01-01T00:00:00.000000Z"

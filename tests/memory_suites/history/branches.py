@@ -17,7 +17,7 @@ from recollect.errors import (
     NotFound,
     Unsupported,
 )
-from recollect.lifecycle import branch_writes
+from recollect.lifecycle.branches import branch_writes
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Branch, Diff

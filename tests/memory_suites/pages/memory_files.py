@@ -16,8 +16,8 @@ from recollect.contracts.pages import MemoryFiles
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Episode, Record, Suggestion
-from recollect.store.disk import replace_file
-from recollect.store.layout import PAGES_STATE
+from recollect.store.disk.disk import replace_file
+from recollect.store.disk.layout import PAGES_STATE
 from recollect.store.seam import REAL
 from tests.memory_suites.pages.pages import CANARY, holding
 

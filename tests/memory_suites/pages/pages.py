@@ -12,8 +12,8 @@ import pytest
 from recollect.errors import Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.validate import Json
-from recollect.store.disk import write_file
-from recollect.store.layout import PAGES_STATE
+from recollect.store.disk.disk import write_file
+from recollect.store.disk.layout import PAGES_STATE
 from recollect.store.seam import REAL
 
 CANARY = "canary-7f3a"

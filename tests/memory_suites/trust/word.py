@@ -17,7 +17,7 @@ import pytest
 from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.model.values import Quote, Record
-from recollect.store.disk import write_file
+from recollect.store.disk.disk import write_file
 from recollect.store.seam import REAL
 
 Maker = Callable[[Memory, str], str]

@@ -16,10 +16,10 @@ from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory, Store
 from recollect.memory.handle.handle import Handle
 from recollect.store import posix
+from recollect.store.disk.layout import DROPPED, DROPPING, LEDGER, LOCK, is_untouched
 from recollect.store.files import dropping, lock, open_files
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.quick_read import quick_read
-from recollect.store.layout import DROPPED, DROPPING, LEDGER, LOCK, is_untouched
 from recollect.testing.acts import command, outcome, remember
 from recollect.testing.drop_suite import fill
 from recollect.testing.embedders import WordEmbedder

@@ -12,7 +12,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.memory.exchange.exporting import FORMATS
 from recollect.memory.store import Store
-from recollect.store.layout import is_own
+from recollect.store.disk.layout import is_own
 
 WORD = "zebraquagga71"
 

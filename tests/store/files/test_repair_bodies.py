@@ -9,7 +9,7 @@ import pytest
 from recollect.errors import IntegrityError
 from recollect.ledger.line import encode, parse
 from recollect.memory import Memory
-from recollect.store.layout import LEDGER
+from recollect.store.disk.layout import LEDGER
 
 ADDED = b'{"id":"r9","text":"later","kind":"fact","confidence":0.5,"status":"active",'
 NONSENSE = ADDED + b'"trust":"agent","nonsense":1}'

@@ -26,12 +26,12 @@ from recollect.errors import (
 from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.memory.handle.handle import Handle, handle_of
+from recollect.store.disk.layout import folder_name
 from recollect.store.files import copies
 from recollect.store.files.active import ActiveFile
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.build import known_head
 from recollect.store.files.space import FileSpace
-from recollect.store.layout import folder_name
 from recollect.store.seam import Seam
 from recollect.testing.rebuilding import rebuilt_digest
 

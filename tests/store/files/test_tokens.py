@@ -13,11 +13,11 @@ import pytest
 
 from recollect.errors import ConfigError, LimitExceeded, RecollectError, Unavailable
 from recollect.memory import Memory, Store
-from recollect.store import token_list
+from recollect.store.disk.layout import TOKENS
 from recollect.store.files.tokens import FileTokens
-from recollect.store.layout import TOKENS
 from recollect.store.seam import REAL
-from recollect.store.tokens import hash_of
+from recollect.store.tokens import token_list
+from recollect.store.tokens.tokens import hash_of
 
 
 @pytest.fixture

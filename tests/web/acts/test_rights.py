@@ -17,7 +17,7 @@ from recollect.interfaces.web.rights import NEEDS_PERSON, Needs, Rights
 from recollect.memory.keys import Keys
 from recollect.model.frames import BUILT_IN
 from recollect.model.values import Quote, Token
-from recollect.store.grants import VERBS
+from recollect.store.tokens.grants import VERBS
 from tests.web.teams import FORM, Team, serving
 from tests.web.visiting import Page
 

@@ -17,7 +17,7 @@ from recollect.contracts.blocks.store import find_live
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.exchange.blocks import APART, EDGE, Note, noted
 from recollect.lifecycle.commands import ReinforceLink, Unlink
-from recollect.lifecycle.links import CONTRADICTS
+from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.memory import Memory
 from recollect.memory.handle import acts
 from recollect.model.values import Link

@@ -24,7 +24,7 @@ from recollect.contracts.chrono.store import FOLDER, ChronoStore
 from recollect.errors import RecollectError
 from recollect.exchange.chrono import ACTIVE, items_of
 from recollect.model.validate import Json
-from recollect.store.layout import LEDGER, SNAPSHOT, is_empty
+from recollect.store.disk.layout import LEDGER, SNAPSHOT, is_empty
 
 WAL: Final = "ChronoStore WAL"
 JSON: Final = ".specsmith/ JSON (run esdb migrate to upgrade)"

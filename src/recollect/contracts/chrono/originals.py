@@ -17,8 +17,8 @@ from recollect.exchange.chrono import LogState
 from recollect.exchange.items import Found
 from recollect.exchange.json_stream import BrokenJsonError, elements
 from recollect.memory.exchange.import_files import FileSource, files_at
-from recollect.store.layout import LEDGER
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.layout import LEDGER
+from recollect.store.disk.regular_files import read_regular
 
 REQUIREMENTS: Final = "requirements.json"
 TESTCASES: Final = "testcases.json"

@@ -16,7 +16,7 @@ from recollect.contracts.chrono.reads import Shown
 from recollect.errors import Conflict, IntegrityError
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
 
 _SNAPSHOT_MAX_BYTES: Final = 1 << 32
 

@@ -44,8 +44,8 @@ from recollect.memory.handle.handle import handle_of
 from recollect.model import validate
 from recollect.model.events import Trust
 from recollect.model.values.records import SURE_MIN
-from recollect.store.disk import make_folder, replace_file
-from recollect.store.layout import SEALED, SEGMENT_SUFFIX, SNAPSHOT
+from recollect.store.disk.disk import make_folder, replace_file
+from recollect.store.disk.layout import SEALED, SEGMENT_SUFFIX, SNAPSHOT
 from recollect.store.seam import REAL, Seam
 
 FOLDER: Final = ".chronomemory"

@@ -20,8 +20,8 @@ from recollect.memory import Memory
 from recollect.memory.exchange.importing import Importing
 from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Imported
-from recollect.store.disk import alone, sync_folder
-from recollect.store.layout import BACKUP, LEDGER, ORIGINAL, ORIGINAL_SNAPSHOT, SNAPSHOT
+from recollect.store.disk.disk import alone, sync_folder
+from recollect.store.disk.layout import BACKUP, LEDGER, ORIGINAL, ORIGINAL_SNAPSHOT, SNAPSHOT
 from recollect.store.seam import Seam
 
 NOTE: Final = ("chrono", "original")  # the document that says what was taken over

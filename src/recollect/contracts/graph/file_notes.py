@@ -17,8 +17,8 @@ import msgspec
 from recollect.contracts.graph.lines import LineFile
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.store.disk import alone, replace_file
-from recollect.store.page_notes import bond_of
+from recollect.store.disk.disk import alone, replace_file
+from recollect.store.pages.page_notes import bond_of
 from recollect.store.seam import REAL, Seam
 
 _SEQ_MAX: Final = 2**63 - 1

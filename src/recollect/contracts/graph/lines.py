@@ -16,7 +16,7 @@ from typing import Final
 
 from recollect.errors import ConfigError, Unavailable
 from recollect.store import posix
-from recollect.store.disk import make_folder, read_pieces, sync_folder, write_all
+from recollect.store.disk.disk import make_folder, read_pieces, sync_folder, write_all
 from recollect.store.seam import REAL, Seam
 
 _APPEND: Final = os.O_RDWR | os.O_CREAT

@@ -1,9 +1,9 @@
 """What merging a path does to a memory.
 
 Responsible for where a path goes and for the acts of its merge. Leaves what a merge is to
-``lifecycle.branching`` and the events of paths to ``paths``. Invariants: it happens in one command;
-a merge into an open path changes nothing but that path; without a person every change needs what it
-would need without the path, and what a person once vouched for stays.
+``lifecycle.branches.branching`` and the events of paths to ``paths``. Invariants: it happens in one
+command; a merge into an open path changes nothing but that path; without a person every change
+needs what it would need without the path, and what a person once vouched for stays.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from recollect.errors import Conflict, Forbidden, NotFound
 from recollect.index.proposals import ProposalRow, unpack_spans
 from recollect.index.reads import Reads
 from recollect.index.rows import unpack_names, unpack_object
-from recollect.lifecycle.branch_names import changes_on, made_by, open_branch_known
-from recollect.lifecycle.branching import other_side
+from recollect.lifecycle.branches.branch_names import changes_on, made_by, open_branch_known
+from recollect.lifecycle.branches.branching import other_side
 from recollect.lifecycle.commands import Act, SetDocument
 from recollect.lifecycle.filing import FIELDS_OF_NEW, SUPERSEDE, is_stale
-from recollect.lifecycle.policy import require_at_once
-from recollect.lifecycle.vouching import may_alter
+from recollect.lifecycle.settings.policy import require_at_once
+from recollect.lifecycle.trust.vouching import may_alter
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle, handle_of

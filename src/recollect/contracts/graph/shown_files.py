@@ -20,10 +20,10 @@ from recollect.errors import ConfigError, InvalidInput
 from recollect.exchange import workspace as layout
 from recollect.model.limits import LINE_MAX_BYTES
 from recollect.model.values import Finding
-from recollect.store.disk import alone, make_folder, replace_file, sync_folder
-from recollect.store.layout import half_made
-from recollect.store.page_notes import digest_of
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.disk import alone, make_folder, replace_file, sync_folder
+from recollect.store.disk.layout import half_made
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.pages.page_notes import digest_of
 from recollect.store.seam import REAL, Seam
 
 EITHER: Final = (

@@ -50,8 +50,8 @@ from recollect.model.counts import counted
 from recollect.model.events import Trust
 from recollect.model.validate import Json
 from recollect.model.values import Finding
-from recollect.store.disk import alone, make_folder, replace_file
-from recollect.store.layout import WRITTEN, is_empty
+from recollect.store.disk.disk import alone, make_folder, replace_file
+from recollect.store.disk.layout import WRITTEN, is_empty
 from recollect.store.seam import REAL, Seam
 
 L = TypeVar("L", Profile, Node, Edge, MemoryPath, Activation)

@@ -40,7 +40,7 @@ from recollect.model.validate import Json
 from recollect.model.values import Cleaned, Condensed, PageLimits
 from recollect.propose.port import Proposer
 from recollect.recall.pack import count_tokens
-from recollect.store.layout import PAGE_FOLDERS
+from recollect.store.disk.layout import PAGE_FOLDERS
 
 HOME: Final = f"~/{FOLDER}"
 _TO_FORGET: Final = "strike its entries through (~~), or forget them"

@@ -13,7 +13,7 @@ from typing import Final
 from recollect.errors import ConfigError, Forbidden
 from recollect.memory import Memory
 from recollect.model.values import PageLimits
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
 
 CONFIG: Final = "config.toml"
 _SECTION: Final = "writer"

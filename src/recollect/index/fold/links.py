@@ -1,7 +1,7 @@
 """What events about links do to the index.
 
 Responsible for links and how often they were reinforced. Leaves the trust that a link lowers to
-``lifecycle.links``. Invariant: at most one link of a kind between two records is current.
+``lifecycle.records.links``. Invariant: at most one link of a kind between two records is current.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.model.counts import counted
 from recollect.model.values import Exported, Imported
+from recollect.store.disk.layout import LEDGER
 from recollect.store.files.foreign import is_foreign_log
-from recollect.store.layout import LEDGER
 
 _SHOWN: Final = 10
 _GRAPH: Final = "markitect"  # the format of a graph envelope

@@ -23,7 +23,7 @@ from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.declare import Abort, Option, Parameter, declared, parameters_of
 from recollect.memory import Memory, Store
 from recollect.places import known
-from recollect.store.layout import is_empty
+from recollect.store.disk.layout import is_empty
 from recollect.store.port import Progress
 
 T = TypeVar("T")

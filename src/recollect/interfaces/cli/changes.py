@@ -18,9 +18,9 @@ import msgspec
 
 from recollect.config import config_home
 from recollect.errors import ConfigError, Conflict
-from recollect.store.disk import make_folder, write_file
-from recollect.store.regular_files import read_regular
-from recollect.store.repository import repository_of
+from recollect.store.disk.disk import make_folder, write_file
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.disk.repository import repository_of
 from recollect.store.seam import REAL, Seam
 
 _OWNERS_ALONE: Final = 0o600  # such files hold other programs' tokens

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.store import posix
-from recollect.store.layout import HOOKS_LOG, LOG
+from recollect.store.disk.layout import HOOKS_LOG, LOG
 from recollect.store.seam import REAL, Seam
 
 LOG_MAX_BYTES: Final = 65_536

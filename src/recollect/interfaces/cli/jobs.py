@@ -22,7 +22,7 @@ from recollect.memory import Store
 from recollect.memory.jobs.jobs import worker_of
 from recollect.model.validate import parse_json_object
 from recollect.model.values import Job, JobKind, Schedule
-from recollect.store.jobs import checked_kinds
+from recollect.store.jobs.jobs import checked_kinds
 
 _POLL_S: Final = 5.0
 

@@ -15,7 +15,7 @@ from recollect.compose import record_person
 from recollect.config import Settings, known_file
 from recollect.interfaces.cli.call import Call
 from recollect.model import validate
-from recollect.store.layout import PERSON
+from recollect.store.disk.layout import PERSON
 
 _GIT: Final = ("git", "config", "--get", "user.name")
 _GIT_MAX_S: Final = 5

@@ -17,7 +17,7 @@ from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.model.values import Proof
-from recollect.store.disk import create_file
+from recollect.store.disk.disk import create_file
 from recollect.store.seam import REAL
 
 Id = Annotated[

@@ -27,8 +27,8 @@ from recollect.mirror.page import SUFFIX
 from recollect.model.counts import counted
 from recollect.model.values import PageChange, PageChanges, PageProblem, Synced
 from recollect.places import page_folders
-from recollect.store.layout import IGNORE, PAGES_STATE
-from recollect.store.page_notes import keep_out_of_git
+from recollect.store.disk.layout import IGNORE, PAGES_STATE
+from recollect.store.pages.page_notes import keep_out_of_git
 from recollect.store.seam import REAL
 
 Side = Literal["page", "memory"]

@@ -18,7 +18,7 @@ from recollect.errors import RecollectError
 from recollect.interfaces.cli import plain
 from recollect.memory import Memory
 from recollect.model.values import Synced
-from recollect.store.page_files import stamps
+from recollect.store.pages.page_files import stamps
 
 _EVERY_S: Final = 1.0
 _NAP_S: Final = 0.1  # how soon it ends after it was stopped

@@ -25,8 +25,8 @@ from recollect.interfaces.cli import answer, clients, hook_settings, plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit
 from recollect.places import consent, known
-from recollect.store.layout import HOOKS_LOG, LOG
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.layout import HOOKS_LOG, LOG
+from recollect.store.disk.regular_files import read_regular
 
 _LOG_MAX_BYTES: Final = 1 << 20
 _EXTRA: Final = "the MCP server is not installed: pip install 'recollect[mcp]'"

@@ -20,7 +20,7 @@ from recollect.memory.handle.handle import handle_of
 from recollect.model.validate import Json
 from recollect.model.values import Finding
 from recollect.store import posix
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
 
 _HEAD_MAX_BYTES: Final = 1_000_000
 _SPACE: Final = "main"  # the one that a workspace shows

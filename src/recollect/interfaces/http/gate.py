@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from recollect.interfaces.http.problems import Refused
-from recollect.store.tokens import PREFIX
+from recollect.store.tokens.tokens import PREFIX
 
 # A list, or written by every proxy on the way; any other header that comes twice is refused.
 _MANY: Final = frozenset(

@@ -14,7 +14,7 @@ from typing import Final
 
 from recollect.errors import Forbidden, InvalidInput
 from recollect.memory.store import Store
-from recollect.store.tokens import PREFIX
+from recollect.store.tokens.tokens import PREFIX
 
 _WAIT_S: Final = 1.0
 _KEPT_S: Final = 1.0

@@ -26,8 +26,8 @@ from recollect.interfaces.http.telling import Telling, told_as
 from recollect.memory.store import Store, give_up
 from recollect.model.counts import counted
 from recollect.serving import guard, server
-from recollect.store.grants import VERBS
-from recollect.store.tokens import hash_of
+from recollect.store.tokens.grants import VERBS
+from recollect.store.tokens.tokens import hash_of
 
 _SPARE_S: Final = 1  # for what ends with the last requests
 

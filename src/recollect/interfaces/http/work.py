@@ -31,7 +31,7 @@ from recollect.model import wire
 from recollect.model.values import INCLUDES, MadeToken
 from recollect.store.deadline import within
 from recollect.store.entered import EnteredSpace
-from recollect.store.tokens import Ended
+from recollect.store.tokens.tokens import Ended
 
 READ_MAX_S: Final = 30.0
 _ANSWER_MAX_BYTES: Final = 67_108_864

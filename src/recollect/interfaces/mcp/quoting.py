@@ -1,8 +1,8 @@
 """What a model quotes of the user.
 
 Responsible for turning the words into evidence, and for what the model is told if they were not
-found. Leaves finding them to ``assistants.typed`` and what they allow to ``lifecycle.lineage``.
-Invariant: words that no person said of late are never evidence.
+found. Leaves finding them to ``assistants.typed`` and what they allow to
+``lifecycle.trust.lineage``. Invariant: words that no person said of late are never evidence.
 """
 
 from __future__ import annotations

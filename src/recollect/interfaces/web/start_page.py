@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 
 from recollect.interfaces.web.session import LAUNCH_S, Launched
-from recollect.store.disk import make_folder, replace_file
+from recollect.store.disk.disk import make_folder, replace_file
 from recollect.store.seam import REAL, Seam
 
 _PAGE = """<!doctype html>

@@ -14,7 +14,7 @@ from typing import Final
 
 from recollect.errors import LimitExceeded
 from recollect.index.rows import EpisodeRow, LinkRow, VersionRow
-from recollect.lifecycle.links import DERIVED
+from recollect.lifecycle.records.links import DERIVED
 from recollect.lifecycle.view import View
 from recollect.model.limits import RETRACT_AT_ONCE_MAX_COUNT
 

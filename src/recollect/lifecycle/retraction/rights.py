@@ -13,10 +13,10 @@ from recollect.errors import Forbidden
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.filing import LIVE
-from recollect.lifecycle.policy import policy_of, require_at_once
 from recollect.lifecycle.retraction.remainder import Cuts
+from recollect.lifecycle.settings.policy import policy_of, require_at_once
+from recollect.lifecycle.trust.vouching import may_alter
 from recollect.lifecycle.view import View, visible
-from recollect.lifecycle.vouching import may_alter
 from recollect.model.rules import at_least
 
 _LISTED_MAX_COUNT: Final = 8

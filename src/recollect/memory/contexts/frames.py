@@ -1,7 +1,7 @@
 """``memory.frames``: the frames of a memory, as data.
 
-Responsible for checking a definition and for reading and writing it. Leaves who may
-change it to ``lifecycle.frames``. Invariant: a frame that was set can be used: its filter parses.
+Responsible for checking a definition and for reading and writing it. Leaves who may change it to
+``lifecycle.settings.frames``. Invariant: a frame that was set can be used: its filter parses.
 """
 
 from __future__ import annotations

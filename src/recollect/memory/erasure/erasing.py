@@ -26,10 +26,10 @@ from recollect.index.sessions import sessions_opened_by
 from recollect.index.statements import STILL
 from recollect.index.text import token_list
 from recollect.lifecycle.commands import EraseAll, Expect
-from recollect.lifecycle.expiring import end_of
 from recollect.lifecycle.leaving import of_branch, sources_of
 from recollect.lifecycle.marks import key_reused
 from recollect.lifecycle.sessions import events_about
+from recollect.lifecycle.trust.expiring import end_of
 from recollect.memory.handle.handle import Handle
 from recollect.model import limits
 from recollect.model.counts import counted

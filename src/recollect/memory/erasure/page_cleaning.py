@@ -15,8 +15,8 @@ from pathlib import Path
 from recollect.errors import ConfigError
 from recollect.memory.handle.handle import Handle
 from recollect.places.page_folders import chosen
-from recollect.store.page_notes import is_of
-from recollect.store.pages import erase_noted
+from recollect.store.pages.page_notes import is_of
+from recollect.store.pages.pages import erase_noted
 
 
 def chosen_folder(handle: Handle) -> Path | None:

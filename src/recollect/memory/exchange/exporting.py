@@ -33,9 +33,9 @@ from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.validate import Json
 from recollect.model.values import Document, Episode, Exported, Graph, Link, Record
-from recollect.store.disk import make_folder, new_token, put_new, write_file
+from recollect.store.disk.disk import make_folder, new_token, put_new, write_file
+from recollect.store.disk.layout import half_made_apart
 from recollect.store.exports import Digests, note_export
-from recollect.store.layout import half_made_apart
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
 

@@ -17,7 +17,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, pack_names, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.marks import same_command
-from recollect.lifecycle.vouching import may_alter
+from recollect.lifecycle.trust.vouching import may_alter
 from recollect.memory.exchange.import_commands import ENDED, ItemCommands, digest
 from recollect.memory.handle import acts
 from recollect.memory.handle.acts import Acts

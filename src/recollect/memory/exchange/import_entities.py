@@ -23,7 +23,7 @@ from recollect.index.rows import LinkRow, VersionRow, unpack_object
 from recollect.index.selecting import records_about
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.vouching import may_alter
+from recollect.lifecycle.trust.vouching import may_alter
 from recollect.memory.exchange.import_changes import LIVE, last_said
 from recollect.memory.exchange.import_commands import ENDED, ItemCommands
 from recollect.model import limits

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from recollect.errors import InvalidInput, LimitExceeded
-from recollect.store.regular_files import opener
+from recollect.store.disk.regular_files import opener
 
 _CHUNK_BYTES: Final = 1 << 18
 _FILES_MAX_COUNT: Final = 100_000

@@ -13,7 +13,7 @@ from recollect.index.graph import Direction
 from recollect.index.reads import Reads
 from recollect.index.values import link_of
 from recollect.lifecycle.commands import Expect
-from recollect.lifecycle.naming import full_id
+from recollect.lifecycle.records.naming import full_id
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healing import heals

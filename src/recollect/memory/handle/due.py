@@ -17,12 +17,12 @@ from recollect.compose import Embedders
 from recollect.config import keys_folder
 from recollect.index.statements import NOW
 from recollect.model.policy import CHECKPOINTS, TYPE
-from recollect.store import seen_heads
+from recollect.store.checkpoints import seen_heads
 from recollect.store.port import Space
 from recollect.store.seam import Seam
 
 if TYPE_CHECKING:
-    from recollect.store.key_ring import KeyRing
+    from recollect.store.checkpoints.key_ring import KeyRing
 
 # How soon a policy, a key or a checkpoint of another process is noticed.
 _LOOK_EVENTS: Final = 256

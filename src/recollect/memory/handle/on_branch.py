@@ -1,8 +1,9 @@
 """A space as a branch sees it: writes become proposals, and reads see them made.
 
 Responsible for turning the acts of a command into changes on a branch, and for reading the state
-that a merge would lead to. Leaves the rules to ``lifecycle.branch_writes``. Invariants: nothing but
-proposals is written; what is read is the memory with every change of the branch, and is undone.
+that a merge would lead to. Leaves the rules to ``lifecycle.branches.branch_writes``. Invariants:
+nothing but proposals is written; what is read is the memory with every change of the branch, and is
+undone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from recollect.index.proposals import ProposalRow
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.branch_names import made_by, open_branch_known, subject_of
+from recollect.lifecycle.branches.branch_names import made_by, open_branch_known, subject_of
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.handle import Handle
 from recollect.model import validate

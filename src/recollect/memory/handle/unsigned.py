@@ -1,8 +1,8 @@
 """What the policy of a space leaves unsigned, and signing it when it is due.
 
 Responsible for reading the policy and for what it leaves. Leaves when to look to
-``memory.handle.due`` and signing to ``store.checkpointing``. Invariant: what counts as signed is
-known by its signature.
+``memory.handle.due`` and signing to ``store.checkpoints.checkpointing``. Invariant: what counts as
+signed is known by its signature.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from recollect.errors import NotInstalled
 from recollect.index.rows import unpack_object
 from recollect.model.instants import to_microseconds
 from recollect.model.policy import CHECKPOINTS, TYPE, Signing, signing_from
-from recollect.store import checkpointing
-from recollect.store.key_ring import KeyRing
+from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints.key_ring import KeyRing
 from recollect.store.port import Space
 from recollect.store.seam import Seam
 

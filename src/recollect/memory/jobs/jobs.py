@@ -20,8 +20,8 @@ from recollect.model.instants import Moment
 from recollect.model.limits import INTEGER_MAX
 from recollect.model.validate import Json
 from recollect.model.values import Job, JobKind, JobState, Schedule
-from recollect.store.jobs import Jobs as Port
-from recollect.store.jobs import check_person, checked_kinds, no_job, one_form
+from recollect.store.jobs.jobs import Jobs as Port
+from recollect.store.jobs.jobs import check_person, checked_kinds, no_job, one_form
 from recollect.store.seam import Seam
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from recollect.model.cron import parse_cron
 from recollect.model.validate import Json
 from recollect.model.values import Job, JobKind, Rule, Schedule
 from recollect.propose.settings import KEY_VARIABLE
-from recollect.store.jobs import Jobs, checked_kinds
+from recollect.store.jobs.jobs import Jobs, checked_kinds
 from recollect.store.observing import worked
 from recollect.store.port import Progress
 

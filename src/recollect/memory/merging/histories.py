@@ -22,8 +22,8 @@ from recollect.ledger.line import Line, parse
 from recollect.model import events as e
 from recollect.model.instants import is_instant
 from recollect.model.validate import BROUGHT
+from recollect.store.keys.subjects import SETTING
 from recollect.store.port import Copyable
-from recollect.store.subjects import SETTING
 
 # What the store says about its own ledger, and what reads leave, stays where it is.
 _STAYS: Final = frozenset(

@@ -64,8 +64,8 @@ from recollect.model.rules import lowest
 from recollect.model.values import LedgerConflict, LedgerMerge, Settlement
 from recollect.store.carry import begun
 from recollect.store.clock import check_arriving
+from recollect.store.keys.subjects import SETTING
 from recollect.store.port import Copyable, Progress
-from recollect.store.subjects import SETTING
 from recollect.store.writing import each_of
 
 _ID_MAX_CHARS: Final = 150

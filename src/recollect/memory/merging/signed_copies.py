@@ -1,8 +1,8 @@
 """How much of another copy of a ledger a key known here has signed.
 
 Responsible for finding the checkpoints beside that copy and for comparing them with its events.
-Leaves keys to ``store.key_ring``. Invariant: a note that no known key signed counts for nothing,
-and one that a known key signed and the events contradict stops everything.
+Leaves keys to ``store.checkpoints.key_ring``. Invariant: a note that no known key signed counts for
+nothing, and one that a known key signed and the events contradict stops everything.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Signatures:
 def _signed(space: Copyable, seam: Seam) -> dict[int, bytes]:
     from recollect.memory.handle.unsigned import ring_for
     from recollect.proof.notes import BadNote
-    from recollect.store.checkpointing import Reader
+    from recollect.store.checkpoints.checkpointing import Reader
 
     reader = Reader(ring_for(space, seam))  # type: ignore[arg-type]
     beside, found = space.checkpoints(), dict[int, bytes]()

@@ -15,7 +15,7 @@ from msgspec import UNSET, structs
 
 from recollect.errors import Conflict, Forbidden, RecollectError
 from recollect.exchange.openchronicle import FORMAT
-from recollect.lifecycle.bringing import Bring
+from recollect.lifecycle.records.bringing import Bring
 from recollect.memory.handle import answers
 from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle

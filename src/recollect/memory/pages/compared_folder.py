@@ -23,7 +23,7 @@ from recollect.mirror.merge import Known, known
 from recollect.mirror.naming import page_of
 from recollect.mirror.page import SUFFIX, Page, Reading
 from recollect.mirror.parse import parse
-from recollect.store.page_files import read_page
+from recollect.store.pages.page_files import read_page
 
 
 class Folder:

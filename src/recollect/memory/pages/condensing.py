@@ -19,7 +19,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, VersionRow, unpack_names
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Act, Archive, Forget, Link, Tag
-from recollect.lifecycle.vouching import may_alter
+from recollect.lifecycle.trust.vouching import may_alter
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Handle
 from recollect.memory.pages import page_care

@@ -20,7 +20,7 @@ from recollect.mirror.naming import DOCUMENT, INDEX, document_name, page_of
 from recollect.mirror.page import SUFFIX, Page
 from recollect.model.counts import counted
 from recollect.model.values import PageProblem
-from recollect.store.page_notes import Notes
+from recollect.store.pages.page_notes import Notes
 
 _NAMED_MAX_COUNT: Final = 5  # in a message
 

@@ -23,8 +23,8 @@ from recollect.mirror.gather import Made
 from recollect.mirror.naming import INDEX
 from recollect.mirror.page import SUFFIX
 from recollect.mirror.render import index_lines, index_of, listed, render
-from recollect.store.page_notes import Notes, bond_of, digest_of, notes_for, packed
-from recollect.store.pages import Plan, Wanted, differing, is_as_noted, read_page
+from recollect.store.pages.page_notes import Notes, bond_of, digest_of, notes_for, packed
+from recollect.store.pages.pages import Plan, Wanted, differing, is_as_noted, read_page
 
 RENDERING_VERSION: Final = 4  # raise it when the same records give other bytes
 _INDEX: Final = f"{INDEX}{SUFFIX}"

@@ -35,8 +35,8 @@ from recollect.propose.port import Proposer
 if TYPE_CHECKING:  # pages are loaded only by calls that make them
     from recollect.index.reads import Reads
     from recollect.mirror.gather import Made
-    from recollect.store.page_notes import Notes
-    from recollect.store.pages import Over, Plan
+    from recollect.store.pages.page_notes import Notes
+    from recollect.store.pages.pages import Over, Plan
 
 
 List = list  # ``list`` is also the name of a call
@@ -116,7 +116,7 @@ class Pages(Calls):
         """Renders; ``settled`` names files, by their digests, whose words the memory has."""
         from recollect.memory.pages.page_gaps import restored
         from recollect.memory.pages.page_plans import noted_files
-        from recollect.store.pages import desk
+        from recollect.store.pages.pages import desk
 
         with desk(self._handle.seam, target) as writer:
             writer.notes, more = noted_files(self._handle, target, self._made)
@@ -155,7 +155,7 @@ class Pages(Calls):
             folder: As for ``render``.
         """
         from recollect.memory.pages.page_plans import noted_files
-        from recollect.store.pages import compare
+        from recollect.store.pages.pages import compare
 
         target = self._folder(folder)
         notes, settled = noted_files(self._handle, target, self._made)
@@ -237,7 +237,7 @@ class Pages(Calls):
 
     def _pages_in(self, folder: str | os.PathLike[str] | None) -> Path:
         """A folder whose pages are read."""
-        from recollect.store.page_files import check_pages_folder
+        from recollect.store.pages.page_files import check_pages_folder
 
         target = self._folder(folder)
         check_pages_folder(target)

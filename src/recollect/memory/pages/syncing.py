@@ -38,8 +38,8 @@ from recollect.mirror.naming import (
 from recollect.mirror.page import SUFFIX, Entry, Page, Reading
 from recollect.mirror.parse import of_record, parse
 from recollect.model.values import PageChange, PageChanges, PageProblem
-from recollect.store.page_files import PageFile, changed_files
-from recollect.store.page_notes import notes_for
+from recollect.store.pages.page_files import PageFile, changed_files
+from recollect.store.pages.page_notes import notes_for
 
 _UNKNOWN: Final = "{} is not in this memory: erased, or never there"
 _NOW: Final = ("", "today", "now")  # in place of a date

@@ -22,7 +22,7 @@ from recollect.index.rows import EventRow, VersionRow, unpack_names
 from recollect.index.statements import NOW
 from recollect.ledger.codec import decode
 from recollect.ledger.line import BadLine, parse
-from recollect.lifecycle.naming import full_id
+from recollect.lifecycle.records.naming import full_id
 from recollect.memory.events import changes_of
 from recollect.memory.handle.due import has_keys
 from recollect.memory.handle.handle import Handle
@@ -214,7 +214,7 @@ class Auditing:
 
     def _reason(self, seq: int) -> str | None:
         """What the event says itself; the index does not have it."""
-        from recollect.store.proving import line_of  # reads one line
+        from recollect.store.checkpoints.proving import line_of  # reads one line
 
         with suppress(RecollectError):  # the check of the ledger says what is wrong with it
             body = decode(parse(line_of(self._handle.space, seq))).body
@@ -286,7 +286,7 @@ def _signed(handle: Handle) -> tuple[str | None, dict[int, str]]:
         return None, {}
     from recollect.memory.proof.signing import ring_of
     from recollect.proof.keys import signers
-    from recollect.store.checkpointing import known
+    from recollect.store.checkpoints.checkpointing import known
 
     try:
         ring = ring_of(handle)

@@ -1,8 +1,8 @@
 """Certificates of erasure, for the calls of a memory.
 
 Responsible for what one says, and for comparing one with the ledger. Leaves the text to
-``proof.certificates`` and keys to ``store.key_ring``. Invariant: nothing is certified before the
-erasure is finished.
+``proof.certificates`` and keys to ``store.checkpoints.key_ring``. Invariant: nothing is certified
+before the erasure is finished.
 """
 
 from __future__ import annotations

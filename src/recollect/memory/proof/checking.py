@@ -31,10 +31,10 @@ from recollect.model.events import EventsErased, LedgerSealed
 from recollect.model.rules import may_erase
 from recollect.model.values import Finding, OrderedErasure, Sealed, Verification
 from recollect.store import clock
+from recollect.store.checkpoints.walk import walk_for
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.port import Progress, Space
-from recollect.store.regular_files import read_regular
 from recollect.store.seam import Seam
-from recollect.store.walk import walk_for
 
 if TYPE_CHECKING:
     from recollect.memory.proof.signing import Signed

@@ -1,8 +1,8 @@
 """``memory.prove``: one event with all that is needed to check it elsewhere.
 
 Responsible for which event it is, who may have it, and the checkpoint above it. Leaves lines and
-hashes to ``store.proving`` and the document to ``recollect.proof``. Invariant: a proof shows no
-event that this handle's ``events`` would not list; of others it has hashes only.
+hashes to ``store.checkpoints.proving`` and the document to ``recollect.proof``. Invariant: a proof
+shows no event that this handle's ``events`` would not list; of others it has hashes only.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from recollect.model import validate
 from recollect.model.values import Proof
 from recollect.proof.documents import render
 from recollect.proof.notes import render as note_bytes
-from recollect.store import checkpointing
-from recollect.store.checkpointing import Known
-from recollect.store.key_ring import KeyRing
-from recollect.store.proving import Prover, Shown
+from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints.checkpointing import Known
+from recollect.store.checkpoints.key_ring import KeyRing
+from recollect.store.checkpoints.proving import Prover, Shown
 
 
 def prove(handle: Handle, id: str | None, event: int | None) -> Proof:

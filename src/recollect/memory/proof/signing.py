@@ -1,7 +1,8 @@
 """Checkpoints of a memory, for its calls.
 
-Responsible for finding the keys. Leaves them to ``store.key_ring``, and signing and comparing to
-``store.checkpointing``. Invariant: only calls that need it load this module.
+Responsible for finding the keys. Leaves them to ``store.checkpoints.key_ring``, and signing and
+comparing to ``store.checkpoints.checkpointing``. Invariant: only calls that need it load this
+module.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from recollect.memory.handle.handle import Handle
 from recollect.memory.handle.unsigned import left_of, ring_for, signed_size
 from recollect.model.counts import counted
 from recollect.model.values import Checkpoint, Finding, Verification
-from recollect.store import checkpointing
-from recollect.store.key_ring import KeyRing
+from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints.key_ring import KeyRing
 from recollect.store.port import Space
 from recollect.store.seam import Seam
 

@@ -1,8 +1,8 @@
 """Which records a new one is compared with.
 
 Responsible for a few candidates: the last about the same subject, and those that the same pass made
-and that share words. Leaves comparing them to ``lifecycle.alike``. Invariant: the number of
-candidates, and of words that are kept, has a limit.
+and that share words. Leaves comparing them to ``lifecycle.proposals.alike``. Invariant: the number
+of candidates, and of words that are kept, has a limit.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 from recollect.index.reads import Reads
 from recollect.index.text import telling_tokens
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.alike import ALIKE_MAX_CHARS
-from recollect.lifecycle.deriving import wanted
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
+from recollect.lifecycle.proposals.alike import ALIKE_MAX_CHARS
+from recollect.lifecycle.proposals.deriving import wanted
 
 _CANDIDATES_MAX_COUNT: Final = 8
 _WORDS_MAX_COUNT: Final = 20_000

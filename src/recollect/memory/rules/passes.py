@@ -1,9 +1,9 @@
 """A pass of a rule: from the episodes that it has not looked at to records and proposals.
 
 Responsible for reading episodes in batches, for submitting what they ask for, and for the report.
-Leaves what an episode asks for to ``lifecycle.consolidating`` and what may happen to
-``lifecycle.deriving``. Invariant: a batch and the note that the rule has looked at it are one
-command, so that whatever stops a pass, the next one repeats nothing and leaves nothing out.
+Leaves what an episode asks for to ``lifecycle.proposals.consolidating`` and what may happen to
+``lifecycle.proposals.deriving``. Invariant: a batch and the note that the rule has looked at it are
+one command, so that whatever stops a pass, the next one repeats nothing and leaves nothing out.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, unpack_object
 from recollect.index.statements import NOW
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.consolidating import Heard, Intended, Unfit, intended
 from recollect.lifecycle.decide import decide
-from recollect.lifecycle.policy import policy_of
+from recollect.lifecycle.proposals.consolidating import Heard, Intended, Unfit, intended
+from recollect.lifecycle.settings.policy import policy_of
 from recollect.memory.handle.acts import stamp
 from recollect.memory.handle.handle import Handle
 from recollect.memory.rules.beside import Beside

@@ -18,7 +18,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import RULES, DocumentRow, document_id, unpack_object
 from recollect.lifecycle.commands import Act, DropDocument, Erase, Expect, SetDocument
 from recollect.lifecycle.commands import Pass as PassOver
-from recollect.lifecycle.documents import no_document
+from recollect.lifecycle.settings.documents import no_document
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healing import heals

@@ -17,9 +17,9 @@ from typing import Final
 from recollect.errors import ConfigError
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import seq_of
-from recollect.store.disk import read_pieces, sync_folder, write_all, write_file
+from recollect.store.disk.disk import read_pieces, sync_folder, write_all, write_file
+from recollect.store.disk.layout import MOVED
 from recollect.store.files.backlog import close_or_keep
-from recollect.store.layout import MOVED
 from recollect.store.observing import timed
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId

@@ -18,7 +18,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.model.events import AnyBody, Head
 from recollect.store import observing
-from recollect.store.disk import replace_file
+from recollect.store.disk.disk import replace_file
 from recollect.store.files import quiet
 from recollect.store.files.backlog import Backlog, owe
 from recollect.store.files.open_files import OpenFiles

@@ -17,22 +17,22 @@ from weakref import WeakSet
 
 from recollect.errors import ConfigError
 from recollect.model.values import Drop, Dropped, Token
-from recollect.store.disk import make_folder, write_file
+from recollect.store.disk.disk import make_folder, write_file
+from recollect.store.disk.layout import IGNORE, JOBS, LEDGER, SPACES, folder_of, is_dropping
 from recollect.store.entered import EnteredBackend
 from recollect.store.files import dropping
 from recollect.store.files.open_files import finish_interrupted
 from recollect.store.files.space import FileSpace
 from recollect.store.files.tokens import FileTokens
-from recollect.store.layout import IGNORE, JOBS, LEDGER, SPACES, folder_of, is_dropping
+from recollect.store.keys.subjects import SubjectKeys
 from recollect.store.port import Opened
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import as_ours
-from recollect.store.subjects import SubjectKeys
-from recollect.store.token_list import ListedTokens
+from recollect.store.tokens.token_list import ListedTokens
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.job_file import JobFile
-    from recollect.store.kept_jobs import KeptJobs
+    from recollect.store.jobs.job_file import JobFile
+    from recollect.store.jobs.kept_jobs import KeptJobs
 
 
 def make_workspace(folder: Path, seam: Seam = REAL) -> None:
@@ -143,8 +143,8 @@ class FileBackend:
 
     def jobs(self, token: Callable[[], Token | None] = lambda: None) -> KeptJobs:
         """The work that was asked for in this store."""
-        from recollect.store.job_file import JobFile
-        from recollect.store.kept_jobs import KeptJobs
+        from recollect.store.jobs.job_file import JobFile
+        from recollect.store.jobs.kept_jobs import KeptJobs
 
         with self._opening:
             self._jobs = self._jobs or JobFile(self._folder / JOBS, self._seam)

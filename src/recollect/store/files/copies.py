@@ -21,10 +21,8 @@ from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.ledger.erasure import without_bodies
 from recollect.model.events import Head
 from recollect.store.backup import read_manifest
-from recollect.store.disk import file_pieces, replace_file, sync_folder
-from recollect.store.files import segments
-from recollect.store.files.own_files import is_checkpoint, is_torn
-from recollect.store.layout import (
+from recollect.store.disk.disk import file_pieces, replace_file, sync_folder
+from recollect.store.disk.layout import (
     BACKUPS,
     CHECKPOINTS,
     INDEX,
@@ -35,7 +33,9 @@ from recollect.store.layout import (
     half_made,
     workspace_of,
 )
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.files import segments
+from recollect.store.files.own_files import is_checkpoint, is_torn
 from recollect.store.seam import Seam
 
 _FILES_MAX_COUNT: Final = 100_000  # files that one erasure checks

@@ -26,15 +26,8 @@ import msgspec
 from recollect.errors import InvalidInput
 from recollect.model.values import Dropped
 from recollect.store import posix
-from recollect.store.disk import alone, replace_file, sync_folder
-from recollect.store.exports import remove_exports
-from recollect.store.files import copies, holders, own_files, vector_file
-from recollect.store.files.build import drop_index
-from recollect.store.files.foreign import is_foreign, set_aside
-from recollect.store.files.projections import remove_projections
-from recollect.store.files.segments import OpenedLedger
-from recollect.store.files.tokens import FileTokens
-from recollect.store.layout import (
+from recollect.store.disk.disk import alone, replace_file, sync_folder
+from recollect.store.disk.layout import (
     BACKUP,
     BACKUPS,
     CHECKPOINTS,
@@ -52,8 +45,15 @@ from recollect.store.layout import (
     half_made,
     workspace_of,
 )
-from recollect.store.pages import own_folders
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.exports import remove_exports
+from recollect.store.files import copies, holders, own_files, vector_file
+from recollect.store.files.build import drop_index
+from recollect.store.files.foreign import is_foreign, set_aside
+from recollect.store.files.projections import remove_projections
+from recollect.store.files.segments import OpenedLedger
+from recollect.store.files.tokens import FileTokens
+from recollect.store.pages.pages import own_folders
 from recollect.store.seam import Seam
 
 _NOTES_MAX_BYTES: Final = 1 << 26
@@ -105,7 +105,7 @@ def finish(seam: Seam, folder: Path, space: str) -> tuple[Dropped, tuple[str, ..
 
 def _drop_jobs(seam: Seam, path: Path, space: str) -> None:
     if os.path.lexists(path):
-        from recollect.store.job_file import JobFile
+        from recollect.store.jobs.job_file import JobFile
 
         with closing(JobFile(path, seam)) as jobs:
             jobs.drop_space(space)

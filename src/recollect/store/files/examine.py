@@ -27,10 +27,8 @@ from recollect.model.counts import counted, size
 from recollect.model.events import Head, SpaceOpened
 from recollect.model.values import Finding, Verification
 from recollect.store.backup import Manifest, read_manifest
-from recollect.store.files import segments, vector_file
-from recollect.store.files.build import known_head, known_tokens, known_version
-from recollect.store.files.check import difference
-from recollect.store.layout import (
+from recollect.store.checkpoints.walk import walk_for
+from recollect.store.disk.layout import (
     BACKUP,
     INDEX,
     LEDGER,
@@ -41,10 +39,12 @@ from recollect.store.layout import (
     is_moved,
     opened_folders,
 )
-from recollect.store.lost_keys import lost_keys
+from recollect.store.disk.regular_files import check_regular
+from recollect.store.files import segments, vector_file
+from recollect.store.files.build import known_head, known_tokens, known_version
+from recollect.store.files.check import difference
+from recollect.store.keys.lost_keys import lost_keys
 from recollect.store.port import Progress
-from recollect.store.regular_files import check_regular
-from recollect.store.walk import walk_for
 
 _BACKUPS_MAX_COUNT: Final = 3
 _LOST: Final = "acknowledged data was lost or altered"

@@ -16,9 +16,9 @@ from typing import Final
 
 from recollect.errors import ConfigError, Conflict
 from recollect.index.rows import Undecodable
-from recollect.store.disk import sync_folder
+from recollect.store.disk.disk import sync_folder
+from recollect.store.disk.layout import INDEX, LEDGER, OTHERS_SUFFIX
 from recollect.store.files import segments
-from recollect.store.layout import INDEX, LEDGER, OTHERS_SUFFIX
 from recollect.store.seam import Seam
 from recollect.store.sqlite import look_into
 

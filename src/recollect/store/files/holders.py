@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from recollect.store.layout import INDEX, LEDGER, SEALED, projections_of
+from recollect.store.disk.layout import INDEX, LEDGER, SEALED, projections_of
 from recollect.store.sqlite import FileId
 
 _PROCESSES: Final = Path("/proc")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.errors import Conflict
+from recollect.store.disk.layout import INDEX, LEDGER, NEW_SUFFIX, SEALED, TORN_SUFFIX, half_made
 from recollect.store.files.own_files import is_index, is_segment
-from recollect.store.layout import INDEX, LEDGER, NEW_SUFFIX, SEALED, TORN_SUFFIX, half_made
 from recollect.store.seam import Seam
 
 

@@ -21,7 +21,17 @@ from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailab
 from recollect.index.rows import PositionRow
 from recollect.model.values import Dropped
 from recollect.store import observing
-from recollect.store.disk import make_folder
+from recollect.store.disk.disk import make_folder
+from recollect.store.disk.layout import (
+    DROPPING,
+    INDEX,
+    LEDGER,
+    LOCK,
+    is_dropping,
+    is_moved,
+    opened_folders,
+)
+from recollect.store.disk.regular_files import check_regular
 from recollect.store.files import backlog, dropping, segments
 from recollect.store.files.active import ActiveFile, moved
 from recollect.store.files.backlog import Backlog, Pace
@@ -32,19 +42,9 @@ from recollect.store.files.readers import Pool
 from recollect.store.files.resume_point import index_is_ahead
 from recollect.store.files.stamp import stamped
 from recollect.store.group import Group, Lead
-from recollect.store.layout import (
-    DROPPING,
-    INDEX,
-    LEDGER,
-    LOCK,
-    is_dropping,
-    is_moved,
-    opened_folders,
-)
-from recollect.store.regular_files import check_regular
+from recollect.store.keys.subjects import SubjectKeys, Subjects
 from recollect.store.seam import Seam
 from recollect.store.sqlite import FOREIGN, SqliteDb, as_ours, file_id
-from recollect.store.subjects import SubjectKeys, Subjects
 
 _REOPEN: Final = "close this memory and open it again; nothing acknowledged was lost"
 

@@ -19,7 +19,7 @@ import msgspec
 from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import claimed, seq_of
 from recollect.mirror.page import SUFFIX
-from recollect.store.layout import (
+from recollect.store.disk.layout import (
     FRONTIER,
     IGNORE,
     INDEX,
@@ -35,8 +35,8 @@ from recollect.store.layout import (
     half_made,
     half_made_apart,
 )
-from recollect.store.page_notes import Notes, file_digest, is_file, read_notes
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.regular_files import read_regular
+from recollect.store.pages.page_notes import Notes, file_digest, is_file, read_notes
 
 _SNAPSHOT_MAX_BYTES: Final = 1 << 32
 _SNAPSHOT_START: Final = b'{\n  "seq": '

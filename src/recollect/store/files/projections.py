@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.store.disk import sync_folder
-from recollect.store.layout import projections_of
+from recollect.store.disk.disk import sync_folder
+from recollect.store.disk.layout import projections_of
 from recollect.store.seam import Seam
 
 

@@ -15,8 +15,8 @@ from typing import Final
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.index.statements import INDEX_VERSION
-from recollect.store.layout import INDEX, LEDGER, is_dropping, opened_folders
-from recollect.store.regular_files import check_regular, opener
+from recollect.store.disk.layout import INDEX, LEDGER, is_dropping, opened_folders
+from recollect.store.disk.regular_files import check_regular, opener
 from recollect.store.sqlite import SqliteDb, open_index
 
 _LINE_END_BYTES: Final = 65_536  # a longer last line is left to ``store.files.space``

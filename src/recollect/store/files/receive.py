@@ -13,7 +13,7 @@ from typing import Final
 
 from recollect.index.rows import PositionRow
 from recollect.model.events import GENESIS, Head
-from recollect.store.disk import replace_file
+from recollect.store.disk.disk import replace_file
 from recollect.store.files.append import write
 from recollect.store.files.build import drop_index
 from recollect.store.files.index import SpaceIndex

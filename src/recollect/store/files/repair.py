@@ -30,7 +30,7 @@ from recollect.store.files.index import SpaceIndex
 from recollect.store.files.leftovers import torn_name
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.stamp import stamp_of
-from recollect.store.lost_keys import lost_keys
+from recollect.store.keys.lost_keys import lost_keys
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
 

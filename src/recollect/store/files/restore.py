@@ -17,19 +17,19 @@ from recollect.ledger.line import claimed, has_body, subject_of
 from recollect.ledger.verify import verify
 from recollect.model.events import EventsErased, Head
 from recollect.store.backup import Manifest, copy_checkpoints, read_manifest
-from recollect.store.checkpoint_files import FileCheckpoints
-from recollect.store.disk import (
+from recollect.store.checkpoints.checkpoint_files import FileCheckpoints
+from recollect.store.checkpoints.walk import walk_for
+from recollect.store.disk.disk import (
     file_pieces,
     make_folder,
     replace_file,
 )
+from recollect.store.disk.layout import LEDGER
 from recollect.store.files import segments
 from recollect.store.files.foreign import refuse_foreign
-from recollect.store.layout import LEDGER
+from recollect.store.keys.subjects import SubjectKeys
 from recollect.store.receiving import first_hash
 from recollect.store.seam import Seam
-from recollect.store.subjects import SubjectKeys
-from recollect.store.walk import walk_for
 
 
 def restore_backup(

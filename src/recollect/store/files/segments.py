@@ -24,7 +24,7 @@ from recollect.ledger.finding import offset_of
 from recollect.ledger.line import Line, parse, seq_of
 from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import GENESIS, Head
-from recollect.store.disk import (
+from recollect.store.disk.disk import (
     NO_LINKS,
     file_pieces,
     make_folder,
@@ -33,9 +33,9 @@ from recollect.store.disk import (
     sync_folder,
     write_file,
 )
+from recollect.store.disk.layout import LEDGER, SEALED, SEGMENT_SUFFIX, segment_name
+from recollect.store.disk.regular_files import open_regular, opener
 from recollect.store.files.active import FRONT_MAX_BYTES, ActiveFile
-from recollect.store.layout import LEDGER, SEALED, SEGMENT_SUFFIX, segment_name
-from recollect.store.regular_files import open_regular, opener
 from recollect.store.seam import Seam
 
 _NAME: Final = re.compile(rf"([0-9]{{10,16}})-([0-9]{{10,16}}){re.escape(SEGMENT_SUFFIX)}")

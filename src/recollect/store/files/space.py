@@ -43,6 +43,8 @@ from recollect.lifecycle.decide import foreseen
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
 from recollect.store import backup, clock
+from recollect.store.checkpoints.walk import walk_for
+from recollect.store.disk.layout import LOCK, workspace_of
 from recollect.store.dropping import drop_of
 from recollect.store.files import copies, dropping, forks, segments
 from recollect.store.files.append import append, commit
@@ -56,21 +58,19 @@ from recollect.store.files.readers import Readers
 from recollect.store.files.receive import receive
 from recollect.store.files.repair import accept_loss
 from recollect.store.group import AnyRequest
-from recollect.store.layout import LOCK, workspace_of
+from recollect.store.keys.subjects import SubjectKeys, Subjects
+from recollect.store.keys.wrapped_keys import Wrapped
 from recollect.store.listening import Listener
-from recollect.store.pages import check_folder, own_folders
+from recollect.store.pages.pages import check_folder, own_folders
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
 from recollect.store.receiving import first_hash
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FOREIGN, as_ours
-from recollect.store.subjects import SubjectKeys, Subjects
-from recollect.store.walk import walk_for
-from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import Ground, Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # loaded only if it is asked for
-    from recollect.store.checkpoint_files import FileCheckpoints
+    from recollect.store.checkpoints.checkpoint_files import FileCheckpoints
 
 T = TypeVar("T")
 _COPIED_MAX_BYTES: Final = 64 << 20  # of an index, for each read on a branch
@@ -286,7 +286,7 @@ class FileSpace:
 
     def checkpoints(self) -> FileCheckpoints:
         """The checkpoints beside the ledger; cheap, and creates nothing."""
-        from recollect.store.checkpoint_files import FileCheckpoints
+        from recollect.store.checkpoints.checkpoint_files import FileCheckpoints
 
         return FileCheckpoints(self._folder, self._seam)
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
 from recollect.model.events import Head
+from recollect.store.checkpoints.walk import walk_for
 from recollect.store.files import segments
 from recollect.store.files.active import ActiveFile
 from recollect.store.sqlite import SqliteDb
-from recollect.store.walk import walk_for
 
 
 class Stamp(NamedTuple):

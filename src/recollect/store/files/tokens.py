@@ -1,9 +1,9 @@
 """The tokens of a workspace: one file, ``tokens.json``.
 
 Responsible for reading it again when it was replaced, for replacing it, and for refusing one that
-somebody else could have written or read. Leaves what is in it to ``store.token_list``. Invariants:
-only its owner can read it, and it holds hashes and no token; after a crash it is the old list or
-the new one.
+somebody else could have written or read. Leaves what is in it to ``store.tokens.token_list``.
+Invariants: only its owner can read it, and it holds hashes and no token; after a crash it is the
+old list or the new one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import msgspec
 from recollect.errors import ConfigError
 from recollect.model.instants import INSTANT
 from recollect.store import posix
-from recollect.store.disk import alone, replace_file
-from recollect.store.grants import VERBS
-from recollect.store.layout import TOKENS, half_made
-from recollect.store.regular_files import open_regular
+from recollect.store.disk.disk import alone, replace_file
+from recollect.store.disk.layout import TOKENS, half_made
+from recollect.store.disk.regular_files import open_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import as_ours
-from recollect.store.token_list import TOKENS_MAX_COUNT, KeptToken, TokenList, without_space
+from recollect.store.tokens.grants import VERBS
+from recollect.store.tokens.token_list import TOKENS_MAX_COUNT, KeptToken, TokenList, without_space
 
 _MOST_BYTES: Final = 1 << 24
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO

@@ -27,9 +27,9 @@ import msgspec
 from recollect.errors import Unavailable
 from recollect.model.values import Finding
 from recollect.store import posix
-from recollect.store.disk import make_folder, write_all
-from recollect.store.layout import VECTORS, VECTORS_SUFFIX
-from recollect.store.regular_files import opener
+from recollect.store.disk.disk import make_folder, write_all
+from recollect.store.disk.layout import VECTORS, VECTORS_SUFFIX
+from recollect.store.disk.regular_files import opener
 from recollect.store.seam import Seam
 
 HEADER_BYTES: Final = 512

@@ -22,10 +22,10 @@ from recollect.store.indexed.memory import MemoryLedgers
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.port import Opened
 from recollect.store.seam import REAL, Seam
-from recollect.store.tokens import Tokens
+from recollect.store.tokens.tokens import Tokens
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.jobs import Jobs
+    from recollect.store.jobs.jobs import Jobs
 
 _AWAKE_MAX_BYTES: Final = 512 << 20
 

@@ -36,9 +36,9 @@ from recollect.store.indexed.ledger import (
     erased_by,
 )
 from recollect.store.indexed.turns import Turn
+from recollect.store.keys.subjects import Subjects
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
-from recollect.store.subjects import Subjects
 from recollect.store.writing import Writing
 
 T = TypeVar("T")

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from recollect.errors import Unavailable
 from recollect.model.events import EventsErased, Head
 from recollect.model.values import Dropped, Finding, Token
+from recollect.store.keys.subjects import Subjects
 from recollect.store.port import Checkpoints
-from recollect.store.subjects import Subjects
-from recollect.store.tokens import Tokens
+from recollect.store.tokens.tokens import Tokens
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.jobs import Jobs
+    from recollect.store.jobs.jobs import Jobs
 
 NOTHING_NEW = 1 << 60  # a position after every event
 

@@ -18,7 +18,7 @@ from recollect.ledger.finding import offset_of
 from recollect.ledger.line import parse, seq_of
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding, Token
-from recollect.store.disk import PIECE_BYTES
+from recollect.store.disk.disk import PIECE_BYTES
 from recollect.store.indexed.ledger import (
     NOTHING_NEW,
     Block,
@@ -27,15 +27,15 @@ from recollect.store.indexed.ledger import (
     Tail,
     Uncached,
 )
+from recollect.store.keys.subject_keys import MemoryKeys
+from recollect.store.keys.subjects import Subjects
 from recollect.store.receiving import first_hash
 from recollect.store.seam import Seam
-from recollect.store.subject_keys import MemoryKeys
-from recollect.store.subjects import Subjects
-from recollect.store.token_list import ListedTokens, TokenList, without_space
+from recollect.store.tokens.token_list import ListedTokens, TokenList, without_space
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.job_file import JobFile
-    from recollect.store.kept_jobs import KeptJobs
+    from recollect.store.jobs.job_file import JobFile
+    from recollect.store.jobs.kept_jobs import KeptJobs
 
 
 class MemoryCheckpoints:
@@ -313,8 +313,8 @@ class MemoryLedgers:
 
     def jobs(self, token: Callable[[], Token | None]) -> KeptJobs:
         """The work that was asked for here."""
-        from recollect.store.job_file import JobFile
-        from recollect.store.kept_jobs import KeptJobs
+        from recollect.store.jobs.job_file import JobFile
+        from recollect.store.jobs.kept_jobs import KeptJobs
 
         with self.turn:
             self._jobs = self._jobs or JobFile(None, self.seam)

@@ -27,10 +27,10 @@ from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import NOTHING_NEW, Late, Ledger
 from recollect.store.indexed.turns import has_one
+from recollect.store.keys.wrapped_keys import Wrapped
 from recollect.store.listening import Listener
 from recollect.store.port import Answer, Checkpoints, Progress, Tick, Vectors
 from recollect.store.seam import Seam
-from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import Writing
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors

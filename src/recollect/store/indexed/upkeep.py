@@ -32,11 +32,11 @@ from recollect.store.dropping import was_dropped
 from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import Late, erased_by
-from recollect.store.lost_keys import Lost, lost_keys
+from recollect.store.keys.lost_keys import Lost, lost_keys
+from recollect.store.keys.wrapped_keys import Wrapped
 from recollect.store.port import Progress, Tick
 from recollect.store.posix import account
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
-from recollect.store.wrapped_keys import Wrapped
 from recollect.store.writing import sealed_event, what_was_sealed
 
 _BEFORE: Final = "the ledger, its caches and the index of this process: before"

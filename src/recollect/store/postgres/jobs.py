@@ -1,8 +1,8 @@
 """Jobs of a database, in two of its tables.
 
 Responsible for one change at a time and for the clock that all workers share. Leaves the rules to
-``store.kept_jobs`` and the statements to ``sql/jobs.sql``. Invariant: a change that another one
-came before is made again, from what that one left.
+``store.jobs.kept_jobs`` and the statements to ``sql/jobs.sql``. Invariant: a change that another
+one came before is made again, from what that one left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import psycopg
 from psycopg.errors import DeadlockDetected, UniqueViolation
 
 from recollect.errors import Unavailable
-from recollect.store.kept_jobs import Run
+from recollect.store.jobs.kept_jobs import Run
 from recollect.store.postgres.db import as_ours, run
 from recollect.store.postgres.pool import Pool
 

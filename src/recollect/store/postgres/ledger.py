@@ -27,6 +27,7 @@ from recollect.store.indexed.ledger import (
     Tail,
     Woken,
 )
+from recollect.store.keys.subjects import Subjects
 from recollect.store.postgres.cache_keys import CacheKeys
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
 from recollect.store.postgres.db import run
@@ -37,7 +38,6 @@ from recollect.store.postgres.tokens import PostgresTokens, token_in
 from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
 from recollect.store.postgres.waiting import Lost
 from recollect.store.seam import Seam
-from recollect.store.subjects import Subjects
 
 _PIECE_BYTES: Final = 1 << 20
 _PIECE_LINES: Final = 2_000

@@ -21,7 +21,7 @@ from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import Seam
 
 if TYPE_CHECKING:  # loaded only if there is work
-    from recollect.store.jobs import Jobs
+    from recollect.store.jobs.jobs import Jobs
 
 _DROPPED = ("space", "at", "by", "seq", "head", "first", "reason")
 
@@ -70,7 +70,7 @@ class PostgresLedgers:
 
     def jobs(self, token: Callable[[], Token | None]) -> Jobs:
         """The work that was asked for here."""
-        from recollect.store.kept_jobs import KeptJobs
+        from recollect.store.jobs.kept_jobs import KeptJobs
         from recollect.store.postgres.jobs import PostgresJobs
 
         return KeptJobs(PostgresJobs(self._pool), self.has, token)

@@ -1,6 +1,6 @@
 """The keys of a space's subjects, in a table of its database.
 
-Responsible for the same contract as the files. Leaves wrapping to ``store.wrapped_keys``, and
+Responsible for the same contract as the files. Leaves wrapping to ``store.keys.wrapped_keys``, and
 destroying keys together with the order to do so to the function ``append`` of the server.
 Invariants: the server never gets the master key; a key is durable before anything is encrypted with
 it; who a user is now is asked of the server each time.
@@ -13,11 +13,11 @@ from typing import cast
 
 from recollect.errors import NotFound
 from recollect.index.rows import Row
+from recollect.store.keys.subjects import Named
+from recollect.store.keys.wrapped_keys import TOLD, Wrapped, Wrapping
 from recollect.store.postgres.db import Connection, run
 from recollect.store.postgres.pool import Pool
 from recollect.store.seam import Seam
-from recollect.store.subjects import Named
-from recollect.store.wrapped_keys import TOLD, Wrapped, Wrapping
 
 
 class SpaceKeys:

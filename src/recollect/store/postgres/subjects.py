@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 from recollect.errors import RecollectError
 from recollect.model.events import Head
+from recollect.store.keys.subjects import SubjectKeys
+from recollect.store.keys.wrapped_keys import TOLD, Wrapping
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.seam import Seam
-from recollect.store.subjects import SubjectKeys
-from recollect.store.wrapped_keys import TOLD, Wrapping
 
 _ELSEWHERE: Final = (
     "NOT cleaned: wrapped copies of the key that `pull` or `backup` left on other machines, until "

@@ -1,8 +1,8 @@
 """Tokens of a database.
 
 Responsible for storing them on the server, whose clock says when one ends. Leaves the rules to
-``store.tokens``, and what a token may do to others to ``store.administering``. Invariant: the
-server gets hashes, never a token.
+``store.tokens``, and what a token may do to others to ``store.tokens.administering``. Invariant:
+the server gets hashes, never a token.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recollect.model.values import MadeToken, Token
 from recollect.store.postgres.db import run
 from recollect.store.postgres.pool import Pool
 from recollect.store.seam import REAL, Seam
-from recollect.store.tokens import (
+from recollect.store.tokens.tokens import (
     checked_overlap,
     checked_which,
     hash_of,

@@ -27,11 +27,11 @@ from recollect.proof.growth import grown
 from recollect.proof.keys import PublicKey, parse_key, seen_at
 from recollect.proof.notes import BadNote, Note, Signature, parse, plus, render
 from recollect.proof.witness import Answer, Behind, Cosigned, Refusal, Request
-from recollect.store.checkpointing import Kept, Known, Reader
-from recollect.store.key_ring import KeyRing, PinnedWitness
+from recollect.store.checkpoints.checkpointing import Kept, Known, Reader
+from recollect.store.checkpoints.key_ring import KeyRing, PinnedWitness
+from recollect.store.checkpoints.walk import walk_for
 from recollect.store.port import Space
 from recollect.store.seam import Seam
-from recollect.store.walk import walk_for
 from recollect.store.witnesses import own_keys
 from recollect.store.witnesses.folder import FolderWitness, public_key
 from recollect.store.witnesses.port import Witness

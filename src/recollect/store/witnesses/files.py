@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from recollect.store import posix
-from recollect.store.disk import make_folder, replace_file, write_file
-from recollect.store.layout import CHECKPOINTS, NOTE_SUFFIX, SEEN
-from recollect.store.regular_files import read_regular
+from recollect.store.disk.disk import make_folder, replace_file, write_file
+from recollect.store.disk.layout import CHECKPOINTS, NOTE_SUFFIX, SEEN
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.seam import Seam
 
 _MOST_BYTES: Final = 1 << 21  # more than a note may have

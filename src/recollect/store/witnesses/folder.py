@@ -31,8 +31,8 @@ from recollect.proof.keys import LOG, PrivateKey, PublicKey, parse_key, signers
 from recollect.proof.notes import BadNote, Note, parse, render
 from recollect.proof.witness import Accepted, Answer, Cosigned, Request, judge, unknown
 from recollect.store import posix
-from recollect.store.disk import make_folder, sync_folder
-from recollect.store.layout import CHECKPOINTS, LOG_KEYS, LOGS, WITNESS_KEY
+from recollect.store.disk.disk import make_folder, sync_folder
+from recollect.store.disk.layout import CHECKPOINTS, LOG_KEYS, LOGS, WITNESS_KEY
 from recollect.store.seam import Seam
 from recollect.store.witnesses.files import Notes, check_no_link, read_plain, write_plain
 

@@ -14,10 +14,10 @@ import msgspec
 
 from recollect.errors import ConfigError
 from recollect.proof.keys import WITNESS, PrivateKey, PublicKey
-from recollect.store.disk import make_folder, replace_file
-from recollect.store.key_ring import check_private
-from recollect.store.layout import WITNESS_SUFFIX
-from recollect.store.regular_files import read_regular
+from recollect.store.checkpoints.key_ring import check_private
+from recollect.store.disk.disk import make_folder, replace_file
+from recollect.store.disk.layout import WITNESS_SUFFIX
+from recollect.store.disk.regular_files import read_regular
 from recollect.store.seam import Seam
 from recollect.store.sqlite import as_ours
 

@@ -42,7 +42,7 @@ from recollect.lifecycle.commands import (
     Tag,
     Unlink,
 )
-from recollect.lifecycle.links import CONTRADICTS
+from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.memory import Memory
 from recollect.memory.handle import acts
 from recollect.memory.handle.handle import handle_of

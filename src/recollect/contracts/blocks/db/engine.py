@@ -24,7 +24,7 @@ from recollect.contracts.blocks.db.opened import OpenedMemory
 from recollect.contracts.blocks.db.projection import SIGN, state
 from recollect.errors import ConfigError
 from recollect.model.events import Trust
-from recollect.store.layout import is_empty, is_projection, is_reserved, memory_beside
+from recollect.store.disk.layout import is_empty, is_projection, is_reserved, memory_beside
 
 _PRAGMAS: Final = (
     "PRAGMA journal_mode=WAL",

@@ -21,7 +21,7 @@ from recollect.contracts.blocks.db.driver import Driver
 from recollect.contracts.blocks.db.rows import Head, Rows
 from recollect.contracts.blocks.table import Row
 from recollect.errors import ConfigError
-from recollect.store.layout import PROJECTION_ID
+from recollect.store.disk.layout import PROJECTION_ID
 
 VERSION: Final = 2  # of the schema and of what rows say; another one is made again
 SIGN: Final = int.from_bytes(PROJECTION_ID)

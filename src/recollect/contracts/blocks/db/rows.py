@@ -19,7 +19,7 @@ from recollect.exchange.blocks import APART, GENERAL, SETTINGS, noted
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow
 from recollect.index.values import record_of
-from recollect.lifecycle.links import CONTRADICTS
+from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.model.limits import LIST_MAX_RECORDS, LIST_MAX_SESSIONS

@@ -15,7 +15,7 @@ from recollect.interfaces.http.shapes import Moment, PageSize, Request
 from recollect.memory.jobs.jobs import EVERY_MAX_S
 from recollect.model import wire
 from recollect.model.values import Job, JobKind, JobState, Schedule
-from recollect.store.jobs import no_job
+from recollect.store.jobs.jobs import no_job
 
 _ENDED: Final = ("done", "failed", "cancelled")
 

@@ -14,7 +14,7 @@ from recollect.interfaces.web.pages.tokens import ENDS_DAYS, OVERLAPS_S
 from recollect.interfaces.web.view import Done
 from recollect.memory import Store
 from recollect.model.events import Trust
-from recollect.store.grants import VERBS
+from recollect.store.tokens.grants import VERBS
 
 _ORIGINS: dict[str, Trust] = {"person": "person", "agent": "agent", "unverified": "unverified"}
 

@@ -13,7 +13,7 @@ from recollect.interfaces.web.rights import Needs, Rights
 from recollect.interfaces.web.view import View
 from recollect.memory import Store
 from recollect.model.values import JOB_KINDS, Job, Schedule
-from recollect.store.jobs import verb_for
+from recollect.store.jobs.jobs import verb_for
 
 _JOBS_MAX_COUNT = 100
 

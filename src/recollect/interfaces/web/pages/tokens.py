@@ -19,7 +19,7 @@ from recollect.interfaces.web.rights import DOES, Needs, Rights
 from recollect.interfaces.web.view import View
 from recollect.memory import Store
 from recollect.model.values import Token
-from recollect.store.grants import VERBS
+from recollect.store.tokens.grants import VERBS
 
 ENDS_DAYS: Final = {"never": None, "1": "a day", "30": "30 days", "90": "90 days", "365": "a year"}
 OVERLAPS_S: Final = {"3600": "an hour", "0": "no time", "86400": "a day", "604800": "a week"}

@@ -1,0 +1,1 @@
+"""Branches: named lines of proposals, and what is written on one."""

@@ -1,0 +1,1 @@
+"""Proposals: what an approval changes, and what a rule makes of an episode."""

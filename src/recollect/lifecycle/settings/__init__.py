@@ -1,0 +1,1 @@
+"""What people set: documents, frames and the policy of agents."""

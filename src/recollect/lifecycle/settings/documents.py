@@ -1,0 +1,57 @@
+"""Documents: what setting and dropping one mean, and who may.
+
+Responsible for the events of acts on documents. Leaves erasing a document to ``lifecycle.leaving``
+and what its data means to the code that reads it. Invariant: changing a document needs at least the
+trust with which it was set.
+"""
+
+from __future__ import annotations
+
+from recollect.errors import Forbidden, NotFound
+from recollect.index.rows import DocumentRow, document_id, document_row
+from recollect.lifecycle import commands as c
+from recollect.lifecycle.settings.policy import check_policy
+from recollect.lifecycle.view import View, require_whole_space, stamped
+from recollect.model import events as e
+from recollect.model.rules import at_least
+
+
+def set_document(view: View, actor: c.Actor, act: c.SetDocument) -> list[e.AnyBody]:
+    check_policy(actor, act)
+    known = _changeable_document(view, actor, act.type, act.name)
+    body = e.DocumentSet(type=act.type, name=act.name, trust=actor.trust, data=act.data)
+    if known is not None and document_row(known.seq, known.until, known.at, body) == known:
+        return []
+    return [stamped(actor, body)]
+
+
+def drop_document(view: View, actor: c.Actor, act: c.DropDocument) -> list[e.AnyBody]:
+    check_policy(actor, act)
+    if _changeable_document(view, actor, act.type, act.name) is None:
+        raise no_document(act.type, act.name)
+    return [stamped(actor, e.DocumentDropped(type=act.type, name=act.name))]
+
+
+def subject(act: c.SetDocument | c.DropDocument) -> str:
+    """The id of the document that an act is about."""
+    return document_id(act.type, act.name)
+
+
+def no_document(type: str, name: str) -> NotFound:
+    return NotFound(
+        f"document {document_id(type, name)!r} was not found",
+        hint="`documents.list()` lists all of them",
+    )
+
+
+def _changeable_document(view: View, actor: c.Actor, type: str, name: str) -> DocumentRow | None:
+    """The document, if there is one. It changes how a memory works, so changing it needs trust."""
+    require_whole_space(actor, "a document")
+    if actor.trust == "unverified":
+        raise Forbidden("an unverified source may not change a document")
+    known = view.document(type, name)
+    if known is not None and not at_least(actor.trust, known.trust):
+        raise Forbidden(
+            f"the document {document_id(type, name)!r} was set with trust {known.trust!r}"
+        )
+    return known

@@ -1,0 +1,1 @@
+"""Trust: where it comes from, what lowers it, and who vouches."""

@@ -1,0 +1,1 @@
+"""Checkpoints: signing a ledger, keeping what was signed, and proving an event."""

@@ -1,0 +1,1 @@
+"""Folders and files of this machine: where things lie, and reading them safely."""

@@ -1,0 +1,1 @@
+"""Jobs: what was asked for and is done in the background."""

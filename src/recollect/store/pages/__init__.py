@@ -1,0 +1,1 @@
+"""Folders of pages: which files are ours, and writing them."""

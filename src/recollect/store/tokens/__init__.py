@@ -1,0 +1,1 @@
+"""Tokens: what one allows, who keeps them, and who may create them."""
