@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from recollect.index.facts import packed
 from recollect.index.rows import VersionRow, content_id
 from recollect.index.statements import STILL, lookups, schema, statements
-from recollect.index.text import joined, words
+from recollect.index.words.facts import packed
+from recollect.index.words.text import joined, words
 from recollect.memory import Memory
 from recollect.memory.handle.acts import stamp
 

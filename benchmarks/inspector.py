@@ -28,8 +28,8 @@ from benchmarks.report import Aim
 from recollect import Memory, Store
 from recollect.interfaces.web.app import App
 from recollect.interfaces.web.guard import Guard
+from recollect.interfaces.web.login.session import Launched, cookie_name
 from recollect.interfaces.web.memories import Own
-from recollect.interfaces.web.session import Launched, cookie_name
 
 _BATCH: Final = 2_000
 _HOST: Final = "127.0.0.1:1"

@@ -30,7 +30,7 @@ from benchmarks.timing import PROCESS, THREAD, WALL, Clock, Paired, in_turns, sl
 from recollect.config import NONE
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL, statements
-from recollect.index.text import query_tokens
+from recollect.index.words.text import query_tokens
 from recollect.memory import Memory
 
 Advance = Callable[[], None]

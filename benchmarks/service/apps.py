@@ -18,7 +18,7 @@ from benchmarks.service.bare import echo
 from recollect.interfaces.http import app as service
 from recollect.interfaces.http import routes
 from recollect.interfaces.http.call import Call
-from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.limits.gate import Gate
 from recollect.interfaces.http.shapes import Remember
 from recollect.memory.store import Store
 from recollect.model.values import Record

@@ -181,8 +181,8 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     """Restores a backup as a space of a workspace; returns the name of the space."""
     from recollect.store.backup import read_manifest
     from recollect.store.checkpoints.seen_heads import forget
-    from recollect.store.files import restore
     from recollect.store.files.backend import FileBackend
+    from recollect.store.files.copies import restore
 
     backend = open_backend(settings, seam)
     if not isinstance(backend, FileBackend):

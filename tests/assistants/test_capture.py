@@ -16,7 +16,7 @@ import pytest
 from recollect import Episode, InvalidInput, Memory
 from recollect.assistants.capture import Captured, Keeping, claude_code
 from recollect.config import Places, Settings
-from recollect.exchange.claude_code import Transcript
+from recollect.exchange.importers.claude_code import Transcript
 from recollect.interfaces.cli import main
 from tests.assistants.session import INJECTED, SAID, SESSION, Session, recorded, text
 from tests.exchange.test_redaction import NAMED, SECRETS
@@ -245,7 +245,7 @@ KILLED = """
 import os, signal, sys, time
 from recollect import Memory
 from recollect.interfaces.cli import main
-from recollect.exchange.claude_code import Transcript
+from recollect.exchange.importers.claude_code import Transcript
 from recollect.interfaces.cli import main
 from recollect.assistants.capture import Keeping
 

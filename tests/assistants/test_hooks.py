@@ -239,7 +239,7 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 # Each module costs an assistant's user a fifth of a millisecond and more, before every prompt.
 ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompting
     recollect.config recollect.errors recollect.index recollect.index.caches
-    recollect.index.text
+    recollect.index.words recollect.index.words.text
     recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
     recollect.interfaces.cli.lean
     recollect.model recollect.model.instants recollect.model.limits recollect.places
@@ -250,8 +250,8 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.finding.earlier recollect.finding.replaced recollect.model.policy
     recollect.model.rules recollect.recall.asked_for recollect.recall.clause_words
     recollect.recall.replaced
-    recollect.finding.search recollect.index.bm25 recollect.index.cards recollect.index.facts
-    recollect.index.branches
+    recollect.finding.search recollect.index.words.bm25 recollect.index.cards
+    recollect.index.words.facts recollect.index.branches
     recollect.index.proposals recollect.index.reads recollect.index.rows
     recollect.index.searching recollect.index.settings recollect.index.values
     recollect.index.columns recollect.index.statements recollect.index.tables

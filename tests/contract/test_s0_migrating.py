@@ -17,7 +17,7 @@ from recollect.contracts.chrono import BridgeStatus, ChronoRecord, ChronoStore, 
 from recollect.contracts.chrono.originals import read_original
 from recollect.contracts.chrono.taking_over import move_aside, take
 from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
-from recollect.exchange.chrono import items_of
+from recollect.exchange.importers.chrono import items_of
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import INCLUDES
 from recollect.store.seam import REAL, Seam

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.exchange.claude_code import Message, Transcript
+from recollect.exchange.importers.claude_code import Message, Transcript
 from recollect.exchange.injected import without_machinery, without_memory
 from tests.assistants.session import INJECTED, SAID, SESSION, Session, handed_out, recorded, text
 

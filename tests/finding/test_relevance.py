@@ -13,11 +13,11 @@ from recollect.compose import Embedders
 from recollect.config import Settings
 from recollect.finding.candidates import CandidateSearch
 from recollect.finding.questions import ask
-from recollect.index.bm25 import score
 from recollect.index.cards import Cards
 from recollect.index.fold import episodes, erasing, records, state
 from recollect.index.statements import NOW
-from recollect.index.text import token_list
+from recollect.index.words.bm25 import score
+from recollect.index.words.text import token_list
 from recollect.memory.handle.handle import Handle
 from recollect.model.events import Role
 from recollect.model.values import Hit, Include

@@ -13,7 +13,7 @@ import msgspec
 from recollect import Store
 from recollect.interfaces.http.app import App
 from recollect.interfaces.http.feed import STREAMS, Streams
-from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.limits.gate import Gate
 from recollect.interfaces.http.mcp_port import Speaks
 from recollect.interfaces.http.work import Rules
 from recollect.serving.server import listen

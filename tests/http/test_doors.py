@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Store
 from recollect.interfaces.http import mcp_port, routes
-from recollect.interfaces.http.rates import Rates
+from recollect.interfaces.http.limits.rates import Rates
 from recollect.interfaces.http.work import Rules
 from recollect.interfaces.mcp.over_http import OverHttp
 from recollect.interfaces.mcp.server import TOOLS

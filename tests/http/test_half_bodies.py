@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Store
 from recollect.interfaces.http.app import App
-from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.limits.gate import Gate
 from recollect.serving.connections import Connection, bounded
 from recollect.serving.server import listen
 from tests import running as running_module

@@ -16,7 +16,8 @@ import msgspec
 import pytest
 
 from recollect import Store
-from recollect.interfaces.http import gate, routes
+from recollect.interfaces.http import routes
+from recollect.interfaces.http.limits import gate
 from tests.http import probing
 from tests.http.probing import CANARY, NONE, THEIRS, WORDS, World, probed
 from tests.http.serving import INSTANCE, served

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from recollect.interfaces.http.shares import Shares, Used
+from recollect.interfaces.http.limits.shares import Shares, Used
 
 
 class Clock:

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Store
 from recollect.interfaces.http import replies
-from recollect.interfaces.http.rates import Rates
+from recollect.interfaces.http.limits.rates import Rates
 from recollect.interfaces.http.readiness import Readiness
 from recollect.interfaces.http.work import Rules
 from tests.http.serving import Client, Said, served

@@ -19,7 +19,7 @@ from recollect.errors import (
     Unsupported,
 )
 from recollect.interfaces.http import problems, requests, shapes
-from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.limits.gate import Gate
 from recollect.interfaces.http.problems import Refused
 
 

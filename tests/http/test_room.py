@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
-from recollect.interfaces.http import room as rooms
+from recollect.interfaces.http.limits import room as rooms
+from recollect.interfaces.http.limits.room import READERS_COUNT, WRITERS_COUNT, Room
 from recollect.interfaces.http.problems import Refused
-from recollect.interfaces.http.room import READERS_COUNT, WRITERS_COUNT, Room
 
 EVENT_MAX_S = 60.0
 

@@ -19,9 +19,9 @@ import pytest
 
 from recollect import Store
 from recollect.errors import ConfigError
+from recollect.interfaces.http.limits.rates import Rates, parsed
 from recollect.interfaces.http.options import resolved
 from recollect.interfaces.http.problems import Refused
-from recollect.interfaces.http.rates import Rates, parsed
 from tests.http.serving import Client, served
 from tests.http.test_process import COMMAND, folder, running  # noqa: F401 - a fixture
 from tests.http.test_service import S
@@ -78,7 +78,7 @@ def test_the_settings_are_shown(folder: Path) -> None:  # noqa: F811
 
 def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("recollect.interfaces.http.rates.monotonic", lambda: now[0])
+    monkeypatch.setattr("recollect.interfaces.http.limits.rates.monotonic", lambda: now[0])
     rates = Rates({"read": 5})
     for _ in range(50):
         rates.take(b"a", "read")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from recollect.interfaces.http.shares import Shares, Used
+from recollect.interfaces.http.limits.shares import Shares, Used
 
 
 def cheap(most: int, *owners: str) -> Shares:

@@ -14,8 +14,8 @@ import pytest
 from benchmarks.service_telemetry import Collector
 from recollect import Memory as Local
 from recollect import Store
-from recollect.interfaces.http import telemetry, trace
 from recollect.interfaces.http.routes import TABLE
+from recollect.interfaces.http.telemetry import telemetry, trace
 from recollect.store import observing
 from recollect.store.observing import STAGES, Stage
 from tests.http.serving import Client

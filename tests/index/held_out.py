@@ -1,4 +1,4 @@
-"""Texts that were written before the rules of ``index.transient`` were changed for them.
+"""Texts that were written before the rules of ``index.words.transient`` were changed for them.
 
 Responsible for what people type that must stay memory, and for what is of the moment. Leaves the
 counts to ``test_transient``. Invariant: no rule is made for a single text of these.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from recollect.index.bm25 import parts_of, statistics
+from recollect.index.words.bm25 import parts_of, statistics
 
 
 def test_a_word_that_half_of_many_texts_contain_is_not_searched_for() -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from recollect import Memory
 from recollect.index.cards import Cards, card_of, made, measured, tokens_of
-from recollect.index.facts import facts
 from recollect.index.reads import Reads
 from recollect.index.rows import Card, Undecodable, searched_text
 from recollect.index.statements import NOW
-from recollect.index.text import token_list, tokens
+from recollect.index.words.facts import facts
+from recollect.index.words.text import token_list, tokens
 from recollect.lifecycle.commands import Reinforce
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.index.claims import claims_of
+from recollect.index.words.claims import claims_of
 
 
 @pytest.mark.parametrize(

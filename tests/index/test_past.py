@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from recollect import Memory
-from recollect.index import past
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
-from recollect.index.text import query_tokens, tokens
+from recollect.index.words import past
+from recollect.index.words.text import query_tokens, tokens
 from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index import text
-from recollect.index.text import query_tokens, tokens, words
+from recollect.index.words import text
+from recollect.index.words.text import query_tokens, tokens, words
 from tests.suites.hostile import hostile, plain
 
 

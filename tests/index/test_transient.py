@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import everyday
-from recollect.index.transient import (
+from recollect.index.words.transient import (
     _CLAUSE_ENDS,
     _SENTENCE_ENDS,
     _sentences,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.index.facts import facts
+from recollect.index.words.facts import facts
 from recollect.model import limits
 from recollect.recall import asking
 from recollect.recall.asking import Day, closeness, days, understand

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from recollect.index import facts as facts_module
-from recollect.index.bm25 import Statistics
-from recollect.index.facts import Facts, facts, packed, unpacked
-from recollect.index.text import words
+from recollect.index.words import facts as facts_module
+from recollect.index.words.bm25 import Statistics
+from recollect.index.words.facts import Facts, facts, packed, unpacked
+from recollect.index.words.text import words
 from recollect.recall.asking import understand
 from recollect.recall.relevance import (
     RANKING_SIGNALS,

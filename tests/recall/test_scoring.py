@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from recollect.index.bm25 import Statistics
 from recollect.index.cards import card_of
 from recollect.index.rows import EpisodeRow, VersionRow, pack_names
+from recollect.index.words.bm25 import Statistics
 from recollect.recall.asking import Day, ParsedQuery
 from recollect.recall.rank import Ranked, TextRow, Wish, card_for, enough
 from recollect.recall.relevance import RANKING_SIGNALS, Features, rivals_of, strength_of

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from recollect import Memory
-from recollect.index.text import tokens
+from recollect.index.words.text import tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 

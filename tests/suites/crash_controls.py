@@ -20,12 +20,12 @@ from recollect.ledger.scan import Append, Damage, Recovered
 from recollect.model.events import Head
 from recollect.store.disk.disk import sync_file, sync_folder, write_all
 from recollect.store.files import receive
-from recollect.store.files.active import ActiveFile
 from recollect.store.files.append import moved_to, write
-from recollect.store.files.backlog import Backlog
 from recollect.store.files.index import SpaceIndex
+from recollect.store.files.ledger.active import ActiveFile
+from recollect.store.files.ledger.backlog import Backlog
+from recollect.store.files.ledger.stamp import active_stamp
 from recollect.store.files.open_files import OpenFiles
-from recollect.store.files.stamp import active_stamp
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
 from recollect.store.writing import Writing

@@ -27,7 +27,7 @@ from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS, EventsErased
 from recollect.store.backup import read_manifest
-from recollect.store.files.restore import restore_backup
+from recollect.store.files.copies.restore import restore_backup
 from recollect.store.files.space import FileSpace
 from recollect.store.sqlite import memory_index
 from recollect.testing.seams import FixedSeam

@@ -20,7 +20,7 @@ from msgspec import structs
 
 from recollect import Memory, Quote
 from recollect.assistants.capture import Keeping
-from recollect.exchange.claude_code import Message
+from recollect.exchange.importers.claude_code import Message
 from recollect.exchange.redaction import redact
 from recollect.lifecycle.commands import Reinforce
 from recollect.model.frames import BUILT_IN, Frame

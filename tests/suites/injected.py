@@ -21,7 +21,7 @@ import msgspec
 
 from recollect import Memory
 from recollect.errors import NotFound, RecollectError
-from recollect.store.files.active import ActiveFile
+from recollect.store.files.ledger.active import ActiveFile
 
 GROUP = 3  # records of a batch, messages of a conversation
 KEYS = 3

@@ -15,7 +15,7 @@ from typing import Literal
 import pytest
 
 from recollect import Memory
-from recollect.index import text as tokens
+from recollect.index.words import text as tokens
 from recollect.model import limits
 from tests.suites.costs import BEGINS, CALLS, QUERY, Priced, spent
 from tests.suites.hostile import PIECES, hostile, plain, repeated

@@ -15,7 +15,7 @@ import pytest
 
 from recollect import Memory
 from recollect.memory import Store
-from recollect.store.files import copies
+from recollect.store.files.copies import copies
 from tests.store.files.test_holders import neighbour
 from tests.suites.canaries import canary, files_hit
 

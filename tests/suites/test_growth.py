@@ -15,7 +15,7 @@ from recollect import Memory
 from recollect.errors import LimitExceeded
 from recollect.index.fold import Clock, Fold
 from recollect.index.tables import Tables
-from recollect.index.text import words
+from recollect.index.words.text import words
 from recollect.model import events as e
 from recollect.model import validate
 from recollect.model.frames import Template, holds_mark

@@ -30,7 +30,7 @@ def test_the_names_of_files_stand_in_the_layout_alone() -> None:
     # Files of other programs, which happen to have the same names.
     allowed = (
         "store/disk/layout.py",
-        "exchange/chrono.py",
+        "exchange/importers/chrono.py",
         "interfaces/cli/hook_settings.py",
         "interfaces/cli/clients.py",
     )

@@ -17,8 +17,8 @@ import pytest
 from recollect import Memory, Store
 from recollect.interfaces.web import draft as drafts
 from recollect.interfaces.web.guard import Guard, Headers
+from recollect.interfaces.web.login.session import Launched, Session
 from recollect.interfaces.web.memories import UNKNOWN, Own
-from recollect.interfaces.web.session import Launched, Session
 from recollect.model.frames import BUILT_IN
 from tests.web.acts.test_frames import sent
 from tests.web.addresses import addresses

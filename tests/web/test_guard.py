@@ -8,7 +8,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.interfaces.web.guard import CSP, Guard, Turned
-from recollect.interfaces.web.session import LAUNCH_S, Launched
+from recollect.interfaces.web.login.session import LAUNCH_S, Launched
 from tests.web.visiting import Served, Visitor, hidden_fields, served
 
 TEXT = "Bob waters the plants"  # of the memory: it must not reach anyone else

@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from recollect import Memory, Store
-from recollect.interfaces.web.start_page import StartPage, start_page
+from recollect.interfaces.web.login.start_page import StartPage, start_page
 from tests.web.browsing import chromium
 from tests.web.visiting import Page, Served, ask, served
 

@@ -16,10 +16,10 @@ import pytest
 from recollect import Store
 from recollect.errors import Forbidden, Unavailable
 from recollect.interfaces.http.app import App
-from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.limits.gate import Gate
 from recollect.interfaces.web.checked import CHECKED
 from recollect.interfaces.web.draw.words import compared
-from recollect.interfaces.web.session import (
+from recollect.interfaces.web.login.session import (
     IDLE_MAX_S,
     LOGIN_MAX_S,
     SECURE_COOKIE,

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 from recollect import Store
 from recollect.interfaces.web.app import App
 from recollect.interfaces.web.guard import Guard
+from recollect.interfaces.web.login.session import Launched, Session
 from recollect.interfaces.web.memories import Memories, Own
-from recollect.interfaces.web.session import Launched, Session
 from recollect.serving.server import listen
 from tests.running import running
 

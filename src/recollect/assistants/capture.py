@@ -24,7 +24,7 @@ from recollect.assistants.place import Scoping
 from recollect.assistants.typed import Typed, metadata_for, stored_text
 from recollect.config import Places
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
-from recollect.exchange.claude_code import LINE_MAX_BYTES, Message, Transcript
+from recollect.exchange.importers.claude_code import LINE_MAX_BYTES, Message, Transcript
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.handle.healing import asked_again

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from recollect.config import NONE, Places, Settings
-from recollect.index.text import STOP_WORDS, words
+from recollect.index.words.text import STOP_WORDS, words
 from recollect.model import limits
 from recollect.places import known
 from recollect.store.disk.layout import folder_of, is_empty
@@ -127,7 +127,7 @@ def _by_meaning(
     """What answers a question in other words, where the memory has static vectors."""
     if settings.embedder == NONE or _is_absent(settings, space):
         return []
-    from recollect.index.transient import questions_in
+    from recollect.index.words.transient import questions_in
 
     asked = questions_in(prompt)
     if not asked:

@@ -20,7 +20,7 @@ from recollect.errors import Conflict, NotFound
 from recollect.exchange.injected import spoken
 from recollect.exchange.redaction import redact
 from recollect.index.reads import Reads
-from recollect.index.transient import TRANSIENT
+from recollect.index.words.transient import TRANSIENT
 from recollect.lifecycle.trust.lineage import in_one_line
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of

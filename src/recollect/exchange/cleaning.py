@@ -14,7 +14,7 @@ from typing import Final, cast
 
 import msgspec
 
-from recollect.exchange.blocks import KEY, embedded
+from recollect.exchange.importers.blocks import KEY, embedded
 from recollect.exchange.items import (
     EpisodeItem,
     GoneItem,

@@ -52,7 +52,7 @@ def format_named(name: str) -> Format:
         raise InvalidInput(
             f"{name!r} is not a format that can be imported", hint=f"use one of: {listed()}"
         )
-    module = import_module(f"recollect.exchange.{FORMATS[name]}")
+    module = import_module(f"recollect.exchange.importers.{FORMATS[name]}")
     return Format(
         name,
         cast(Recognizes, module.recognizes),

@@ -13,7 +13,7 @@ from recollect.finding import search
 from recollect.finding.candidates import Question, understood
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
-from recollect.index.text import STOP_WORDS, token_list, words
+from recollect.index.words.text import STOP_WORDS, token_list, words
 from recollect.model import limits
 from recollect.model.frames import Template
 from recollect.model.values import Hit
@@ -58,7 +58,7 @@ def about(reads: Reads, prompt: str, viewer: Viewer) -> list[Hit]:
     found = _sure_of(reads, _parsed(reads, prompt), viewer, said)
     if found:
         return found
-    from recollect.index.transient import questions_in  # most prompts end before this
+    from recollect.index.words.transient import questions_in  # most prompts end before this
 
     for asked in questions_in(prompt)[:_QUESTIONS_MAX_COUNT]:
         found = found or _sure_of(reads, _parsed(reads, asked), viewer, said)

@@ -17,8 +17,8 @@ from recollect.finding.replaced import marked as with_changes
 from recollect.index.reads import Reads
 from recollect.index.rows import Card, EpisodeRow, VersionRow, unpack_names
 from recollect.index.statements import STILL
-from recollect.index.text import cut
 from recollect.index.values import record_of, source_of
+from recollect.index.words.text import cut
 from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Ranked, Wish, hidden_as, showing

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from recollect.finding.candidates import CandidateSearch, Question
 from recollect.finding.context import assemble
 from recollect.finding.search import Chosen, chosen
-from recollect.index.bm25 import tokens_of
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, searched_text, unpack_names
+from recollect.index.words.bm25 import tokens_of
 from recollect.model.frames import Frame
 from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot

@@ -12,9 +12,6 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from recollect.index import bm25
-from recollect.index.bm25 import Parts
-from recollect.index.facts import Facts, facts, unpacked
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     NOT_OF_RECORDS,
@@ -28,6 +25,9 @@ from recollect.index.rows import (
     recallable_record,
     version_row,
 )
+from recollect.index.words import bm25
+from recollect.index.words.bm25 import Parts
+from recollect.index.words.facts import Facts, facts, unpacked
 
 _TEXT: Final = Card._fields.index("text")
 _SEQ: Final = Card._fields.index("seq")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from recollect.index.bm25 import Statistics, statistics, totals
 from recollect.index.branches import BranchReads
 from recollect.index.rows import Cell, PositionRow, pack_list
 from recollect.index.statements import NOW
-from recollect.index.text import token_list
+from recollect.index.words.bm25 import Statistics, statistics, totals
+from recollect.index.words.text import token_list
 
 if TYPE_CHECKING:  # loaded only for reads of the past
-    from recollect.index import past
+    from recollect.index.words import past
 
 Shelf = Literal["recallable", "rest"]
 
@@ -50,7 +50,7 @@ class TextReads(BranchReads):
         that the scores are those of that time.
         """
         if self._is_past():
-            from recollect.index import past
+            from recollect.index.words import past
 
             return past.bm25(self._texts(shelf), terms, limit, user)
         params: dict[str, Cell] = {"query": " OR ".join(map(_quoted, terms)), "limit": limit}
@@ -63,7 +63,7 @@ class TextReads(BranchReads):
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """The BM25 statistics of all texts that may be recalled here."""
         if self._is_past():
-            from recollect.index import past
+            from recollect.index.words import past
 
             return past.statistics_of(self._texts("recallable"), terms)
         db = self._tables.db

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
-from recollect.index.facts import packed
 from recollect.index.rows import (
     TEXT,
     Cell,
@@ -25,7 +24,8 @@ from recollect.index.rows import (
     version_row,
 )
 from recollect.index.statements import NOW
-from recollect.index.text import joined, words
+from recollect.index.words.facts import packed
+from recollect.index.words.text import joined, words
 from recollect.model.events import Origin
 
 if TYPE_CHECKING:  # loaded only when a filter is used

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from recollect.index.text import STOP_WORDS
+from recollect.index.words.text import STOP_WORDS
 from recollect.model import visible
 
 DROPPED_MAX_SHARE: Final = 0.05  # of the facts; a rewrite that drops more is rejected

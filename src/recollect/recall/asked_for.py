@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
-from recollect.index.text import STOP_WORDS, token_list
+from recollect.index.words.text import STOP_WORDS, token_list
 
 Need = Callable[[str], bool]  # True if a text has it
 

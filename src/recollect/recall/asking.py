@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
 
-from recollect.index.text import STOP_WORDS, query_tokens, token_list, words
+from recollect.index.words.text import STOP_WORDS, query_tokens, token_list, words
 from recollect.model import limits
 from recollect.recall.asked_for import Need, needs_of
 

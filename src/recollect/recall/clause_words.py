@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from recollect.index.text import STOP_WORDS, token_list
+from recollect.index.words.text import STOP_WORDS, token_list
 
 SPEAKER: Final = "user"  # how records name the person
 

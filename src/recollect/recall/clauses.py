@@ -11,7 +11,7 @@ import re
 from typing import Final, NamedTuple
 
 from recollect.index.caches import SHORT_MAX_COUNT, cached
-from recollect.index.text import words as plain_words
+from recollect.index.words.text import words as plain_words
 
 _CLAUSE: Final = r"[.;!?\n]+(?:\s+|$)|,\s+|\s+-\s+|\s+(?:but|and)\s+(?=(?:i|we|it|the|my|our)\b)"
 _WORD: Final = r"[^\W_]+(?:[-.:/'’][^\W_]+)*"

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from recollect.errors import LimitExceeded
-from recollect.index.text import tokens
+from recollect.index.words.text import tokens
 from recollect.model import limits
 from recollect.model.frames import Template, filled, without_marks
 from recollect.model.reasons import Omission, sentence

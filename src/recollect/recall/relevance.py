@@ -14,8 +14,8 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from recollect.index.bm25 import Parts, Statistics
-from recollect.index.facts import Facts
+from recollect.index.words.bm25 import Parts, Statistics
+from recollect.index.words.facts import Facts
 from recollect.model.values import Strength
 from recollect.recall.asking import ParsedQuery
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from recollect.index.bm25 import tokens_of as tokens
-from recollect.index.text import cut, token_list
+from recollect.index.words.bm25 import tokens_of as tokens
+from recollect.index.words.text import cut, token_list
 from recollect.recall.clause_words import (
     SPEAKER,
     Clause,

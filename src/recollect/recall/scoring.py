@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from recollect.index.bm25 import Parts, Statistics
 from recollect.index.cards import measured
-from recollect.index.facts import Facts, asks
 from recollect.index.rows import (
     Card,
     recallable_episode,
     recallable_record,
     unpack_names,
 )
+from recollect.index.words.bm25 import Parts, Statistics
+from recollect.index.words.facts import Facts, asks
 from recollect.model.values import Hit
 from recollect.recall.asked_for import lacks
 from recollect.recall.asking import ParsedQuery, closeness

@@ -18,11 +18,11 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from recollect.index.bm25 import tokens_of
 from recollect.index.cards import tokens_of as of_card
-from recollect.index.facts import asks
 from recollect.index.rows import Card, is_held
-from recollect.index.text import STOP_WORDS, token_list
+from recollect.index.words.bm25 import tokens_of
+from recollect.index.words.facts import asks
+from recollect.index.words.text import STOP_WORDS, token_list
 from recollect.model.rules import at_least
 from recollect.recall.asking import ParsedQuery
 from recollect.recall.clauses import Clause, clauses, differ, has_cue

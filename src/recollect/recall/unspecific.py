@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from recollect.index.text import STOP_WORDS, words
+from recollect.index.words.text import STOP_WORDS, words
 from recollect.recall.times import ALWAYS, TIME_WORDS, Span, span_of
 
 # Words of questions about everything.

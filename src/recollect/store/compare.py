@@ -13,10 +13,10 @@ from hashlib import sha256
 from typing import Final
 
 from recollect.errors import IntegrityError
-from recollect.index.bm25 import totals
 from recollect.index.digest import log_digest, state_digest
 from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
+from recollect.index.words.bm25 import totals
 from recollect.ledger.cipher import Ciphers
 from recollect.ledger.scan import Scanner
 from recollect.store.fold_ledger import Folded, fold_appends

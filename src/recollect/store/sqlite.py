@@ -24,7 +24,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import Row, Undecodable
 from recollect.index.statements import INDEX_VERSION, lookups, schema, statements
 from recollect.index.tables import Params
-from recollect.index.text import made_with
+from recollect.index.words.text import made_with
 from recollect.model.events import GENESIS
 
 if TYPE_CHECKING:  # loaded only when a filter is used

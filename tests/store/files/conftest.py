@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.store.files import stamp
+from recollect.store.files.ledger import stamp
 
 
 @pytest.fixture

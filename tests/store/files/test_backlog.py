@@ -24,10 +24,11 @@ import pytest
 from recollect import Conflict, Memory
 from recollect.errors import NotFound, RecollectError, Unavailable
 from recollect.memory.handle.handle import Handle
-from recollect.store.files import active, append, backlog, healing, open_files, quiet
-from recollect.store.files.backlog import Pace
+from recollect.store.files import append, healing, open_files
 from recollect.store.files.build import known_head
 from recollect.store.files.healing import Healing
+from recollect.store.files.ledger import active, backlog, quiet
+from recollect.store.files.ledger.backlog import Pace
 from recollect.store.files.lock import Lock
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.space import FileSpace
@@ -367,7 +368,7 @@ def test_a_read_goes_on_as_soon_as_another_process_has_folded(tmp_path: Path) ->
 WRITER = """
 import os, signal, sys, time
 from recollect import Memory
-from recollect.store.files import quiet
+from recollect.store.files.ledger import quiet
 from recollect.store.seam import Seam
 quiet.soon = lambda memory: True
 memory = Memory.open(sys.argv[1])
@@ -574,7 +575,7 @@ def test_rows_that_something_else_has_folded_are_dropped(tmp_path: Path) -> None
 KILLED = """
 import sys, os, signal
 from recollect import Memory
-from recollect.store.files import quiet
+from recollect.store.files.ledger import quiet
 quiet.soon = lambda memory: True
 memory = Memory.open(sys.argv[1])
 memory.remember("opened")

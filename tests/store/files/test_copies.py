@@ -14,7 +14,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.memory import Store
 from recollect.model.values import Erasure
-from recollect.store.files import copies
+from recollect.store.files.copies import copies
 from tests.suites.canaries import files_hit
 
 WORD = "Vrélqomůdabigozk"

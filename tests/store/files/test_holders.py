@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.store.files import holders
+from recollect.store.files.copies import holders
 
 WORD = "Vrélqomůdabigozk"
 NEIGHBOUR = """

@@ -9,7 +9,7 @@ import pytest
 from recollect import config
 from recollect.errors import ConfigError, InvalidInput
 from recollect.store.backup import read_manifest
-from recollect.store.files.copies import Place, noted
+from recollect.store.files.copies.copies import Place, noted
 
 STRANGE = b'{"embedder": "\xff\xfe"}'
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.store.files import quiet
 from recollect.store.files.build import known_head
+from recollect.store.files.ledger import quiet
+from recollect.store.files.ledger.quiet import FOLD_AFTER_S, Quiet
 from recollect.store.files.quick_read import quick_read
-from recollect.store.files.quiet import FOLD_AFTER_S, Quiet
 from recollect.store.files.space import FileSpace
 
 PATIENCE_S = 60.0

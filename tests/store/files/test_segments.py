@@ -15,8 +15,8 @@ from recollect.errors import Conflict, Forbidden, IntegrityError, Unavailable
 from recollect.ledger.line import parse
 from recollect.memory.handle.handle import Handle
 from recollect.model.values import Sealed
-from recollect.store.files import segments
-from recollect.store.files.active import ActiveFile
+from recollect.store.files.ledger import segments
+from recollect.store.files.ledger.active import ActiveFile
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 from recollect.store.sqlite import new_index

@@ -27,10 +27,10 @@ from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.disk.layout import folder_name
-from recollect.store.files import copies
-from recollect.store.files.active import ActiveFile
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.build import known_head
+from recollect.store.files.copies import copies
+from recollect.store.files.ledger.active import ActiveFile
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import Seam
 from recollect.testing.rebuilding import rebuilt_digest
@@ -423,7 +423,7 @@ def test_an_erasure_that_failed_is_finished_by_the_next_call(
         raise OSError(errno.ENOSPC, "no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr("recollect.store.files.segments.erase_bodies", full)
+        patch.setattr("recollect.store.files.ledger.segments.erase_bodies", full)
         with pytest.raises(Unavailable):
             memory.erase("b")
     assert b'"two"' in (folder / "events.wal").read_bytes()

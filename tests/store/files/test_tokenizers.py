@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.index import bm25, text
+from recollect.index.words import bm25, text
 from recollect.store.files import index
 from recollect.store.files.build import known_tokens
 from recollect.store.sqlite import SqliteDb
@@ -33,7 +33,7 @@ SENTENCE = f"The patient is {NAME} and has diabetes"
 OLDER = f"""
 import sys, unicodedata
 from recollect import Memory
-from recollect.index import text
+from recollect.index.words import text
 text.tables = unicodedata.ucd_3_2_0
 memory = Memory.open(sys.argv[1], space="main")
 SENTENCE = {SENTENCE!r}

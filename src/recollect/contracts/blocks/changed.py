@@ -15,7 +15,7 @@ from msgspec import UNSET
 from recollect.contracts.blocks.table import Row, Value
 from recollect.contracts.blocks.types import ArchiveReason, BlockStatus
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, Unsupported
-from recollect.exchange.blocks import KEY, Beside, embedded, tier_of
+from recollect.exchange.importers.blocks import KEY, Beside, embedded, tier_of
 from recollect.exchange.items import moment_of
 from recollect.lifecycle.commands import Act, Archive, Forget, Reinforce, Remember, Restore, Revise
 from recollect.model import validate

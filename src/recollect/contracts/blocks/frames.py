@@ -1,8 +1,9 @@
 """Frames as rows with JSON in them.
 
 Responsible for the rows of frames, whichever of the two APIs reads or writes them. Leaves what a
-row means to ``exchange.block_frames``. Invariant: a row is a frame that contexts use; its texts are
-kept beside the frame as they were written, and shown for as long as the frame says the same.
+row means to ``exchange.importers.block_frames``. Invariant: a row is a frame that contexts use; its
+texts are kept beside the frame as they were written, and shown for as long as the frame says the
+same.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 from recollect.contracts.blocks.connection import Connection
 from recollect.contracts.blocks.table import Row
 from recollect.errors import Conflict, InvalidInput
-from recollect.exchange.block_frames import ALWAYS, FrameData, frame_of, row_in, row_of
+from recollect.exchange.importers.block_frames import ALWAYS, FrameData, frame_of, row_in, row_of
 from recollect.lifecycle.commands import Act, DropDocument, DropFrame, SetDocument, SetFrame
 from recollect.memory import Memory
 from recollect.model import validate

@@ -15,7 +15,7 @@ import msgspec
 from recollect.contracts.blocks.connection import Connection, IntegrityError
 from recollect.contracts.blocks.store import find_live
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.exchange.blocks import APART, EDGE, Note, noted
+from recollect.exchange.importers.blocks import APART, EDGE, Note, noted
 from recollect.lifecycle.commands import ReinforceLink, Unlink
 from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.memory import Memory

@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from recollect.contracts.blocks.connection import Connection, IntegrityError
 from recollect.errors import Conflict, InvalidInput
-from recollect.exchange.blocks import GENERAL
+from recollect.exchange.importers.blocks import GENERAL
 from recollect.lifecycle.commands import OpenSession
 from recollect.memory import Memory
 from recollect.model import validate

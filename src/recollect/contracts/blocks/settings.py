@@ -11,7 +11,7 @@ from typing import Final
 
 from recollect.contracts.blocks.connection import Connection, again
 from recollect.errors import NotFound
-from recollect.exchange.blocks import SETTINGS, SETTINGS_TYPE
+from recollect.exchange.importers.blocks import SETTINGS, SETTINGS_TYPE
 from recollect.lifecycle.commands import Expect
 from recollect.memory import Memory
 from recollect.model import validate

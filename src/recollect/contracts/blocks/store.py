@@ -22,7 +22,7 @@ from recollect.contracts.blocks.table import (
     status_of,
 )
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.exchange.blocks import KEY, SETTINGS, BlockStatus
+from recollect.exchange.importers.blocks import KEY, SETTINGS, BlockStatus
 from recollect.lifecycle.commands import Act
 from recollect.memory import Memory
 from recollect.memory.handle import acts

@@ -1,8 +1,8 @@
 """The sixteen columns of a block, and the record that they are read from.
 
 Responsible for what a record shows as a row. Leaves what a change of a row means to ``changed``,
-and the columns that a record has no field for to ``exchange.blocks``. Invariant: a record that
-another API wrote is a row too.
+and the columns that a record has no field for to ``exchange.importers.blocks``. Invariant: a record
+that another API wrote is a row too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 import msgspec
 
-from recollect.exchange.blocks import KEY, ArchiveReason, Beside, BlockStatus
+from recollect.exchange.importers.blocks import KEY, ArchiveReason, Beside, BlockStatus
 from recollect.index.rows import content_id
 from recollect.model.events import Status
 from recollect.model.values import Record

@@ -22,7 +22,7 @@ from recollect.contracts.chrono.originals import (
 from recollect.contracts.chrono.records import ChronoRecord, records_in
 from recollect.contracts.chrono.store import FOLDER, ChronoStore
 from recollect.errors import RecollectError
-from recollect.exchange.chrono import ACTIVE, items_of
+from recollect.exchange.importers.chrono import ACTIVE, items_of
 from recollect.model.validate import Json
 from recollect.store.disk.layout import LEDGER, SNAPSHOT, is_empty
 

@@ -1,8 +1,9 @@
 """The log of the original and the JSON of specsmith, where a project has them.
 
-Responsible for reading both without changing a file. Leaves what is in them to ``exchange.chrono``
-and ``exchange.specsmith``, and storing to ``taking_over``. Invariants: an original log is
-recognized by its first line; what cannot be a record is counted, never guessed.
+Responsible for reading both without changing a file. Leaves what is in them to
+``exchange.importers.chrono`` and ``exchange.importers.specsmith``, and storing to ``taking_over``.
+Invariants: an original log is recognized by its first line; what cannot be a record is counted,
+never guessed.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.exchange import chrono, specsmith
-from recollect.exchange.chrono import LogState
+from recollect.exchange.importers import chrono, specsmith
+from recollect.exchange.importers.chrono import LogState
 from recollect.exchange.items import Found
 from recollect.exchange.json_stream import BrokenJsonError, elements
 from recollect.memory.exchange.import_files import FileSource, files_at

@@ -12,7 +12,7 @@ from typing import Final
 
 from recollect.contracts.chrono.records import ChronoRecord, record_from, record_id
 from recollect.errors import InvalidInput
-from recollect.exchange.chrono import ACTIVE
+from recollect.exchange.importers.chrono import ACTIVE
 from recollect.finding.search import listing
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow

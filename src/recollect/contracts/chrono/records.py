@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, cast
 
 from recollect.errors import Conflict, InvalidInput
-from recollect.exchange.chrono import (
+from recollect.exchange.cleaning import Cleaning
+from recollect.exchange.importers.chrono import (
     ACTIVE,
     DEFAULT_CONFIDENCE,
     KEY,
@@ -21,7 +22,6 @@ from recollect.exchange.chrono import (
     leaving,
     stored_as,
 )
-from recollect.exchange.cleaning import Cleaning
 from recollect.exchange.items import Found, RecordItem
 from recollect.index.rows import VersionRow
 from recollect.index.values import record_of

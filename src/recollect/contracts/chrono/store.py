@@ -34,8 +34,8 @@ from recollect.errors import (
     RecollectError,
     Unsupported,
 )
-from recollect.exchange import specsmith
-from recollect.exchange.chrono import ACTIVE
+from recollect.exchange.importers import specsmith
+from recollect.exchange.importers.chrono import ACTIVE
 from recollect.exchange.items import RecordItem, Trouble
 from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Act, Forget

@@ -14,7 +14,7 @@ from typing import Final
 
 from recollect.contracts.chrono.originals import Original, is_original, read_original
 from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
-from recollect.exchange.chrono import FORMAT, items_of
+from recollect.exchange.importers.chrono import FORMAT, items_of
 from recollect.exchange.items import Found
 from recollect.memory import Memory
 from recollect.memory.exchange.importing import Importing

@@ -14,7 +14,7 @@ from recollect.contracts.episodic.reads import Shown
 from recollect.contracts.episodic.values import ConsolidationRule
 from recollect.contracts.episodic.where import condition_of
 from recollect.errors import Forbidden, NotFound
-from recollect.exchange.stargraph import KEY
+from recollect.exchange.importers.stargraph import KEY
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.rules.unread import is_time

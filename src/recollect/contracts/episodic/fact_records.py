@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.contracts.episodic.deltas import AddDelta, UpdateDelta, text_of
 from recollect.contracts.episodic.values import Fact, FactPattern, instant_of
-from recollect.exchange.stargraph import KEY
+from recollect.exchange.importers.stargraph import KEY
 from recollect.index.filter import And, Column, Compare, Filter, Missing, Node, Not, Path
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_names, unpack_object

@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.contracts.episodic.scope import scope_key
 from recollect.contracts.episodic.values import Episode
-from recollect.exchange.stargraph import KEY
+from recollect.exchange.importers.stargraph import KEY
 from recollect.index.rows import EpisodeRow, unpack_object
 from recollect.model.instants import to_datetime
 from recollect.model.validate import Json

@@ -17,7 +17,7 @@ from recollect.contracts.episodic.scope import PARTS, scope_key
 from recollect.contracts.episodic.sqlite_words import Pattern
 from recollect.contracts.episodic.table import episode_of, table_row
 from recollect.errors import InvalidInput
-from recollect.exchange.stargraph import KEY
+from recollect.exchange.importers.stargraph import KEY
 from recollect.index.filter import (
     And,
     Column,

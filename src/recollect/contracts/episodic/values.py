@@ -17,7 +17,7 @@ from recollect.contracts.episodic import scope
 from recollect.contracts.episodic.errors import ConsolidationRuleError
 from recollect.contracts.episodic.models import Model
 from recollect.errors import InvalidInput
-from recollect.exchange.stargraph import KEY
+from recollect.exchange.importers.stargraph import KEY
 from recollect.model import validate
 from recollect.model.cron import parse_cron
 from recollect.model.instants import instant

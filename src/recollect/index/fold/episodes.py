@@ -10,7 +10,7 @@ from __future__ import annotations
 from recollect.index.fold.state import State
 from recollect.index.rows import EpisodeRow, pack_object, recallable_episode
 from recollect.index.statements import STILL
-from recollect.index.transient import TRANSIENT, is_transient
+from recollect.index.words.transient import TRANSIENT, is_transient
 from recollect.model import rules
 from recollect.model.events import EpisodeForgotten, EpisodeObserved, EpisodeRestored, Origin
 

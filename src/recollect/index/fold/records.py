@@ -25,7 +25,7 @@ from recollect.index.rows import (
     unpack_names,
 )
 from recollect.index.statements import STILL
-from recollect.index.text import telling_tokens, token_list
+from recollect.index.words.text import telling_tokens, token_list
 from recollect.model import rules
 from recollect.model.events import (
     Origin,

@@ -23,7 +23,7 @@ from recollect.memory.handle.handle import handle_of
 from recollect.model.counts import counted
 from recollect.model.values import Exported, Imported
 from recollect.store.disk.layout import LEDGER
-from recollect.store.files.foreign import is_foreign_log
+from recollect.store.files.copies.foreign import is_foreign_log
 
 _SHOWN: Final = 10
 _GRAPH: Final = "markitect"  # the format of a graph envelope

@@ -22,16 +22,15 @@ from recollect.interfaces.http.call import Call
 from recollect.interfaces.http.calls import jobs
 from recollect.interfaces.http.entries import Entries, Entry
 from recollect.interfaces.http.feed import STREAMS, Feed, Streams
-from recollect.interfaces.http.gate import Gate, Headers
+from recollect.interfaces.http.limits.gate import Gate, Headers
+from recollect.interfaces.http.limits.rates import Rates
+from recollect.interfaces.http.limits.room import Room
 from recollect.interfaces.http.mcp_port import Speaks
-from recollect.interfaces.http.metrics import KIND as METRICS_KIND
-from recollect.interfaces.http.metrics import Metrics
 from recollect.interfaces.http.mounting import Pages, is_page, with_root
 from recollect.interfaces.http.oauth import BODY_MAX_BYTES as OAUTH_MAX_BYTES
 from recollect.interfaces.http.oauth import OAuth
 from recollect.interfaces.http.openapi import document
 from recollect.interfaces.http.problems import Refused, known_codes, refusal
-from recollect.interfaces.http.rates import Rates
 from recollect.interfaces.http.readiness import Readiness, free_bytes
 from recollect.interfaces.http.replies import (
     Reply,
@@ -42,9 +41,10 @@ from recollect.interfaces.http.replies import (
     request_id,
     send_reply,
 )
-from recollect.interfaces.http.room import Room
 from recollect.interfaces.http.routes import Route
 from recollect.interfaces.http.seen import Seen
+from recollect.interfaces.http.telemetry.metrics import KIND as METRICS_KIND
+from recollect.interfaces.http.telemetry.metrics import Metrics
 from recollect.interfaces.http.work import READ_MAX_S, Rules, Work
 from recollect.memory.store import Store
 from recollect.serving.failures import frames

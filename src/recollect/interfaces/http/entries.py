@@ -6,7 +6,7 @@ Invariant: such a token gets a 401, whatever was asked.
 
 from __future__ import annotations
 
-from recollect.interfaces.http.gate import unauthorized
+from recollect.interfaces.http.limits.gate import unauthorized
 from recollect.serving import entries
 from recollect.serving.entries import Entry, NotLetIn
 

@@ -17,7 +17,7 @@ import msgspec
 
 from recollect.errors import RecollectError
 from recollect.interfaces.http.call import Call
-from recollect.interfaces.http.gate import Gate
+from recollect.interfaces.http.limits.gate import Gate
 from recollect.interfaces.http.pages import Asked, Pages
 from recollect.interfaces.http.problems import Refused
 from recollect.memory.store import Store

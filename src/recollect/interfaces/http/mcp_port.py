@@ -19,7 +19,7 @@ from recollect.config import Settings
 from recollect.errors import RecollectError
 from recollect.interfaces.http import requests, routes
 from recollect.interfaces.http.entries import Entries, Entry
-from recollect.interfaces.http.gate import Headers
+from recollect.interfaces.http.limits.gate import Headers
 from recollect.interfaces.http.problems import Refused, refusal
 from recollect.memory import Memory
 from recollect.serving.guard import Message, Receive, Scope, Send

@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.http.entries import Entries
-from recollect.interfaces.http.gate import Headers
+from recollect.interfaces.http.limits.gate import Headers
 from recollect.interfaces.http.problems import Refused
 from recollect.interfaces.http.replies import Reply, json_reply
 from recollect.model import instants

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from recollect import config
 from recollect.errors import ConfigError
-from recollect.interfaces.http import rates
+from recollect.interfaces.http.limits import rates
 from recollect.propose import settings as proposer
 
 PREFIX: Final = "RECOLLECT_SERVE_"

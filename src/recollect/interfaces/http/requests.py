@@ -15,7 +15,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.http.call import Write
-from recollect.interfaces.http.gate import Headers
+from recollect.interfaces.http.limits.gate import Headers
 from recollect.interfaces.http.problems import Refused, invalid
 from recollect.memory import Memory
 from recollect.model import validate

@@ -19,10 +19,10 @@ from recollect.config import load
 from recollect.config import shown as named
 from recollect.errors import ConfigError, Forbidden, Unavailable
 from recollect.interfaces.http import asking
+from recollect.interfaces.http.limits.rates import Rates, parsed
 from recollect.interfaces.http.options import Options, Setting, resolved
 from recollect.interfaces.http.problems import Refused
-from recollect.interfaces.http.rates import Rates, parsed
-from recollect.interfaces.http.telling import Telling, told_as
+from recollect.interfaces.http.telemetry.telling import Telling, told_as
 from recollect.memory.store import Store, give_up
 from recollect.model.counts import counted
 from recollect.serving import guard, server
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from recollect.interfaces.http.mcp_port import Speaks
     from recollect.interfaces.http.mounting import MakesPages, Pages
     from recollect.interfaces.http.oauth import OAuth
-    from recollect.interfaces.http.telemetry import Told
+    from recollect.interfaces.http.telemetry.telemetry import Told
     from recollect.serving.oauth.desk import Desk
 
 
@@ -96,7 +96,7 @@ def _run(
     """Serves; returns how many requests were cut."""
     from recollect.interfaces.http.app import App
     from recollect.interfaces.http.feed import STREAMS, Streams
-    from recollect.interfaces.http.gate import Gate
+    from recollect.interfaces.http.limits.gate import Gate
     from recollect.interfaces.http.work import Rules
     from recollect.interfaces.http.working import working
     from recollect.serving.oauth.desk import Desk

@@ -18,9 +18,9 @@ from recollect.errors import Changed, Forbidden, RecollectError
 from recollect.interfaces.http import replies, requests
 from recollect.interfaces.http.call import Answer, Call, File, needs_match, past
 from recollect.interfaces.http.entries import Entries, Entry
-from recollect.interfaces.http.gate import Headers, unauthorized
+from recollect.interfaces.http.limits.gate import Headers, unauthorized
+from recollect.interfaces.http.limits.rates import Rates
 from recollect.interfaces.http.problems import Refused, refusal
-from recollect.interfaces.http.rates import Rates
 from recollect.interfaces.http.replies import Reply
 from recollect.interfaces.http.routes import STRICT, Route
 from recollect.interfaces.http.seen import Seen

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from recollect.interfaces.web.guard import HEADERS, SAFE, Headers
-from recollect.interfaces.web.session import Session
+from recollect.interfaces.web.login.session import Session
 from recollect.serving.guard import Scope, Send
 
 HTML: Final = "text/html; charset=utf-8"

@@ -30,19 +30,19 @@ from recollect.interfaces.web.consent import PLACE, Consent
 from recollect.interfaces.web.draw.browsers import browser
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
 from recollect.interfaces.web.guard import Guard, Turned
-from recollect.interfaces.web.memories import Memories, Reach, Takes
-from recollect.interfaces.web.of_store import OfStore
-from recollect.interfaces.web.problem import problem_of
-from recollect.interfaces.web.receiving import SETTINGS, body_of, rate_class
-from recollect.interfaces.web.rights import rights
-from recollect.interfaces.web.session import (
+from recollect.interfaces.web.login.session import (
     Session,
     Sessions,
     cookie_name,
     cookie_of,
     set_cookie,
 )
-from recollect.interfaces.web.start_page import led_on
+from recollect.interfaces.web.login.start_page import led_on
+from recollect.interfaces.web.memories import Memories, Reach, Takes
+from recollect.interfaces.web.of_store import OfStore
+from recollect.interfaces.web.problem import problem_of
+from recollect.interfaces.web.receiving import SETTINGS, body_of, rate_class
+from recollect.interfaces.web.rights import rights
 from recollect.interfaces.web.streams import Streams
 from recollect.interfaces.web.view import Flash, Login, Shown, View
 from recollect.memory import Memory

@@ -16,7 +16,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.web import digits
-from recollect.interfaces.web.logins import Logins
+from recollect.interfaces.web.login.logins import Logins
 from recollect.interfaces.web.view import Call
 from recollect.model.wire import to_segment
 

@@ -22,7 +22,7 @@ from recollect.interfaces.web.answering import Reply, Visit
 from recollect.interfaces.web.asked import AWAY, parsed
 from recollect.interfaces.web.forms import fields_of
 from recollect.interfaces.web.guard import Turned
-from recollect.interfaces.web.session import Session
+from recollect.interfaces.web.login.session import Session
 from recollect.memory import Store
 from recollect.model import validate
 from recollect.model.values import Token

@@ -14,7 +14,7 @@ import msgspec
 from recollect.interfaces.web import stops
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw import times
-from recollect.interfaces.web.session import Session, Theme
+from recollect.interfaces.web.login.session import Session, Theme
 from recollect.interfaces.web.view import Call, Flash
 from recollect.memory import Memory
 

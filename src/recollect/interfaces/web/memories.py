@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from recollect.errors import NotFound, Unsupported
 from recollect.interfaces.web.asked import Place
-from recollect.interfaces.web.session import Session
+from recollect.interfaces.web.login.session import Session
 from recollect.memory import Memory, Store
 from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Token

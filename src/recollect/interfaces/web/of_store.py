@@ -17,10 +17,10 @@ from recollect.interfaces.web.answering import Reply, Visit
 from recollect.interfaces.web.asked import AWAY, Asked, parsed
 from recollect.interfaces.web.forms import Form, fields_of
 from recollect.interfaces.web.guard import Turned
-from recollect.interfaces.web.logins import Logins
+from recollect.interfaces.web.login.logins import Logins
+from recollect.interfaces.web.login.session import Session, Sessions
 from recollect.interfaces.web.memories import Memories, Reach
 from recollect.interfaces.web.rights import rights
-from recollect.interfaces.web.session import Session, Sessions
 from recollect.interfaces.web.view import Flash, View
 from recollect.store.seam import Seam
 

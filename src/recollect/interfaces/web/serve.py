@@ -19,9 +19,9 @@ from typing import Final
 from recollect import config
 from recollect.errors import NotFound
 from recollect.interfaces.web.guard import Guard
+from recollect.interfaces.web.login.session import LAUNCH_S, Launched
+from recollect.interfaces.web.login.start_page import start_page
 from recollect.interfaces.web.memories import Own
-from recollect.interfaces.web.session import LAUNCH_S, Launched
-from recollect.interfaces.web.start_page import start_page
 from recollect.memory import Store
 from recollect.serving import guard, server
 from recollect.store.seam import REAL
@@ -127,8 +127,8 @@ def mounted(
     _check_installed()
     from recollect.interfaces.web.app import App
     from recollect.interfaces.web.consent import Consent
+    from recollect.interfaces.web.login.session import LoggedIn
     from recollect.interfaces.web.memories import Team
-    from recollect.interfaces.web.session import LoggedIn
 
     team = Team(store, address)
     name = "ui" if is_named else f"ui-{REAL.random(6).hex()}"

@@ -30,15 +30,11 @@ from recollect.interfaces.web.pages import (
     erase,
     erasure,
     event,
-    frame_edit,
-    frames,
     go,
     graph,
     help,
     jobs,
     ledger,
-    receipt,
-    receipts,
     record,
     records,
     review,
@@ -49,6 +45,8 @@ from recollect.interfaces.web.pages import (
     today,
     tokens,
 )
+from recollect.interfaces.web.pages.frames import frame_edit, frames
+from recollect.interfaces.web.pages.receipts import receipt, receipts
 from recollect.interfaces.web.rights import (
     ADMIN,
     ERASE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from recollect.index.text import STOP_WORDS, token_list, words
+from recollect.index.words.text import STOP_WORDS, token_list, words
 
 ALIKE_MAX_CHARS: Final = 400  # a longer text says more than one thing
 _LIKE_MIN_SHARE: Final = 0.6  # of the words that tell something

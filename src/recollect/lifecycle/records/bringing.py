@@ -1,9 +1,9 @@
 """Bringing: records and links as another memory had them.
 
 Responsible for the acts that an import of our own export makes, and for the events that lead to the
-state there: added, reinforced, and ended as it was. Leaves reading the export to ``exchange.own``.
-Invariants: nothing gets more trust than the actor has; a record takes no key from another one,
-unless it had superseded that one there too.
+state there: added, reinforced, and ended as it was. Leaves reading the export to
+``exchange.importers.own``. Invariants: nothing gets more trust than the actor has; a record takes
+no key from another one, unless it had superseded that one there too.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from typing import NamedTuple, NoReturn
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import Forbidden, InvalidInput
-from recollect.index.claims import Claims, claims_of
 from recollect.index.rows import EpisodeRow, VersionRow, is_held, unpack_names
-from recollect.index.text import telling_tokens, token_list
+from recollect.index.words.claims import Claims, claims_of
+from recollect.index.words.text import telling_tokens, token_list
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.settings.policy import What, at_once, policy_of, require_at_once
 from recollect.lifecycle.trust.expiring import weakens

@@ -24,7 +24,7 @@ from recollect.index.rows import AuthorRow, EpisodeRow, SessionRow, VersionRow, 
 from recollect.index.searching import Shelf
 from recollect.index.sessions import sessions_opened_by
 from recollect.index.statements import STILL
-from recollect.index.text import token_list
+from recollect.index.words.text import token_list
 from recollect.lifecycle.commands import EraseAll, Expect
 from recollect.lifecycle.leaving import of_branch, sources_of
 from recollect.lifecycle.marks import key_reused

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import UNSET, structs
 
 from recollect.errors import Conflict, Forbidden, RecollectError
-from recollect.exchange.openchronicle import FORMAT
+from recollect.exchange.importers.openchronicle import FORMAT
 from recollect.lifecycle.records.bringing import Bring
 from recollect.memory.handle import answers
 from recollect.memory.handle.fields import RecordFields

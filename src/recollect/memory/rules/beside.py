@@ -11,7 +11,7 @@ from collections import Counter, deque
 from typing import Final
 
 from recollect.index.reads import Reads
-from recollect.index.text import telling_tokens
+from recollect.index.words.text import telling_tokens
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.proposals.alike import ALIKE_MAX_CHARS

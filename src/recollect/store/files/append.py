@@ -19,10 +19,10 @@ from recollect.index.rows import PositionRow
 from recollect.model.events import AnyBody, Head
 from recollect.store import observing
 from recollect.store.disk.disk import replace_file
-from recollect.store.files import quiet
-from recollect.store.files.backlog import Backlog, owe
+from recollect.store.files.ledger import quiet
+from recollect.store.files.ledger.backlog import Backlog, owe
+from recollect.store.files.ledger.stamp import stamp_of
 from recollect.store.files.open_files import OpenFiles
-from recollect.store.files.stamp import stamp_of
 from recollect.store.sqlite import Moved, SqliteDb
 from recollect.store.writing import Writing
 

@@ -19,10 +19,10 @@ from recollect.ledger.scan import Scanner
 from recollect.model.events import Event, Head, SpaceOpened
 from recollect.store.disk.disk import sync_file, sync_folder
 from recollect.store.disk.layout import half_made
-from recollect.store.files import segments
-from recollect.store.files.active import ActiveFile
-from recollect.store.files.foreign import is_foreign, refuse_foreign, set_aside
-from recollect.store.files.stamp import stamp_of
+from recollect.store.files.copies.foreign import is_foreign, refuse_foreign, set_aside
+from recollect.store.files.ledger import segments
+from recollect.store.files.ledger.active import ActiveFile
+from recollect.store.files.ledger.stamp import stamp_of
 from recollect.store.fold_ledger import fold_appends
 from recollect.store.keys.subjects import Subjects
 from recollect.store.port import Progress

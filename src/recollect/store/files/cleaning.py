@@ -22,12 +22,14 @@ from recollect.model.counts import counted
 from recollect.model.events import RecordAdded, RecordRevised
 from recollect.store.disk.layout import BACKUPS, INDEX, LEDGER, SNAPSHOT, VECTORS, half_made
 from recollect.store.exports import remove_exports
-from recollect.store.files import copies, holders, leftovers, segments, vector_file
+from recollect.store.files import vector_file
 from recollect.store.files.build import clean_index
+from recollect.store.files.copies import copies, holders, leftovers
+from recollect.store.files.copies.own_files import is_snapshot
+from recollect.store.files.copies.projections import remove_projections
+from recollect.store.files.ledger import segments
+from recollect.store.files.ledger.stamp import stamp_of
 from recollect.store.files.open_files import OpenFiles
-from recollect.store.files.own_files import is_snapshot
-from recollect.store.files.projections import remove_projections
-from recollect.store.files.stamp import stamp_of
 from recollect.store.pages.page_entries import Gone
 from recollect.store.pages.page_notes import is_of
 from recollect.store.pages.pages import erase_pages, own_folders

@@ -47,11 +47,12 @@ from recollect.store.disk.layout import (
 )
 from recollect.store.disk.regular_files import read_regular
 from recollect.store.exports import remove_exports
-from recollect.store.files import copies, holders, own_files, vector_file
+from recollect.store.files import vector_file
 from recollect.store.files.build import drop_index
-from recollect.store.files.foreign import is_foreign, set_aside
-from recollect.store.files.projections import remove_projections
-from recollect.store.files.segments import OpenedLedger
+from recollect.store.files.copies import copies, holders, own_files
+from recollect.store.files.copies.foreign import is_foreign, set_aside
+from recollect.store.files.copies.projections import remove_projections
+from recollect.store.files.ledger.segments import OpenedLedger
 from recollect.store.files.tokens import FileTokens
 from recollect.store.pages.pages import own_folders
 from recollect.store.seam import Seam

@@ -16,7 +16,7 @@ from typing import Final
 
 from recollect.errors import ConfigError, IntegrityError, RecollectError
 from recollect.index.statements import INDEX_VERSION
-from recollect.index.text import made_with
+from recollect.index.words.text import made_with
 from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.erasure import lines_of
@@ -40,9 +40,10 @@ from recollect.store.disk.layout import (
     opened_folders,
 )
 from recollect.store.disk.regular_files import check_regular
-from recollect.store.files import segments, vector_file
+from recollect.store.files import vector_file
 from recollect.store.files.build import known_head, known_tokens, known_version
-from recollect.store.files.check import difference
+from recollect.store.files.ledger import segments
+from recollect.store.files.ledger.check import difference
 from recollect.store.keys.lost_keys import lost_keys
 from recollect.store.port import Progress
 

@@ -17,15 +17,15 @@ from typing import Final
 from recollect.errors import NotFound, Unavailable
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Undecodable
-from recollect.store.files.backlog import owed
 from recollect.store.files.build import known_head
-from recollect.store.files.check import difference
 from recollect.store.files.index import SpaceIndex, warn_of_damage
+from recollect.store.files.ledger.backlog import owed
+from recollect.store.files.ledger.check import difference
+from recollect.store.files.ledger.segments import OpenedLedger
+from recollect.store.files.ledger.stamp import noted_offset
 from recollect.store.files.lock import ReadOnly
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.read_only import index_aside, is_readable, is_up_to_date
-from recollect.store.files.segments import OpenedLedger
-from recollect.store.files.stamp import noted_offset
 from recollect.store.port import Progress
 from recollect.store.sqlite import FOREIGN, FileId, SqliteDb, as_ours, file_id, open_index
 

@@ -32,15 +32,16 @@ from recollect.store.disk.layout import (
     opened_folders,
 )
 from recollect.store.disk.regular_files import check_regular
-from recollect.store.files import backlog, dropping, segments
-from recollect.store.files.active import ActiveFile, moved
-from recollect.store.files.backlog import Backlog, Pace
+from recollect.store.files import dropping
 from recollect.store.files.build import known_head
-from recollect.store.files.foreign import refuse_foreign
+from recollect.store.files.copies.foreign import refuse_foreign
+from recollect.store.files.ledger import backlog, segments
+from recollect.store.files.ledger.active import ActiveFile, moved
+from recollect.store.files.ledger.backlog import Backlog, Pace
+from recollect.store.files.ledger.resume_point import index_is_ahead
+from recollect.store.files.ledger.stamp import stamped
 from recollect.store.files.lock import SHORT_WAIT_S, WAIT_S, Lock, ReadOnly
 from recollect.store.files.readers import Pool
-from recollect.store.files.resume_point import index_is_ahead
-from recollect.store.files.stamp import stamped
 from recollect.store.group import Group, Lead
 from recollect.store.keys.subjects import SubjectKeys, Subjects
 from recollect.store.seam import Seam

@@ -17,8 +17,8 @@ from recollect.store.disk.disk import replace_file
 from recollect.store.files.append import write
 from recollect.store.files.build import drop_index
 from recollect.store.files.index import SpaceIndex
+from recollect.store.files.ledger.stamp import stamp_of
 from recollect.store.files.open_files import OpenFiles
-from recollect.store.files.stamp import stamp_of
 from recollect.store.port import Tick
 from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.sqlite import SqliteDb

@@ -22,14 +22,15 @@ from recollect.ledger.erasure import encrypted_for
 from recollect.ledger.scan import Scanner
 from recollect.ledger.verify import unordered
 from recollect.model.events import EventsErased, LossAccepted
-from recollect.store.files import segments, vector_file
-from recollect.store.files.active import ActiveFile
+from recollect.store.files import vector_file
 from recollect.store.files.append import note
 from recollect.store.files.build import known_head
+from recollect.store.files.copies.leftovers import torn_name
 from recollect.store.files.index import SpaceIndex
-from recollect.store.files.leftovers import torn_name
+from recollect.store.files.ledger import segments
+from recollect.store.files.ledger.active import ActiveFile
+from recollect.store.files.ledger.stamp import stamp_of
 from recollect.store.files.open_files import OpenFiles
-from recollect.store.files.stamp import stamp_of
 from recollect.store.keys.lost_keys import lost_keys
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb

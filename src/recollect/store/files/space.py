@@ -46,12 +46,14 @@ from recollect.store import backup, clock
 from recollect.store.checkpoints.walk import walk_for
 from recollect.store.disk.layout import LOCK, workspace_of
 from recollect.store.dropping import drop_of
-from recollect.store.files import copies, dropping, forks, segments
+from recollect.store.files import dropping
 from recollect.store.files.append import append, commit
 from recollect.store.files.build import known_head
 from recollect.store.files.cleaning import finish_erasures
+from recollect.store.files.copies import copies
 from recollect.store.files.healing import Healing
 from recollect.store.files.index import SpaceIndex, position_of
+from recollect.store.files.ledger import forks, segments
 from recollect.store.files.lock import ReadOnly
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.readers import Readers

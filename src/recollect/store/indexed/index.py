@@ -19,7 +19,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Undecodable
 from recollect.index.statements import INDEX_VERSION
 from recollect.index.tables import Tables
-from recollect.index.text import made_with
+from recollect.index.words.text import made_with
 from recollect.ledger.cipher import Ciphers
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Scanner

@@ -19,7 +19,7 @@ from recollect.contracts.blocks.settings import stored
 from recollect.contracts.blocks.table import Row, Value
 from recollect.contracts.blocks.types import BlockStatus
 from recollect.errors import Conflict, InvalidInput, Unsupported
-from recollect.exchange.blocks import (
+from recollect.exchange.importers.blocks import (
     APART,
     EDGE,
     RESOLVED,

@@ -15,7 +15,7 @@ from recollect.contracts.blocks.graph import canonical
 from recollect.contracts.blocks.settings import stored, texts
 from recollect.contracts.blocks.table import Block, Row, block_of
 from recollect.errors import ConfigError
-from recollect.exchange.blocks import APART, GENERAL, SETTINGS, noted
+from recollect.exchange.importers.blocks import APART, GENERAL, SETTINGS, noted
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow
 from recollect.index.values import record_of

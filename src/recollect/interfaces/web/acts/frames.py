@@ -14,7 +14,7 @@ from recollect.interfaces.web import draft as drafts
 from recollect.interfaces.web.draft import Draft
 from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.forms import Form
-from recollect.interfaces.web.pages.frame_edit import shown
+from recollect.interfaces.web.pages.frames.frame_edit import shown
 from recollect.interfaces.web.view import Done, Shown, UndoForm
 from recollect.memory import Memory
 from recollect.model.frames import Frame

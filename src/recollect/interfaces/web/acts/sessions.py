@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from recollect.errors import NotFound
 from recollect.interfaces.web.forms import Form
-from recollect.interfaces.web.logins import Logins
+from recollect.interfaces.web.login.logins import Logins
 from recollect.interfaces.web.view import Done
 from recollect.memory import Store
 from recollect.model.counts import counted

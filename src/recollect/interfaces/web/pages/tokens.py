@@ -14,7 +14,7 @@ import msgspec
 from recollect.errors import Forbidden
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw.errors import told
-from recollect.interfaces.web.logins import Login
+from recollect.interfaces.web.login.logins import Login
 from recollect.interfaces.web.rights import DOES, Needs, Rights
 from recollect.interfaces.web.view import View
 from recollect.memory import Store

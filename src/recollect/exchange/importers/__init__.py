@@ -1,0 +1,1 @@
+"""What other programs write: one module for each format, and what they share."""

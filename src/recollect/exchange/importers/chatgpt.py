@@ -1,0 +1,15 @@
+"""The archive of conversations that ChatGPT sends.
+
+Responsible for recognizing it. Leaves reading it to ``exchange.importers.conversations``.
+"""
+
+from __future__ import annotations
+
+from recollect.exchange.importers.conversations import read_chatgpt as read
+
+__all__ = ["read", "recognizes"]
+
+
+def recognizes(name: str, head: bytes) -> bool:
+    """True if a file begins like one of these."""
+    return b'"mapping"' in head and b'"author"' in head

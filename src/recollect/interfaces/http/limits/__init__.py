@@ -1,0 +1,1 @@
+"""How much a caller may ask: requests in work, rates, threads and processor time."""

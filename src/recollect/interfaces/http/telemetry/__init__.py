@@ -1,0 +1,1 @@
+"""What a service tells of itself: metrics, spans and one line for each request."""

@@ -1,0 +1,1 @@
+"""How a browser gets in: the start page, sessions and tokens."""

@@ -1,0 +1,1 @@
+"""Frames: the list, one of them, and its fields."""

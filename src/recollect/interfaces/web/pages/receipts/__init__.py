@@ -1,0 +1,1 @@
+"""Receipts: the list, and one of them."""

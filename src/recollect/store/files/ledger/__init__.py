@@ -1,0 +1,1 @@
+"""The files of a ledger: the active one, the sealed segments, and what was not flushed yet."""
