@@ -1,9 +1,11 @@
-"""What may break a size rule of tests/tidy, for now. This list only shrinks.
+"""What may break a size rule of tests/tidy, for now. These lists only shrink.
 
-A line is a module (`src/recollect/x.py`) or a function (`src/recollect/x.py::Class.method`). An
-entry that is no longer needed fails the tests, so that it is taken out.
+A line is a folder, a module (`src/recollect/x.py`) or a function of one
+(`src/recollect/x.py::Class.method`). An entry that is no longer needed fails the tests, so that it
+is taken out.
 """
 
 from __future__ import annotations
 
 TOO_LONG: frozenset[str] = frozenset()
+CROWDED = frozenset({"src/recollect/interfaces/cli"})

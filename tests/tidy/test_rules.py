@@ -25,8 +25,14 @@ def test_a_long_module_is_seen() -> None:
 
 def test_exceptions_only_shrink() -> None:
     assert rules.sizes(["a"], frozenset({"a"})) == []
-    assert rules.sizes(["a"], frozenset()) == ["a: longer than the limit"]
+    assert rules.sizes(["a"], frozenset()) == ["a: over the limit"]
     assert rules.sizes([], frozenset({"a"})) == ["a: take it out of exceptions.py"]
+
+
+def test_a_crowded_folder_is_seen() -> None:
+    paths = [f"src/r/{number}.py" for number in range(25)]
+    assert rules.crowded([*paths, "src/r/deep/a.py"]) == []
+    assert rules.crowded([*paths, "src/r/more.py"]) == ["src/r"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from tests.tidy import rules
-from tests.tidy.exceptions import TOO_LONG
+from tests.tidy.exceptions import CROWDED, TOO_LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "recollect"
@@ -37,6 +37,10 @@ def tracked() -> dict[str, str]:
 def test_functions_and_modules_keep_their_size() -> None:
     found = [name for where, source in SOURCES.items() for name in rules.too_long(source, where)]
     assert rules.sizes(found, TOO_LONG) == []
+
+
+def test_a_folder_can_be_taken_in() -> None:
+    assert rules.sizes(rules.crowded(SOURCES), CROWDED) == []
 
 
 def test_no_module_has_an_empty_name() -> None:
