@@ -236,9 +236,9 @@ def test_a_feed_that_goes_back_gives_each_event_once() -> None:
 
 
 def test_a_feed_of_what_is_no_event_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recollect.client import looking
+    from recollect.client import events
 
-    monkeypatch.setattr(looking, "_FAULTS_MAX_COUNT", 1)
+    monkeypatch.setattr(events, "_FAULTS_MAX_COUNT", 1)
     for data in (b'{"x":' + _DEEP, b"\xff\xfe", b"{}"):
         with pytest.raises(Unavailable, match="again and again"):
             _followed(b"data: %s\n\n" % data, 1)

@@ -122,11 +122,12 @@ def lines_run(work: Callable[[], object]) -> int:
         count += event == "line"
         return trace
 
+    before = sys.gettrace()  # coverage is measured by another one
     sys.settrace(trace)  # type: ignore[arg-type]
     try:
         work()
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return count
 
 

@@ -294,7 +294,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.retract(id)
 
 
-@case("curate", "records that have faded", 100, most=2_000)
+@case("admin.archive", "records that have faded", 100, most=2_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     memory.observe("Time passes.")
@@ -369,14 +369,14 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda id: (memory.tag(id, "red"), memory.tag(id, remove=["red"])), [id] * size)
 
 
-@case("link", "links of one record", 70)
+@case("graph.link", "links of one record", 70)
 def _(memory: Memory, size: int) -> Call:
     first, *others = facts(memory, size + 1)
     return each(lambda other: memory.graph.link(first, other), others)
 
 
-@case("unlink", "times, many", 1_500)
-@case("unlink", "times", 100)
+@case("graph.unlink", "times, many", 1_500)
+@case("graph.unlink", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     one, other = facts(memory, 2)
 
@@ -420,7 +420,7 @@ def _(memory: Memory, size: int) -> Call:
     return run
 
 
-@case("submit", "acts", 400, most=9_000)
+@case("events.submit", "acts", 400, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     acts = [Reinforce(id=id) for id in facts(memory, size)]
     return lambda: memory.events.submit(*acts)
@@ -432,7 +432,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.used(None, ids)
 
 
-@case("import_", "items of a file", 300)
+@case("admin.import_", "items of a file", 300)
 def _(memory: Memory, size: int) -> Call:
     file = Path(tempfile.mkdtemp()) / "memory.jsonl"
     named = ({"type": "entity", "name": f"n{each}", "observations": []} for each in range(size))
@@ -440,7 +440,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.admin.import_(file, "mcp-memory")
 
 
-@case("export", "records", 300, reads=True)
+@case("admin.export", "records", 300, reads=True)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     names = (Path(tempfile.mkdtemp()) / str(number) for number in itertools.count())
@@ -508,7 +508,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda _: memory.list(filter=where), "abcdefghij")
 
 
-@case("episodes", "episodes", 3_000, reads=True, most=9_000)
+@case("sessions.episodes", "episodes", 3_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     heard(memory, size)
     return lambda: memory.sessions.episodes(limit=10_000)
@@ -547,7 +547,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.why_not(ids[0], "Which crane stands at the harbour?")
 
 
-@case("events", "events of one page", 400, reads=True, most=1_000)
+@case("events.list", "events of one page", 400, reads=True, most=1_000)
 def _(memory: Memory, size: int) -> Call:
     with memory.batch() as batch:
         for number in range(2_000):
@@ -555,19 +555,21 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.events.list(limit=size)
 
 
-@case("events", "events before the page", 1_000, reads=True, most=16_000, flat=True)
+@case("events.list", "events before the page", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
     everything(memory, size)
     return lambda: [memory.events.list(before=size, limit=100) for _ in range(10)]
 
 
-@case("events", "events before and after the page", 1_000, reads=True, most=16_000, flat=True)
+@case("events.list", "events before and after the page", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
     everything(memory, size)
     return lambda: [memory.events.list(after=size // 2, limit=100) for _ in range(10)]
 
 
-@case("events", "other users' events around the page", 1_000, reads=True, most=16_000, flat=True)
+@case(
+    "events.list", "other users' events around the page", 1_000, reads=True, most=16_000, flat=True
+)
 def _(memory: Memory, size: int) -> Call:
     ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
     facts(ann, size // 2)
@@ -577,25 +579,25 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: [ben.events.list(after=middle, limit=100) for _ in range(10)]
 
 
-@case("recent", "episodes", 3_000, reads=True, most=9_000)
+@case("sessions.recent", "episodes", 3_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     heard(memory, size)
     return lambda: memory.sessions.recent(limit=1_000)
 
 
-@case("overview", "records", 1_000, reads=True, most=9_000)
+@case("sessions.overview", "records", 1_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return memory.sessions.overview
 
 
-@case("erasures", "erasures", 60, reads=True, most=1_000)
+@case("proof.erasures", "erasures", 60, reads=True, most=1_000)
 def _(memory: Memory, size: int) -> Call:
     each(memory.erase, facts(memory, size))()
     return memory.proof.erasures
 
 
-@case("event", "events before and after it", 1_000, reads=True, most=16_000, flat=True)
+@case("events.get", "events before and after it", 1_000, reads=True, most=16_000, flat=True)
 def _(memory: Memory, size: int) -> Call:
     everything(memory, size)
     return lambda: [memory.events.get(size // 2 + number) for number in range(50)]
@@ -668,7 +670,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda _: memory.replay(context), "abc")
 
 
-@case("flush", "receipts that wait", 80, most=250)
+@case("admin.flush", "receipts that wait", 80, most=250)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     for number in range(size):
@@ -676,7 +678,7 @@ def _(memory: Memory, size: int) -> Call:
     return memory.admin.flush
 
 
-@case("receipts.list", "receipts", 60, reads=True)
+@case("proof.receipts.list", "receipts", 60, reads=True)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     for number in range(size):
@@ -685,7 +687,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.proof.receipts.list(limit=10_000)
 
 
-@case("receipts.get", "hits", 100, most=100, reads=True)
+@case("proof.receipts.get", "hits", 100, most=100, reads=True)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     receipt = memory.context("Which crane?", tokens=1_000_000).receipt or ""
@@ -693,7 +695,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.proof.receipts.get, [receipt] * 10)
 
 
-@case("receipts.erase", "receipts", 60)
+@case("proof.receipts.erase", "receipts", 60)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 20)
     made = [memory.context(f"Where is crane {number}?").receipt for number in range(size)]
@@ -701,28 +703,28 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.proof.receipts.erase, [id for id in made if id][:20])
 
 
-@case("frames.set", "times", 100)
+@case("settings.frames.set", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     frames = [_frame("mine", 100 + number) for number in range(size)]
     return lambda: [memory.settings.frames.set(frame) for frame in frames]
 
 
-@case("frames.list", "frames", 500, reads=True)
+@case("settings.frames.list", "frames", 500, reads=True)
 def _(memory: Memory, size: int) -> Call:
     return _frames(memory, size, memory.settings.frames.list)
 
 
-@case("frames.get", "frames", 200, reads=True)
+@case("settings.frames.get", "frames", 200, reads=True)
 def _(memory: Memory, size: int) -> Call:
     return _frames(memory, size, each(memory.settings.frames.get, ["f0"] * 400))
 
 
-@case("frames.since", "frames", 200, reads=True)
+@case("settings.frames.since", "frames", 200, reads=True)
 def _(memory: Memory, size: int) -> Call:
     return _frames(memory, size, each(memory.settings.frames.since, ["f0"] * 1_000))
 
 
-@case("frames.drop", "frames", 100)
+@case("settings.frames.drop", "frames", 100)
 def _(memory: Memory, size: int) -> Call:
     return _frames(memory, size, each(memory.settings.frames.drop, [f"f{n}" for n in range(size)]))
 
@@ -782,19 +784,19 @@ def _frames(memory: Memory, count: int, call: Call) -> Call:
 # Links.
 
 
-@case("neighbours", "links of the record", 300, most=10_000, reads=True)
+@case("graph.neighbours", "links of the record", 300, most=10_000, reads=True)
 def _(memory: Memory, size: int) -> Call:
     first = linked(memory, size)
     return lambda: memory.graph.neighbours(first, limit=size + 1)
 
 
-@case("neighbours", "links of the record that a limit leaves out", 500, reads=True)
+@case("graph.neighbours", "links of the record that a limit leaves out", 500, reads=True)
 def _(memory: Memory, size: int) -> Call:
     first = linked(memory, size)
     return each(lambda _: memory.graph.neighbours(first, limit=5), map(str, range(50)))
 
 
-@case("neighbours", "links elsewhere", 500, reads=True)
+@case("graph.neighbours", "links elsewhere", 500, reads=True)
 def _(memory: Memory, size: int) -> Call:
     linked(memory, size)
     one, other = facts(memory, 2, "Elsewhere {}.")
@@ -802,7 +804,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda _: memory.graph.neighbours(one, hops=3), map(str, range(100)))
 
 
-@case("path", "links on the path", 100, reads=True)
+@case("graph.path", "links on the path", 100, reads=True)
 def _(memory: Memory, size: int) -> Call:
     ids = facts(memory, size + 1)
     with memory.batch() as batch:
@@ -811,7 +813,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.graph.path(ids[0], ids[-1])
 
 
-@case("graph", "records and links", 300, most=10_000, reads=True)
+@case("graph.list", "records and links", 300, most=10_000, reads=True)
 def _(memory: Memory, size: int) -> Call:
     linked(memory, size)
     return lambda: memory.graph.list(limit=size + 1)
@@ -820,55 +822,55 @@ def _(memory: Memory, size: int) -> Call:
 # Upkeep.
 
 
-@case("digest", "records", 2_500, reads=True, most=9_000)
+@case("admin.digest", "records", 2_500, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return memory.admin.digest
 
 
-@case("verify", "records", 1_000, reads=True, most=9_000)
+@case("admin.verify", "records", 1_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return memory.admin.verify
 
 
-@case("verify", "records, compared one by one", 200, reads=True, most=9_000)
+@case("admin.verify", "records, compared one by one", 200, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return lambda: memory.admin.verify(deep=True)
 
 
-@case("check", "records and links", 300, reads=True, most=9_000)
+@case("admin.check", "records and links", 300, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     linked(memory, size)
     return memory.admin.check
 
 
-@case("doctor", "records", 200, reads=True, on_disk=True, most=9_000)
+@case("admin.doctor", "records", 200, reads=True, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return memory.admin.doctor
 
 
-@case("seal", "records", 1_000, most=9_000)
+@case("admin.seal", "records", 1_000, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return memory.admin.seal
 
 
-@case("rebuild", "records on one episode", 300, reads=True, most=9_000)
+@case("admin.rebuild", "records on one episode", 300, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     resting(memory, size)
     return memory.admin.rebuild
 
 
-@case("rebuild", "records that took one key", 300, reads=True, most=9_000)
+@case("admin.rebuild", "records that took one key", 300, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     chain(memory, size)
     return memory.admin.rebuild
 
 
-@case("backup", "records", 1_500, on_disk=True, most=9_000)
+@case("admin.backup", "records", 1_500, on_disk=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     return memory.admin.backup
@@ -881,14 +883,14 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: Memory.restore_backup(backup, place).close()
 
 
-@case("copy_to", "records", 300, most=9_000)
+@case("admin.copy_to", "records", 300, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     other = Memory.open(":memory:", embedder="none")
     return lambda: memory.admin.copy_to(other)
 
 
-@case("merge_from", "records", 100, most=40_000)
+@case("admin.merge_from", "records", 100, most=40_000)
 def _(memory: Memory, size: int) -> Call:
     memory.remember("Both have this.")
     other = Memory.open(":memory:", embedder="none")
@@ -934,22 +936,22 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: Keeping(memory).keep(messages, float("inf"))
 
 
-@case("consolidate", "episodes with keys", 150)
+@case("settings.rules.run", "episodes with keys", 150)
 def _many_keys(memory: Memory, size: int) -> Call:
     return _passes(memory, [{"key": f"k{number}"} for number in range(size)])
 
 
-@case("consolidate", "episodes under one key", 100)
+@case("settings.rules.run", "episodes under one key", 100)
 def _one_key(memory: Memory, size: int) -> Call:
     return _passes(memory, [{"key": "k"} for _ in range(size)])
 
 
-@case("consolidate", "episodes that cannot be used", 100)
+@case("settings.rules.run", "episodes that cannot be used", 100)
 def _unusable(memory: Memory, size: int) -> Call:
     return _passes(memory, [{"intent": "delete", "replaces": "none"} for _ in range(size)])
 
 
-@case("consolidate", "episodes that do not match", 500)
+@case("settings.rules.run", "episodes that do not match", 500)
 def _unmatched(memory: Memory, size: int) -> Call:
     return _passes(memory, [{} for _ in range(size)], "metadata.key != null")
 
