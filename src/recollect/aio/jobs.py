@@ -44,7 +44,7 @@ class AsyncJobs(AsyncCalls):
 
         Args:
             kind: ``embed``, ``consolidate``, ``curate``, ``retain``, ``verify``, ``seal``,
-                ``rebuild`` or ``checkpoint``, as the calls of a memory with these names.
+                ``rebuild`` or ``checkpoint``, as the commands with these names.
             space: The memory.
             params: For ``consolidate`` a ``rule``, otherwise all that are due; for ``curate``
                 ``below``; for ``verify`` ``deep``.

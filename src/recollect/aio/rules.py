@@ -76,7 +76,7 @@ class AsyncRules(AsyncCalls):
             cron: Run it at these times of this machine's clock: minute, hour, day, month, weekday.
             channels: Tags of what it makes.
             propose: A proposer says what the episodes change, not their metadata; all that it
-                suggests waits for a person. ``consolidate`` then needs a proposer.
+                suggests waits for a person. ``run`` then needs a proposer.
             from_start: Look at every episode again, from the first.
             idempotency_key: The same key with the same call again does nothing more.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.

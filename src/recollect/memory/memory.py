@@ -129,7 +129,7 @@ class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
 
         Raises:
             Forbidden: This handle is for another user, session or agent, or has less trust.
-            Conflict: A subject is named, and this memory has none (``set_subjects``).
+            Conflict: A subject is named, and this memory has none (``settings.set_subjects``).
         """
         mine = self._handle.actor
         if subject is not None and user not in (None, subject):
@@ -154,8 +154,8 @@ class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
         if subjects_of(self._handle) is None:
             raise Conflict(
                 "this memory has no subjects yet",
-                hint='let a person call set_subjects("named"), or run `recollect init --subjects '
-                "named`",
+                hint='let a person call settings.set_subjects("named"), or run '
+                "`recollect init --subjects named`",
             )
         self._handle.space.subjects.declare(subject)
 

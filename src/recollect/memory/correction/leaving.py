@@ -218,7 +218,7 @@ class Leaving(Calls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Erasure:
-        """Erase the records that expired longer ago than ``retention`` keeps them.
+        """Erase the records that expired longer ago than ``settings.retention`` keeps them.
 
         Nothing calls this by itself. Without a retention nothing is erased.
 
