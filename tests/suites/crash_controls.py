@@ -83,7 +83,7 @@ def rename_early(patch: Patch) -> None:
             seam.close(fd)
         return len(data)
 
-    modules = ("append", "copies", "receive", "restore", "segments")
+    modules = ("append", "copies.copies", "receive", "copies.restore", "ledger.segments")
     for module in ("backup", *(f"files.{name}" for name in modules)):
         patch.setattr(f"recollect.store.{module}.replace_file", replace_file)
 

@@ -237,7 +237,9 @@ def test_control_every_step_of_the_purge_is_needed(
     scene = Scene(tmp_path, subjects=1, others=60)
     with scene.open() as memory:
         memory.admin.backup()
-        module = {"erase_bodies": "segments", "clean_index": "cleaning"}.get(guard, "copies")
+        module = {"erase_bodies": "ledger.segments", "clean_index": "cleaning"}.get(
+            guard, "copies.copies"
+        )
         monkeypatch.setattr(f"recollect.store.files.{module}.{guard}", let_go)
         memory.erase(scene.subjects[0].id)
         found = {name.partition("/")[0] for name in files_hit(tmp_path, scene.subjects[0].all)}

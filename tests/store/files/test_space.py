@@ -440,11 +440,12 @@ def test_an_interrupted_erasure_is_finished_in_backups_even_without_an_index(
         raise OSError(errno.ENOSPC, "no space")
 
     backup = Path(memory.admin.backup().path)
-    for step in ("copies.erase_copies", "segments.erase_bodies"):
+    copies, bodies = "copies.copies.erase_copies", "ledger.segments.erase_bodies"
+    for step in (copies, bodies):
         with monkeypatch.context() as patch:
             patch.setattr(f"recollect.store.files.{step}", full)
             with pytest.raises(Unavailable):
-                memory.erase("b") if step == "copies.erase_copies" else memory.remember("three")
+                memory.erase("b") if step == copies else memory.remember("three")
         memory.close()
         (folder / "index.db").unlink()
         memory = Memory.open(folder)

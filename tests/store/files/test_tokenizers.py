@@ -121,7 +121,7 @@ def test_an_erasure_that_was_interrupted_in_another_python(tmp_path: Path) -> No
     id = remembered_by_older_tables(tmp_path)
     by_older_tables(
         str(tmp_path),
-        "from recollect.memory import acts\n"
+        "from recollect.memory.handle import acts\n"
         f"memory._handle.write((acts.erase({id!r}, True, None),), lambda *_: None)",
     )
     assert files_hit(tmp_path, [NAME])

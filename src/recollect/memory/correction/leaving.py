@@ -112,7 +112,7 @@ class Leaving(Calls):
             Conflict: There is nothing to undo, or the last command was an erasure.
             Forbidden: An agent takes back what a person wrote or did.
         """
-        from recollect.memory import undoing  # most processes undo nothing
+        from recollect.memory.correction import undoing  # most processes undo nothing
 
         if validate.flag(dry_run, "dry_run"):
             with self._handle.reading() as reads:

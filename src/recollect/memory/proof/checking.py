@@ -137,7 +137,7 @@ def require_last(handle: Handle) -> None:
     """Refuses to copy a ledger that is not, or no longer, the one that was seen here before."""
     if not has_keys():
         return
-    from recollect.memory import signing  # loaded only if there may be a checkpoint
+    from recollect.memory.proof import signing  # loaded only if there may be a checkpoint
 
     signing.require_last(handle)
 

@@ -41,7 +41,7 @@ class Proofs(Calls):
             IntegrityError: The ledger contradicts an earlier checkpoint.
             Forbidden: The handle is bound to one user, or has less than a person's trust.
         """
-        from recollect.memory import signing  # loaded only by those who sign
+        from recollect.memory.proof import signing  # loaded only by those who sign
 
         self._handle.require_whole("a checkpoint")
         self._handle.require_person("signing a checkpoint")
@@ -67,7 +67,7 @@ class Proofs(Calls):
             NotInstalled: The extra ``proof`` is not installed.
             IntegrityError: The ledger contradicts the checkpoint.
         """
-        from recollect.memory import proving  # loaded only by those who need proofs
+        from recollect.memory.proof import proving  # loaded only by those who need proofs
 
         return proving.prove(self._handle, id, event)
 
@@ -97,7 +97,7 @@ class Proofs(Calls):
         Raises:
             InvalidInput: An instant could not be understood, or a position is below 0.
         """
-        from recollect.memory import auditing  # loaded only by those who audit
+        from recollect.memory.proof import auditing  # loaded only by those who audit
 
         return auditing.audit(
             self._handle, since=since, until=until, id=id, after=after, limit=limit
