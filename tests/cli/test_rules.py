@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -90,6 +91,33 @@ def test_ctrl_c_ends_the_work(store: Shell) -> None:
         finally:
             process.kill()  # if it ignores the signal, the test fails and does not hang
     assert (process.returncode, "Traceback" in said) == (0, False)
+
+
+SWALLOWED = """
+import os, signal, sys
+from recollect.interfaces.cli import jobs
+from recollect.__main__ import main
+
+def swallows(*given, **more):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1_000):
+            pass
+    except KeyboardInterrupt:
+        print("swallowed", flush=True)
+
+jobs._round = swallows
+sys.exit(main(["admin", "work"]))
+"""
+
+
+def test_ctrl_c_ends_the_work_also_where_python_ignores_it(store: Shell) -> None:
+    store.run("remember", "one")
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED], cwd=store.folder, env=store.environment,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.count("swallowed")) == (0, 1), done.stderr
 
 
 def _likes_tea(asked: dict[str, Any]) -> tuple[int, bytes]:

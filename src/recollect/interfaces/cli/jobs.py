@@ -6,9 +6,11 @@ but in the foreground, and Ctrl-C ends it after the pass that runs.
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Annotated, Final, Literal
 
 from recollect.config import MEMORY, load
@@ -134,15 +136,32 @@ def drop_schedule(call: Call, kind: Kind) -> None:
 @verb
 def work(call: Call, kinds: Kinds = None, once: Once = False) -> None:
     """Run the rules of this memory that are due and the jobs of its store, until Ctrl-C."""
-    wanted, pause = checked_kinds([] if kinds is None else o.words(kinds)), threading.Event()
-    if not once:
-        call.note("Running rules and jobs as they become due. Ctrl-C ends it.")
-    with suppress(KeyboardInterrupt):
-        while True:
-            _round(call, wanted, once=once)
-            if once:
-                return
-            pause.wait(_POLL_S)
+    wanted = checked_kinds([] if kinds is None else o.words(kinds))
+    if once:
+        with suppress(KeyboardInterrupt):
+            _round(call, wanted, once=True)
+        return
+    call.note("Running rules and jobs as they become due. Ctrl-C ends it.")
+    with suppress(KeyboardInterrupt), _ended_by_a_signal() as over:
+        while not over.is_set():
+            _round(call, wanted, once=False)
+            over.wait(_POLL_S)
+
+
+@contextmanager
+def _ended_by_a_signal() -> Iterator[threading.Event]:
+    """Is set by Ctrl-C, which also interrupts: Python ignores an error in a callback of its own."""
+    over = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        over.set()
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield over
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _round(call: Call, kinds: Sequence[str], *, once: bool) -> None:
