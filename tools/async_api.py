@@ -152,8 +152,9 @@ def _method(source: str, method: Method) -> str:
     answer = ast.unparse(method.returns or ast.Constant(None))
     body = [f"        {'' if answer == 'None' else 'return '}await self._run({arguments})"]
     if answer.startswith("Iterator["):
+        looks = ", ".join(["self._calls._looks", *_passed(method.args)])
         body = [
-            f"        async for each in self._followed({arguments}):",
+            f"        async for each in self._followed({looks}):",
             "            yield each",
         ]
     text = "\n".join([*shown, *body])

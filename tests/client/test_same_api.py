@@ -80,6 +80,28 @@ def test_a_memory_in_files_is_followed_too() -> None:
     assert asyncio.run(run()) == ["One.", "Two."]
 
 
+def test_what_is_written_after_the_call_is_followed(service: Service) -> None:  # noqa: F811
+    remote = Memory.open(service.url, space="eager", token=service.token)
+    remote.remember("Before.")
+    with remote, recollect.Memory.open(":memory:", embedder="none") as here:
+        here.remember("Before.")
+        for memory in (remote, here):
+            stream = memory.events.tail()
+            memory.remember("After.")
+            assert next(stream).text == "After."
+
+
+def test_closing_does_not_wait_for_what_is_followed_in_vain() -> None:
+    async def run() -> None:
+        async with await AsyncMemory.open(":memory:") as memory:
+            stream = memory.events.tail()
+            following = asyncio.ensure_future(anext(stream))
+            await asyncio.sleep(0.3)
+            following.cancel()
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+
+
 LOADED = """
 import sys
 from recollect import AsyncMemory, AsyncStore

@@ -63,13 +63,13 @@ class AsyncEvents(AsyncCalls):
         """One event as the ledger has it: its header, and its body unless that was erased.
 
         Args:
-            seq: Its number, as ``events`` lists it.
+            seq: Its number, as ``list`` gives it.
 
         Returns:
             The event; if it was erased, ``erased_by`` is the event that did it.
 
         Raises:
-            NotFound: This handle's ``events`` does not list it. A token for one user also does
+            NotFound: This handle's ``list`` does not give it. A token for one user also does
                 not see what others wrote about that user's memory.
             Unsupported: The handle is on a branch.
         """
@@ -94,7 +94,7 @@ class AsyncEvents(AsyncCalls):
             InvalidInput: A kind does not exist, or the position is below 0.
             Unavailable: The store did not answer.
         """
-        async for each in self._followed(self._calls.tail, after=after, kinds=kinds):
+        async for each in self._followed(self._calls._looks, after=after, kinds=kinds):
             yield each
 
     async def wait(self, seq: int, timeout_s: float = 30.0) -> bool:

@@ -63,9 +63,10 @@ class AsyncCalls:
         self._run = workers.run
 
     async def _followed(
-        self, call: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs
+        self, call: Callable[P, Iterator[list[T]]], *args: P.args, **kwargs: P.kwargs
     ) -> AsyncIterator[T]:
-        """What a call yields; it keeps one thread busy while it is followed."""
-        found = await self._run(call, *args, **kwargs)
-        while (each := await self._run(next, found, None)) is not None:
-            yield each
+        """What each look of a call finds; a thread is busy for one look at a time."""
+        looks = await self._run(call, *args, **kwargs)
+        while (found := await self._run(next, looks, None)) is not None:
+            for each in found:
+                yield each

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from http.client import HTTPException
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -79,7 +80,7 @@ class Events(events.Events):
         raise self._unsupported("submit")
 
     def tail(self, *, after: int | None = None, kinds: Iterable[str] = ()) -> Iterator[Change]:
-        """Each event as it is written, oldest first; it waits for the next one and never ends.
+        """Each event as it is written, oldest first; it waits for the next one, without end.
 
         A stream that broke is continued after the last event, so none is missed or given twice.
 
@@ -90,8 +91,15 @@ class Events(events.Events):
         Raises:
             Unavailable: The service did not answer for a while.
         """
+        return chain.from_iterable(self._looks(after=after, kinds=kinds))
+
+    def _looks(self, *, after: int | None, kinds: Iterable[str]) -> Iterator[List[Change]]:
+        """Each event alone, from the moment of this call."""
         position = position_of(self._handle) if after is None else after
-        wanted, faults = List(kinds), 0
+        return self._looking(position, List(kinds))
+
+    def _looking(self, position: int, wanted: List[str]) -> Iterator[List[Change]]:
+        faults = 0
         while True:
             began = time.monotonic()
             try:
@@ -100,7 +108,7 @@ class Events(events.Events):
                     if change.seq <= position:
                         continue  # it was given already
                     position, faults = change.seq, 0
-                    yield change
+                    yield [change]
             except (OSError, HTTPException, Unavailable) as error:
                 if time.monotonic() - began > _STEADY_S:
                     faults = 0  # a stream that lasted was a good one; only breaks in a row count

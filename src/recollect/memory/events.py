@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final, cast
 
 from recollect.errors import InvalidInput
@@ -144,13 +145,13 @@ class Events(Calls):
         """One event as the ledger has it: its header, and its body unless that was erased.
 
         Args:
-            seq: Its number, as ``events`` lists it.
+            seq: Its number, as ``list`` gives it.
 
         Returns:
             The event; if it was erased, ``erased_by`` is the event that did it.
 
         Raises:
-            NotFound: This handle's ``events`` does not list it. A token for one user also does
+            NotFound: This handle's ``list`` does not give it. A token for one user also does
                 not see what others wrote about that user's memory.
             Unsupported: The handle is on a branch.
         """
@@ -177,12 +178,18 @@ class Events(Calls):
             InvalidInput: A kind does not exist, or the position is below 0.
             Unavailable: The store did not answer.
         """
+        return chain.from_iterable(self._looks(after=after, kinds=kinds))
+
+    def _looks(self, *, after: int | None, kinds: Iterable[str]) -> Iterator[List[Change]]:
+        """What each look has found, from the moment of this call; nothing before each wait."""
         seen = _last(self._handle) if after is None else validate.position(after, "after")
-        wanted = list(_checked_kinds(kinds))
+        return self._looking(seen, _checked_kinds(kinds))
+
+    def _looking(self, seen: int, kinds: tuple[str, ...]) -> Iterator[List[Change]]:
         while True:
             last = _last(self._handle)
-            found = changes(self._handle, kinds=wanted, after=seen) if last > seen else []
-            yield from found
+            found = self.list(kinds=kinds, after=seen) if last > seen else []
+            yield found
             seen = found[-1].seq if found else max(seen, last)
             if found:
                 continue

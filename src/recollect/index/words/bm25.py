@@ -2,7 +2,7 @@
 
 Responsible for the weight of a term and its frequency in a text. Leaves counting texts to full
 text, and reading the texts of a past position to ``index.words.past``. Invariant: the same counts
-give the same score to the last bit, whoever counted.
+give the same score to the last bit on every engine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tokens of a workspace: one file, ``tokens.json``.
 
 Responsible for reading it again when it was replaced, for replacing it, and for refusing one that
-somebody else could have written or read. Leaves what is in it to ``store.tokens.token_list``.
+others on this machine can write or read. Leaves what is in it to ``store.tokens.token_list``.
 Invariants: only its owner can read it, and it holds hashes and no token; after a crash it is the
 old list or the new one.
 """
