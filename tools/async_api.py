@@ -73,7 +73,7 @@ def generated(module: str) -> str:
         f"from recollect.memory.{'.'.join(home.parts)} import {runs}",
     ]
     if any("AsyncIterator[" in each for each in body):
-        typed.append("from collections.abc import AsyncIterator")
+        typed += ["from collections.abc import AsyncIterator", _CHANGE]
     text = "\n\n".join(
         [
             WARNING.format(maker="async_api", source=f"memory/{module}.py"),
@@ -98,6 +98,7 @@ _HEAD: Final = '''"""The calls of ``memory.{module}``, async.
 Responsible for one call in a worker thread for each call there. Leaves everything else to the plain
 memory, which may be that of a service. Invariant: signatures and documentation are the same.
 """'''
+_CHANGE: Final = "from recollect.model.values import Change"
 _CALLS: Final = "from recollect.aio.workers import AsyncCalls"
 
 
@@ -151,14 +152,15 @@ def _method(source: str, method: Method) -> str:
     arguments = ", ".join([f"self._calls.{method.name}", *_passed(method.args)])
     answer = ast.unparse(method.returns or ast.Constant(None))
     body = [f"        {'' if answer == 'None' else 'return '}await self._run({arguments})"]
-    if answer.startswith("Iterator["):
-        looks = ", ".join(["self._calls._looks", *_passed(method.args)])
+    if answer == "Following":
         body = [
-            f"        async for each in self._followed({looks}):",
+            f"        async for each in self._followed({arguments}):",
             "            yield each",
         ]
     text = "\n".join([*shown, *body])
-    return text.replace("-> Iterator[", "-> AsyncIterator[").replace(": Calls,", ": AsyncCalls,")
+    return text.replace("-> Following", "-> AsyncIterator[Change]").replace(
+        ": Calls,", ": AsyncCalls,"
+    )
 
 
 def _passed(arguments: ast.arguments) -> Iterator[str]:

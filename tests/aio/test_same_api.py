@@ -91,7 +91,7 @@ def function(member: object) -> object:
 
 
 def async_words(annotation: str) -> str:
-    annotation = re.sub(r"\bIterator\b", "AsyncIterator", annotation)
+    annotation = re.sub(r"\bFollowing\b", "AsyncIterator[Change]", annotation)
     groups = (
         "Admin|Branches|Calls|Documents|Events|Frames|Jobs|Links|Memory|MemorySettings|Pages|Proofs|"
         "Receipts|Review|Rules|Sessions|Store|Tokens"

@@ -94,7 +94,7 @@ class AsyncEvents(AsyncCalls):
             InvalidInput: A kind does not exist, or the position is below 0.
             Unavailable: The store did not answer.
         """
-        async for each in self._followed(self._calls._looks, after=after, kinds=kinds):
+        async for each in self._followed(self._calls.tail, after=after, kinds=kinds):
             yield each
 
     async def wait(self, seq: int, timeout_s: float = 30.0) -> bool:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from recollect.errors import Unavailable
+from recollect.model.following import Following
 from recollect.model.limits import WORKERS_MAX_COUNT
+from recollect.model.values import Change
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,10 +65,10 @@ class AsyncCalls:
         self._run = workers.run
 
     async def _followed(
-        self, call: Callable[P, Iterator[list[T]]], *args: P.args, **kwargs: P.kwargs
-    ) -> AsyncIterator[T]:
+        self, call: Callable[P, Following], *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncIterator[Change]:
         """What each look of a call finds; a thread is busy for one look at a time."""
-        looks = await self._run(call, *args, **kwargs)
-        while (found := await self._run(next, looks, None)) is not None:
+        following = await self._run(call, *args, **kwargs)
+        while (found := await self._run(following.look)) is not None:
             for each in found:
                 yield each

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from http.client import HTTPException
-from itertools import chain
 from typing import Final
 
 import msgspec
@@ -21,6 +20,7 @@ from recollect.client.looking import position_of
 from recollect.client.transport import Sent, pause_s
 from recollect.errors import Forbidden, InvalidInput, Unavailable
 from recollect.model import limits, validate, wire
+from recollect.model.following import Following
 from recollect.model.values import (
     Change,
 )
@@ -79,7 +79,7 @@ class Events(events.Events):
         """Write acts of ``recollect.lifecycle.commands`` as one command."""
         raise self._unsupported("submit")
 
-    def tail(self, *, after: int | None = None, kinds: Iterable[str] = ()) -> Iterator[Change]:
+    def tail(self, *, after: int | None = None, kinds: Iterable[str] = ()) -> Following:
         """Each event as it is written, oldest first; it waits for the next one, without end.
 
         A stream that broke is continued after the last event, so none is missed or given twice.
@@ -91,7 +91,7 @@ class Events(events.Events):
         Raises:
             Unavailable: The service did not answer for a while.
         """
-        return chain.from_iterable(self._looks(after=after, kinds=kinds))
+        return Following(self._looks(after=after, kinds=kinds))
 
     def _looks(self, *, after: int | None, kinds: Iterable[str]) -> Iterator[List[Change]]:
         """Each event alone, from the moment of this call."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Final, cast
 
 from recollect.errors import InvalidInput
@@ -23,6 +22,7 @@ from recollect.memory.handle.handle import Calls, Handle
 from recollect.memory.handle.healing import compares, heals
 from recollect.model import limits, validate
 from recollect.model.events import KINDS
+from recollect.model.following import Following
 from recollect.model.values import (
     Change,
     EventUnit,
@@ -167,7 +167,7 @@ class Events(Calls):
             asked = tuple(map(acts.well_formed, made))
             self._handle.write(asked, answers.nothing, idempotency_key, expect)
 
-    def tail(self, *, after: int | None = None, kinds: Iterable[str] = ()) -> Iterator[Change]:
+    def tail(self, *, after: int | None = None, kinds: Iterable[str] = ()) -> Following:
         """Each event as it is written, oldest first; it waits for the next one, without end.
 
         Args:
@@ -178,7 +178,7 @@ class Events(Calls):
             InvalidInput: A kind does not exist, or the position is below 0.
             Unavailable: The store did not answer.
         """
-        return chain.from_iterable(self._looks(after=after, kinds=kinds))
+        return Following(self._looks(after=after, kinds=kinds))
 
     def _looks(self, *, after: int | None, kinds: Iterable[str]) -> Iterator[List[Change]]:
         """What each look has found, from the moment of this call; nothing before each wait."""
