@@ -32,8 +32,13 @@ TOOLS: Final = {"daily": DAILY, "all": (*EXPLAINING, *MORE, *REVIEWING, *ENTITIE
 Offered = Mapping[str, Tool]
 Opened = Callable[[], Mounts]  # it may fail as the call itself may
 
-# It has such words as make something ready that a question needs for the first time.
-_FIRST_QUESTION: Final = "Who is the one that knows Anna's port or Ben's?"
+# A pattern is compiled when a question first has such words. The last one shows what is newest.
+_FIRST_QUESTIONS: Final = (
+    "Who is the one that knows Anna's port or Ben's?",
+    "Please show which of them it was before, or in May.",
+    "What did I ask you over time in our last session?",
+    "",
+)
 _NEWEST_MAX_CHARS: Final = 200
 
 
@@ -169,7 +174,7 @@ class Answers:
             return
         with suppress(Exception):  # the client's own question will say so
             newest = [one.text for _, memory in mounts.readers() for one in memory.list(limit=1)]
-            for question in (_FIRST_QUESTION, "", *(text[:_NEWEST_MAX_CHARS] for text in newest)):
+            for question in (*_FIRST_QUESTIONS, *(text[:_NEWEST_MAX_CHARS] for text in newest)):
                 given = {"name": "recall", "arguments": {"query": question}}
                 self.to(Call("tools/call", given, None))
 
