@@ -14,7 +14,7 @@ import pytest
 from recollect import Memory
 from recollect.embed import recipe
 from recollect.embed.onnx import OnnxEmbedder
-from recollect.embed.recipe import Recipe
+from recollect.embed.recipe import Pooling, Recipe
 from recollect.errors import ConfigError, Unsupported
 from tests.embed.graphs import WORDS, encoder, framed, vectors_of
 
@@ -54,7 +54,7 @@ def by_hand(text: str, pooling: str, *, most: int = 256) -> Any:
 
 
 # The name of the folder, its files, and what is expected: pooling, and what stands before both.
-KINDS: dict[str, tuple[str, Callable[[Path], Path], str, str, str]] = {
+KINDS: dict[str, tuple[str, Callable[[Path], Path], Pooling, str, str]] = {
     "minilm": ("all-MiniLM-L6-v2", lambda f: pooled(steps(f), pooling_mode_mean_tokens=True),
                "mean", "", ""),
     "no files": ("some-model", lambda f: f, "mean", "", ""),
