@@ -28,7 +28,7 @@ from recollect.store.disk.disk import alone, make_folder, read_pieces, sync_fold
 from recollect.store.port import Progress
 from recollect.store.seam import REAL, Seam
 
-_HALF: Final = ".half"  # after the name of a folder that is not whole
+_HALF: Final = ".half-"  # before the name of a folder that is not whole; no model has such a name
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _REDIRECTS_MAX_COUNT: Final = 4
 _RANGE: Final = re.compile(r"bytes (\d{1,15})-\d{1,15}/(\d{1,15})", re.ASCII)
@@ -43,7 +43,7 @@ def fetch(model: Model, progress: Progress | None = None, seam: Seam = REAL) -> 
     """The folder of a model, which is downloaded unless it is there; whole or not at all."""
     _check(model)
     folder = models_folder()
-    half, whole = folder / f"{model.name}{_HALF}", folder / model.name
+    half, whole = folder / f"{_HALF}{model.name}", folder / model.name
     try:
         make_folder(seam, folder)
         with alone(seam, folder):  # of two that fetch, the second one finds it done
@@ -61,7 +61,7 @@ def fetch(model: Model, progress: Progress | None = None, seam: Seam = REAL) -> 
 def _check(model: Model) -> None:
     """Refuses names that could lead out of the folder."""
     for name in (model.name, *(file.name for file in model.files)):
-        if not is_model_name(name) or name.endswith(_HALF):
+        if not is_model_name(name):
             raise ConfigError(f"{name[:100]!r} cannot be the name of a model or of its file")
 
 
