@@ -36,6 +36,7 @@ _PIECE_BYTES: Final = 1 << 16
 _LEAST_S: Final = 60.0  # for any file
 _IDLE_S: Final = 30.0  # without a byte
 _SLOWEST: Final = 16_384  # bytes in a second; who is slower is left, and asked again later
+_EARLY: Final = (http.client.IncompleteRead, http.client.RemoteDisconnected)
 _HINT: Final = "run the command again: it goes on where it ended"
 
 
@@ -54,6 +55,7 @@ def fetch(model: Model, progress: Progress | None = None, seam: Seam = REAL) -> 
                 sync_folder(seam, folder)
     except (OSError, http.client.HTTPException) as error:
         what = getattr(error, "strerror", None) or type(error).__name__
+        what = "the connection ended early" if isinstance(error, _EARLY) else what
         raise Unavailable(f"{model.name} could not be fetched: {what}", hint=_HINT) from error
     return whole
 
