@@ -1,6 +1,6 @@
 """What embedders are called in a setting: ``static``, ``model:NAME``, ``onnx:FOLDER``, an address.
 
-Responsible for reading such a setting, and for which of them a folder of anybody may choose. Leaves
+Responsible for reading such a setting, and for which of them a found folder may choose. Leaves
 recording a choice and loading an embedder to ``compose``. Invariant: a name of a model leads to no
 folder but the one in which models are kept.
 """
@@ -34,7 +34,7 @@ def embedders(words: str) -> list[str]:
 
 
 def is_free(words: str) -> bool:
-    """True if a folder of anybody may choose this: it is part of what was installed here."""
+    """True if a folder that was found may choose this: it is part of what was installed here."""
     try:
         return all(word in _FREE or word.startswith(MODEL) for word in embedders(words))
     except ConfigError:
@@ -49,7 +49,7 @@ def is_model_name(name: str) -> bool:
 def before(words: str, chosen: str, named: str | None) -> str:
     """The embedder that is used until the vectors of the chosen one are there, if it is another.
 
-    One that only a file names is no server: no file may send a question away.
+    A server counts only if the environment names it: no file may send a question away.
     """
     if named is None and any(word in words for word in ENDPOINTS):
         return ""

@@ -10,13 +10,13 @@ from recollect.places import models
 from recollect.places.models import Model
 from tests.cli.running import Shell
 from tests.embed.graphs import encoder
-from tests.places.test_fetching import BYTES, Hub
+from tests.places.test_download import BYTES, Hub
 
 
 def test_the_list_says_what_is_here_and_what_uses_it(shell: Shell) -> None:
     alone = shell.run("model")
     assert "multilingual-e5-small  not here" in alone.out
-    assert "about 100; MIT; 135 MB" in alone.out
+    assert "about 100 languages; MIT; 135 MB" in alone.out
     assert "recollect model get" in alone.out
     assert shell.run("model", "list").out == alone.out
     encoder(models.models_folder() / "my-model")

@@ -187,7 +187,7 @@ def test_embedders_are_joined_by_a_plus(tmp_path: Path) -> None:
             embedders(strange)
 
 
-def test_a_folder_of_anybody_chooses_only_what_was_installed_here() -> None:
+def test_a_found_folder_chooses_only_what_was_installed_here() -> None:
     free = ("auto", "none", "static", "model:x", "static+model:x")
     assert [word for word in free if not is_free(word)] == []
     for word in ("onnx:x", "static+onnx:x", "https://h.test/v1#m", "magic", ""):

@@ -1,7 +1,7 @@
 """Which models are on this machine: the one that a package brings, and those fetched by name.
 
 Responsible for the list of models that can be fetched, and for finding one that is here. Leaves
-fetching to ``places.fetching`` and running to ``embed``. Invariants: a name leads to no other
+fetching to ``places.download`` and running to ``embed``. Invariants: a name leads to no other
 folder; nothing is listed whose size, licence and SHA-256 are not known; nothing here loads a model
 or the package that brings one.
 """
@@ -88,7 +88,7 @@ LISTED: Final = (
     Model(
         name="multilingual-e5-small",
         about="finds a text in one language by a question in another",
-        languages="about 100",
+        languages="about 100 languages",
         license="MIT",
         dimensions=384,
         files=_hub(

@@ -1,7 +1,7 @@
 """The verbs about models for search by meaning.
 
 Responsible for the options, the question before a download and the answers. Leaves the list to
-``places.models`` and the download to ``places.fetching``. Invariant: nothing is fetched without a
+``places.models`` and the download to ``places.download``. Invariant: nothing is fetched without a
 yes.
 """
 
@@ -52,7 +52,7 @@ def list_all(call: Call) -> None:
 @verb
 def get(call: Call, name: Name, yes: o.Yes = False) -> None:
     """Fetch a model by its name, after a yes; an interrupted download goes on."""
-    from recollect.places.fetching import fetch
+    from recollect.places.download import fetch
 
     model = models.listed(name)
     folder = models.folder_of(name)

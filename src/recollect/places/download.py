@@ -53,9 +53,10 @@ def fetch(model: Model, progress: Progress | None = None, seam: Seam = REAL) -> 
                 _Fetching(model, half, seam, progress).run()
                 seam.replace(half, whole)
                 sync_folder(seam, folder)
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
         what = getattr(error, "strerror", None) or type(error).__name__
         what = "the connection ended early" if isinstance(error, _EARLY) else what
+        what = "a redirect leads nowhere" if isinstance(error, ValueError) else what
         raise Unavailable(f"{model.name} could not be fetched: {what}", hint=_HINT) from error
     return whole
 
@@ -102,7 +103,7 @@ class _Fetching:
             raise Unavailable(
                 f"{urlsplit(file.url).hostname} gave another file for {file.name} than the one "
                 "that is listed; it was deleted",
-                hint="try again later; if it stays so, somebody changed the file",
+                hint="try again later; if it stays so, the file was changed on the server",
             ) from error
         finally:
             self._seam.close(fd)

@@ -14,7 +14,7 @@ import pytest
 
 from recollect.errors import ConfigError, RecollectError, Unavailable
 from recollect.places import models
-from recollect.places.fetching import fetch
+from recollect.places.download import fetch
 from recollect.places.models import LISTED, File, Model
 from tests.endpoint.servers import RawServer
 
@@ -49,7 +49,10 @@ class Hub:
     def _talk(self, connected: socket.socket) -> None:
         asked = b""
         while b"\r\n\r\n" not in asked:
-            asked += connected.recv(65_536)
+            piece = connected.recv(65_536)
+            if not piece:
+                return  # hung up without a question
+            asked += piece
         text = asked.decode()
         found = re.match(r"GET /\S*?([^/ ?]+)(?:\?\S*)? HTTP", text)
         start = re.search(r"Range: bytes=(\d+)-", text)
@@ -240,8 +243,13 @@ def to(url: str) -> Answer:
         ("//elsewhere.test/x", "elsewhere.test"),
         ("https://evil-hf.co/x", "evil-hf.co"),
         ("https://hf.co.elsewhere.test/x", "elsewhere.test"),
-        ("file:///etc/passwd", "leads to"),
+        ("ftp://elsewhere.test/x", "leads to"),
         ("", "one redirect after another"),
+        ("https://[", "leads nowhere"),
+        ("http://127.0.0.1:port/x", "leads nowhere"),
+        ("http://127.0.0.1:99999/x", "leads nowhere"),
+        ("/caf\u00e9/model.onnx", "leads nowhere"),
+        ("/a b/model.onnx", "could not be fetched"),
         ("model.onnx", "one redirect after another"),
     ],
 )
