@@ -72,13 +72,13 @@ class Hub:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.port}"
 
-    def model(self, **changed: str) -> Model:
+    def model(self) -> Model:
         """What the list says of the model here."""
         files = tuple(
             File(name, f"{self.url}/m/{name}", len(data), sha256(data).hexdigest())
             for name, data in BYTES.items()
         )
-        return Model("small", "", "English", "MIT", 8, files)
+        return Model("small", "", "English", "MIT", 8, files, ("hub.test", ".hf.co"))
 
 
 @pytest.fixture(autouse=True)
@@ -242,6 +242,8 @@ def to(url: str) -> Answer:
         ("http://localhost:1/x", "localhost"),
         ("//elsewhere.test/x", "elsewhere.test"),
         ("https://evil-hf.co/x", "evil-hf.co"),
+        ("https://hf.co/x", "'hf.co'"),
+        ("https://sub.hub.test/x", "sub.hub.test"),
         ("https://hf.co.elsewhere.test/x", "elsewhere.test"),
         ("ftp://elsewhere.test/x", "leads to"),
         ("", "one redirect after another"),
@@ -261,11 +263,10 @@ def test_a_redirect_leads_only_where_the_list_says(hub: Hub, url: str, match: st
 
 def test_a_redirect_without_tls_is_refused(hub: Hub) -> None:
     """Also to a host that the list names."""
-    model = hub.model()
-    listed = Model(model.name, "", "", "", 8, model.files, hosts=(".hf.co",))
-    hub.answer = to("http://cdn.hf.co/x")
-    with pytest.raises(ConfigError, match="without TLS"):
-        fetch(listed)
+    for url in ("http://cdn.hf.co/x", "http://hub.test/x"):
+        hub.answer = to(url)
+        with pytest.raises(ConfigError, match="without TLS"):
+            fetch(hub.model())
     assert models.fetched() == []
 
 

@@ -49,12 +49,10 @@ def installed(wheel: Path, into: Path) -> Path:
     return into
 
 
-def run(site: Path, home: Path, *words: str) -> str:
-    """The program, where this package is installed and word vectors are not."""
-    program = (
-        "import sys; sys.modules['wordllama'] = None\n"
-        "from recollect.__main__ import main; sys.exit(main())"
-    )
+def run(site: Path, home: Path, *words: str, static: bool = False) -> str:
+    """The program, where this package is installed, and word vectors are if it says so."""
+    without = "" if static else "sys.modules['wordllama'] = None"
+    program = f"import sys; {without}\nfrom recollect.__main__ import main; sys.exit(main())"
     kept = {k: v for k, v in os.environ.items() if not k.startswith("RECOLLECT")}
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
@@ -90,6 +88,8 @@ def test_auto_is_the_packaged_encoder_where_it_is_installed(tmp_path: Path) -> N
     assert f"{NAME}  with a package" in run(site, home, "model")
     assert "alice sits" in run(site, home, "recall", "window")
     (tmp_path / "other").mkdir()
+    both = run(site, tmp_path / "other", "init", "both", static=True)
+    assert f"by words and by meaning (static+model:{NAME})" in both
     without = run(tmp_path, tmp_path / "other", "init")  # the control
     assert "pip install 'recollect[encoder]'" in without
 
