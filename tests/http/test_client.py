@@ -130,7 +130,10 @@ def test_errors_are_the_memorys_own(memory: Memory) -> None:
 def test_a_handle_is_narrowed(memory: Memory) -> None:
     bob = memory.scoped(user="Boß", session="s", origin="agent")
     record = bob.remember("Bob's.")
-    assert (record.scope, record.trust) == (bob.scope, "agent")
+    mine = bob.scope
+    assert (mine.user, mine.session, mine.agent) == ("Boß", "s", None)
+    assert (mine.space, mine.trust) == (memory.scope.space, record.trust)
+    assert record.scope.to_dict() == {"user": "Boß", "session": "s"}
     with pytest.raises(NotFound):
         memory.scoped(user="ann").get(record.id)
 
