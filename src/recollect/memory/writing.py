@@ -16,7 +16,7 @@ from recollect.lifecycle.commands import Act, Expect, Retract
 from recollect.memory.batch import Batch
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import validate
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
@@ -259,13 +259,13 @@ class Writing(Calls):
             LimitExceeded: More than 1,000 records are derived from it.
         """
         if validate.flag(dry_run, "dry_run") or validate.flag(derived, "derived"):
-            from recollect.memory.correction import retracting  # most forget one thing
+            from recollect.memory.correction import derived as of_all  # most forget one thing
 
-            name = retracting.checked(id, derived, sources, reason)
+            name = of_all.checked(id, derived, sources, reason)
             if dry_run:
-                return retracting.would_retract(self._handle, name)
+                return of_all.would_retract(self._handle, name)
             act: Act = Retract(id=name)
-            return self._handle.write((act,), retracting.retracted, idempotency_key, expect)
+            return self._handle.write((act,), of_all.retracted, idempotency_key, expect)
         act = self._handle.acts.forget(id, sources or "shadow", reason, files=self._handle.files)
         return self._handle.write((act,), answers.forgotten, idempotency_key, expect)
 

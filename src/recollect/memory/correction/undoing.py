@@ -2,7 +2,7 @@
 
 Responsible for finding the last command, that of an event, or the last change of a record or an
 episode, and for one act for each thing that it changed. Leaves what bringing a record back means to
-``lifecycle.records.reverting``. Invariants: receipts, reinforcements and the store's own events are
+``lifecycle.records.earlier``. Invariants: receipts, reinforcements and the store's own events are
 never taken back; neither are sessions, how far a rule has looked, nor an erasure; what was said in
 a session is taken back only by its id or its event; an agent takes back no act of a person; what
 came after a command is never taken back with it.
