@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from recollect import Memory
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.values import Change
 
 

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from recollect.errors import Unavailable
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.limits import WORKERS_MAX_COUNT
 from recollect.model.values import Change
 

@@ -20,7 +20,7 @@ from recollect.client.looking import position_of
 from recollect.client.transport import Ending, Sent, pause_s
 from recollect.errors import Forbidden, InvalidInput, Unavailable
 from recollect.model import limits, validate, wire
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.values import (
     Change,
 )

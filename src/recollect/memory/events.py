@@ -16,14 +16,14 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EventRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Expect
-from recollect.lifecycle.records.naming import full_id
+from recollect.lifecycle.records.names import full_id
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.handle import Calls, Handle
-from recollect.memory.handle.healing import compares, heals
+from recollect.memory.handle.healed import compares, heals
 from recollect.model import limits, validate
 from recollect.model.events import KINDS
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.values import (
     Change,
     EventUnit,

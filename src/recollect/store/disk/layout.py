@@ -69,6 +69,7 @@ _ID_AT: Final = 68  # of the header, by SQLite's file format
 # removes every file whose name begins with the ledger's and a dot.
 ORIGINAL: Final = f"{LEDGER}.original"
 ORIGINAL_SNAPSHOT: Final = f"{ORIGINAL}-snapshot"
+NOTED: Final = f"{LEDGER}.noted"  # the last event when a store of S0 was closed: "seq:hash"
 # The contents of a ledger's file after it was moved. No release mistakes it for a ledger.
 MOVED: Final = b"moved: this memory lies in the git folder of its repository now\n"
 
