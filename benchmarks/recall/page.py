@@ -7,7 +7,7 @@ Invariant: every figure of ours comes from a report; other figures are labelled 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ import msgspec
 
 from benchmarks import plots
 from benchmarks.recall.contexts import WidthReport
+from benchmarks.recall.fit import Without
 from benchmarks.recall.run import MACRO, Report
 
 PAGE: Final = "recall-quality.md"
@@ -62,7 +63,11 @@ These would help: resolving classes and pronouns at write time (which takes a mo
 encoder, and asking in several steps for second hops."""
 
 
-def page(reports: dict[str, Report], widths: Sequence[WidthReport] = ()) -> str:
+def page(
+    reports: dict[str, Report],
+    widths: Sequence[WidthReport] = (),
+    without: Mapping[str, Mapping[str, Without]] | None = None,
+) -> str:
     """The whole page."""
     best = reports[_LEGS[-1]]
     return "\n".join(
@@ -93,6 +98,7 @@ def page(reports: dict[str, Report], widths: Sequence[WidthReport] = ()) -> str:
             *_kinds(best),
             "",
             *(_contexts(widths) if widths else ()),
+            *(_without(without) if without else ()),
             "## What is missed",
             "",
             _MISSES,
@@ -160,6 +166,26 @@ def _contexts(widths: Sequence[WidthReport]) -> Iterator[str]:
     yield ""
 
 
+def _without(without: Mapping[str, Mapping[str, Without]]) -> Iterator[str]:
+    """What each set loses if its own dev questions take no part in the fit."""
+    yield "## Without one set"
+    yield ""
+    yield (
+        "`python -m benchmarks.recall.fit --without-each` fits the weights on all sets but one. "
+        "Figures of the set's dev questions, of the evidence among the candidates: with its own "
+        "dev questions in the fit → without them (how many there are)."
+    )
+    yield ""
+    names = tuple(MACRO)
+    yield "| | " + " | ".join(f"{name} {MACRO[name]}" for name in names) + " |"
+    yield "|---" * (len(names) + 1) + "|"
+    for legs, of_sets in without.items():
+        each = [of_sets[name] for name in names]
+        cells = (f"{one.whole:.3f} → {one.without:.3f} ({one.questions})" for one in each)
+        yield f"| `{legs}` | " + " | ".join(cells) + " |"
+    yield ""
+
+
 def _kinds(report: Report) -> Iterator[str]:
     shown = ("any@5", "all@5", "any@10", "all@10", "ndcg@10")
     yield "| set | kind | " + " | ".join(shown) + " |"
@@ -178,6 +204,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--contexts", type=Path, action="append", default=[], help="report of `contexts --json`"
     )
+    parser.add_argument("--without", type=Path, help="figures of `fit --without-each`")
     parser.add_argument("--docs", type=Path, required=True, help="folder of the page")
     options = parser.parse_args(words)
     reports = {
@@ -185,9 +212,14 @@ def main(words: Sequence[str] | None = None) -> int:
         for legs in _LEGS
     }
     widths = [msgspec.json.decode(path.read_bytes(), type=WidthReport) for path in options.contexts]
+    without = (
+        msgspec.json.decode(options.without.read_bytes(), type=dict[str, dict[str, Without]])
+        if options.without
+        else None
+    )
     (options.docs / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     (options.docs / PICTURE).write_text(picture(reports[_LEGS[-1]]), "utf-8")
-    (options.docs / PAGE).write_text(page(reports, widths), "utf-8")
+    (options.docs / PAGE).write_text(page(reports, widths, without), "utf-8")
     return 0
 
 

@@ -16,7 +16,7 @@ from benchmarks.recall.contexts import main as contexts_main
 from benchmarks.recall.contexts import run as contexts_run
 from benchmarks.recall.contexts import table as contexts_table
 from benchmarks.recall.encoders import Chosen, Kept
-from benchmarks.recall.fit import WITHOUT, Asked, loss, observe, weights_of
+from benchmarks.recall.fit import WITHOUT, Asked, loss, observe, weights_of, without_each
 from benchmarks.recall.metrics import damped, inside, marks, ndcg, sessions
 from benchmarks.recall.run import Engine, run
 from benchmarks.recall.sets import QuestionSet, Turn
@@ -242,6 +242,16 @@ def test_every_configuration_has_a_weight_for_every_signal() -> None:
         assert len(found.weights) == len(RANKING_SIGNALS)
         for name in WITHOUT[legs]:
             assert found.weights[RANKING_SIGNALS.index(name)] == 0.0
+
+
+def test_a_set_that_alone_has_a_signal_is_lost_without_its_questions() -> None:
+    def one(signal: str) -> Asked:
+        rows = np.zeros((20, len(RANKING_SIGNALS)))
+        rows[:, RANKING_SIGNALS.index(signal)] = [0.1] * 19 + [0.9]
+        return Asked(rows, np.arange(20), np.array([0.0] * 19 + [1.0]))
+
+    found = without_each("text", {"A": [one("words")], "B": [one("words")], "C": [one("coverage")]})
+    assert found == {"A": (1.0, 1.0, 1), "B": (1.0, 1.0, 1), "C": (1.0, 0.0, 1)}
 
 
 def test_what_an_embedder_gave_is_kept_and_given_again(tmp_path: Path) -> None:
