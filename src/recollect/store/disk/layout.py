@@ -51,6 +51,7 @@ JOBS: Final = "jobs.db"  # of a workspace: work that was asked for, and schedule
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
 PERSON: Final = "name"  # of a person: what they are called in ledgers
 CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
+MODELS: Final = "models"  # of a person: models that were fetched by name
 SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are stored in
 PAGES_CHOSEN: Final = "page-folders.json"  # of a person: where pages of a memory are kept
 SEGMENT_SUFFIX: Final = ".wal"
