@@ -179,6 +179,23 @@ class OneWordSuite:
             batch.remember("four", id="b")
         assert [one.text for one in batch.results] == ["three", "four"]
 
+    def test_words_that_only_wait_say_so_beside_tags_that_changed(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        made = agent.remember("one", id="a")
+        memory.settings.documents.set("policy", "agents", {"update": "review"})
+        alone = agent.revise(made.id, "two", idempotency_key="once")
+        assert agent.revise(made.id, "two", idempotency_key="once") == alone
+        tagged = agent.revise(made.id, "three", tags=["T"], idempotency_key="both")
+        assert agent.revise(made.id, "three", tags=["T"], idempotency_key="both") == tagged
+        assert (tagged.text, tagged.tags) == ("one", ("T",))
+        waiting = {each.id: each.text for each in memory.review.list()}
+        assert [waiting[str(each.pending)] for each in (alone, tagged)] == ["two", "three"]
+        again = agent.revise(made.id, "three", tags=["U"])  # the same proposal waits already
+        assert (again.tags, again.pending) == (("T", "U"), tagged.pending)
+        assert agent.revise(made.id, tags=["V"]).pending is None
+        memory.settings.documents.drop("policy", "agents")
+        assert agent.revise(made.id, "four", tags=["W"]).pending is None
+
     def test_forgetting_with_what_was_derived_takes_no_more_words(self, memory: Memory) -> None:
         memory.remember("one", id="a")
         wrong: tuple[dict[str, Any], ...] = (

@@ -16,6 +16,7 @@ from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.values import episode_of, record_of
 from recollect.lifecycle.removal import sources_of
 from recollect.model.events import Intent
+from recollect.model.limits import COMMAND_MAX_EVENTS
 from recollect.model.values import Episode, Forgotten, Record
 from recollect.store.port import Outcome
 
@@ -87,13 +88,26 @@ def revised(text: str | None) -> Callable[[Reads, Outcome], Record]:
 
     def answer(reads: Reads, outcome: Outcome) -> Record:
         found = record(reads, outcome)
-        if found.seq >= outcome.first:
+        if found.seq >= outcome.first and not _is_only_tagged(reads, outcome, found.id):
             return found
         new = None if text == found.text else text
         waits = _pending(reads, outcome, found.id, "update", new)
         return found if waits is None else msgspec.structs.replace(found, pending=waits)
 
     return answer
+
+
+def _is_only_tagged(reads: Reads, outcome: Outcome, id: str) -> bool:
+    """True if a command changed the tags of a record and nothing else of it."""
+    rows = reads.events(
+        kinds=(),
+        id=id,
+        user=None,
+        after=outcome.first - 1,
+        before=outcome.last + 1,
+        limit=COMMAND_MAX_EVENTS,
+    )
+    return {row.kind for row in rows if row.unit == "record"} <= {"record.tagged"}
 
 
 def superseding(text: str) -> Callable[[Reads, Outcome], Record]:
