@@ -143,6 +143,26 @@ class OneWordSuite:
             assert brought_back(memory.undo(new.id)).id == new.id
             assert brought_back(memory.undo(old.id)).id == old.id  # named by the old one
 
+    @pytest.mark.parametrize("by_version", [False, True])
+    def test_a_key_has_its_holder_after_two_undos_of_an_old_one(
+        self, memory: Memory, by_version: bool
+    ) -> None:
+        for text in ("A", "B", "C"):
+            memory.remember(text, id=text, key="k")
+        to = _record(memory, "A").created_at if by_version else None
+        back = memory.undo("A", to=to)
+        assert (brought_back(back).id, memory.get(key="k").id) == ("A", "A")
+        shown = memory.undo("A", dry_run=True)
+        assert {change.id for change in shown.events} == {"A", "C"}
+        assert brought_back(memory.undo("A")).id == "C"
+        assert memory.get(key="k").id == "C"
+        assert [_record(memory, id).superseded_by for id in "ABC"] == ["B", "C", None]
+        memory.undo("A")
+        assert memory.get(key="k").id == "A"
+        memory.forget("C")  # by its own change it stays gone
+        memory.undo("A")
+        assert _record(memory, "C").status == "forgotten"
+
     def test_replacing_what_does_not_hold_says_the_next_step(self, memory: Memory) -> None:
         mine = memory.remember("Row 3.", id="mine")
         memory.forget(mine.id)

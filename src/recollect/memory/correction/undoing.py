@@ -145,7 +145,7 @@ def _with_the_other(handle: Handle, reads: Reads, row: VersionRow, made: Plan) -
     if command is None or not command.first <= other.seq <= command.seq:
         return made  # it was changed since
     both = (row.id, other.id)
-    events = [one for one in _rows_of(handle, reads, command, None) if one.id in both]
+    events = _rows_of(handle, reads, command, *both)
     acts = tuple(_acts(reads, events, command.first, command.seq, None))
     return made._replace(acts=acts, is_last=True)
 
@@ -203,9 +203,13 @@ def _of_last(handle: Handle, reads: Reads, about: str | None) -> Plan:
             hint="name an episode to take back what was said in a session",
         )
     _require_undoable([last], "the last command")
-    made = _of_command(handle, reads, command, about)
-    other = None if about is None else _in_its_place(reads, about, command.first - 1)
-    return made if other is None else made._replace(acts=(c.Revert(id=other),))
+    if about is None:
+        return _of_command(handle, reads, command)
+    other = _in_its_place(reads, about, command.first - 1)
+    if other is not None:
+        made = _of_command(handle, reads, command, about)
+        return made._replace(acts=(c.Revert(id=other),))
+    return _of_command(handle, reads, command, about, *_ended_for(handle, reads, command, about))
 
 
 def _in_its_place(reads: Reads, id: str, then: int) -> str | None:
@@ -214,6 +218,16 @@ def _in_its_place(reads: Reads, id: str, then: int) -> str | None:
     other = None if before is None or not before.superseded_by else before.superseded_by
     row = reads.version(other) if other else None
     return row.id if row is not None and row.superseded_by == id else None
+
+
+def _ended_for(handle: Handle, reads: Reads, command: CommandRow, id: str) -> list[str]:
+    """The records that a command ended to bring one back in their place, unchanged since."""
+    rows = _rows_of(handle, reads, command)
+    if not any((row.kind, row.id) == ("record.restored", id) for row in rows):
+        return []
+    ended = {row.seq: row.id for row in rows if row.kind == "record.superseded" and row.id}
+    found = ((seq, reads.version(other)) for seq, other in ended.items())
+    return [row.id for seq, row in found if row and (row.seq, row.superseded_by) == (seq, id)]
 
 
 def _of_event(handle: Handle, reads: Reads, seq: int) -> Plan:
@@ -225,8 +239,8 @@ def _of_event(handle: Handle, reads: Reads, seq: int) -> Plan:
     command = reads.command_of(seq) if found and found[0].seq == seq <= here else None
     if command is None:
         raise NotFound(f"there is no event {seq}", hint="`recollect log` lists them")
-    made = _of_command(handle, reads, command, None)
-    changed = _rows_of(handle, reads, command, None)
+    made = _of_command(handle, reads, command)
+    changed = _rows_of(handle, reads, command)
     _require_undoable(changed, "that command")
     if not made.acts:
         raise Conflict(
@@ -275,30 +289,35 @@ def _require_newest(
         )
 
 
-def _rows_of(
-    handle: Handle, reads: Reads, command: CommandRow, about: str | None
-) -> list[EventRow]:
-    """The events of a command that an undo is about."""
-    return reads.events(
-        kinds=_KINDS if about is None else _OF_SUBJECTS,
-        id=about,
-        user=handle.actor.user,
-        after=command.first - 1,
-        before=command.seq + 1,
-        limit=COMMAND_MAX_EVENTS,
-    )
+def _rows_of(handle: Handle, reads: Reads, command: CommandRow, *ids: str) -> list[EventRow]:
+    """The events of a command that an undo is about: all, or those of these ids."""
+    rows = [
+        row
+        for id in ids or (None,)
+        for row in reads.events(
+            kinds=_OF_SUBJECTS if ids else _KINDS,
+            id=id,
+            user=handle.actor.user,
+            after=command.first - 1,
+            before=command.seq + 1,
+            limit=COMMAND_MAX_EVENTS,
+        )
+    ]
+    return sorted({row.seq: row for row in rows}.values(), key=lambda row: row.seq)
 
 
-def _of_command(handle: Handle, reads: Reads, command: CommandRow, about: str | None) -> Plan:
-    events = _rows_of(handle, reads, command, about)
+def _of_command(handle: Handle, reads: Reads, command: CommandRow, *ids: str) -> Plan:
+    """How to take back a command, or what it did to the first of these ids and the others."""
+    events = _rows_of(handle, reads, command, *ids)
     require_undo(handle.actor, [event.origin for event in events])
     undone = Undone(
         at=command.at,
         events=tuple(changes_of(reads, events)),
         undone_by=(),
         position=_here(reads),
-        id=about,
+        id=ids[0] if ids else None,
     )
+    about = ids[0] if len(ids) == 1 else None
     return Plan(undone, tuple(_acts(reads, events, command.first, command.seq, about)))
 
 
