@@ -54,6 +54,26 @@ class OneWordSuite:
         memory.undo(later.seq)
         assert _record(memory, "seat").text == "Sits in row 3"
 
+    def test_an_undo_of_an_event_replaces_no_later_record(self, memory: Memory) -> None:
+        first = memory.remember("A", id="A", key="k")
+        memory.forget("A")
+        forgotten = memory.events.position
+        memory.remember("B", id="B", key="k")
+        for dry_run in (True, False):
+            with pytest.raises(Conflict, match="'k' of A is held by B now") as refused:
+                memory.undo(forgotten, dry_run=dry_run)
+        assert f"with to={first.seq} " in (refused.value.hint or "")
+        assert memory.get(key="k").id == "B"
+        assert brought_back(memory.undo("A", to=first.seq)).id == "A"  # the next step
+        assert _record(memory, "B").superseded_by == "A"
+
+    def test_an_undo_of_an_event_gives_a_key_back_to_its_last_holder(self, memory: Memory) -> None:
+        memory.remember("A", id="A", key="k")
+        second = memory.remember("B", id="B", key="k")
+        memory.used(None, ["B"])
+        memory.undo(second.seq)  # B is of the same command
+        assert memory.get(key="k").id == "A"
+
     def test_a_link_that_was_changed_again_is_not_taken_back(self, memory: Memory) -> None:
         memory.remember("one", id="a")
         memory.remember("two", id="b")

@@ -10,7 +10,7 @@ came after a command is never taken back with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import UNSET, structs
@@ -31,6 +31,7 @@ from recollect.index.values import record_of
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.commands import Expect
 from recollect.lifecycle.decide import check_expected
+from recollect.lifecycle.filed import LIVE
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import changes_of
 from recollect.memory.handle.handle import Handle
@@ -248,6 +249,7 @@ def _of_event(handle: Handle, reads: Reads, seq: int) -> Plan:
             hint="`recollect log` shows what each event did",
         )
     _require_newest(reads, command, changed, here)
+    _require_key(reads, command, _ids(changed, "record"))
     return made
 
 
@@ -287,6 +289,21 @@ def _require_newest(
             f"the link from {row.source} to {row.target} was changed again",
             hint="take that back first",
         )
+
+
+def _require_key(reads: Reads, command: CommandRow, ids: Sequence[str]) -> None:
+    """Refuses to bring back a record whose key something else has got since."""
+    before = Reads(reads.db, at=command.first - 1)
+    for id in ids:
+        now, then = reads.version(id), before.version(id)
+        if not now or not then or not now.key or now.status in LIVE or then.status != "active":
+            continue
+        holder = reads.holder(now.key, now.user)
+        if holder is not None and holder.seq > command.seq and holder.id not in ids:
+            raise Conflict(
+                f"the key {now.key!r} of {id} is held by {holder.id} now",
+                hint=f"`undo` of {id} with to={then.seq} brings it back and replaces {holder.id}",
+            )
 
 
 def _rows_of(handle: Handle, reads: Reads, command: CommandRow, *ids: str) -> list[EventRow]:
