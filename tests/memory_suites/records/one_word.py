@@ -48,11 +48,26 @@ class OneWordSuite:
         later = memory.revise(seat.id, "Sits in row 4")
         with pytest.raises(Conflict, match=f"seat was changed again by event {later.seq}") as said:
             memory.undo(seat.seq)
-        assert str(later.seq) in (said.value.hint or "")
+        assert "with to= chooses" in (said.value.hint or "")  # before it nothing was there
         with pytest.raises(Conflict, match="changed again"):
             memory.undo(seat.seq, dry_run=True)
         memory.undo(later.seq)
         assert _record(memory, "seat").text == "Sits in row 3"
+
+    def test_the_next_step_after_a_refused_undo_leads_there(self, memory: Memory) -> None:
+        first = memory.remember("v1", id="v")
+        second = memory.revise("v", "v2")
+        memory.revise("v", "v3")
+        with pytest.raises(Conflict, match="changed again") as said:
+            memory.undo(second.seq)
+        assert f"with to={first.seq} brings back" in (said.value.hint or "")
+        assert brought_back(memory.undo("v", to=first.seq)).text == "v1"
+        memory.settings.documents.set("note", "n", {"a": 1})
+        here = memory.events.position
+        memory.settings.documents.set("note", "n", {"a": 2})
+        with pytest.raises(Conflict, match="changed again") as said:
+            memory.undo(here)
+        assert said.value.hint == "set it again as it should be"
 
     def test_an_undo_of_an_event_replaces_no_later_record(self, memory: Memory) -> None:
         first = memory.remember("A", id="A", key="k")

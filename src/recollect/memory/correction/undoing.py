@@ -280,15 +280,27 @@ def _require_newest(
         if later and later[0].seq <= here:
             raise Conflict(
                 f"{id} was changed again by event {later[0].seq}",
-                hint=f"take that back first, with the number {later[0].seq}",
+                hint=_instead(reads, command, str(unit), id),
             )
     linked = {row[:3] for row in reads.links_changed(command.first, command.seq)}
     since = (row for row in reads.links_changed(command.seq + 1, here) if row[:3] in linked)
     if row := next(since, None):
         raise Conflict(
             f"the link from {row.source} to {row.target} was changed again",
-            hint="take that back first",
+            hint="set or end that link as it should be",
         )
+
+
+def _instead(reads: Reads, command: CommandRow, unit: str, id: str) -> str:
+    """The next step where a command cannot be undone; undoing the later one would lead back."""
+    if unit == "episode":
+        return f"`undo` of {id} takes back its last change"
+    if unit != "record":
+        return "set it again as it should be"
+    then = Reads(reads.db, at=command.first - 1).version(id)
+    if then is None or then.status not in LIVE:
+        return f"`undo` of {id} with to= chooses a version, which `history` lists"
+    return f"`undo` of {id} with to={then.seq} brings back what it was before that command"
 
 
 def _require_key(reads: Reads, command: CommandRow, ids: Sequence[str]) -> None:
