@@ -101,7 +101,10 @@ class Batch:
         self._add("forget", id=id, sources=sources, reason=reason)
 
     def undo(self, id: str) -> None:
-        """Bring back what was forgotten or archived; what holds stays as it is."""
+        """Bring back what was forgotten or archived; what holds stays as it is.
+
+        What was replaced is refused: ``Memory.undo`` brings it back in the place of the other.
+        """
         self._add("undo", id=id)
 
     def link(

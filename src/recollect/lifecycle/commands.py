@@ -157,9 +157,13 @@ class Forget(Act, frozen=True, kw_only=True):
 
 
 class Restore(Act, frozen=True, kw_only=True):
-    """Undo a forgetting or an archiving, or take something out of the inbox."""
+    """Undo a forgetting or an archiving, or take something out of the inbox.
+
+    With ``alone`` what was replaced is refused: it would hold beside what took its place.
+    """
 
     id: str
+    alone: bool | UnsetType = UNSET
 
 
 class Archive(Act, frozen=True, kw_only=True):

@@ -87,6 +87,11 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     require_change(view, Lineage(actor), target)
     if target.status in ("active", "held"):
         return []
+    if act.alone is True and target.status == "archived" and target.superseded_by is not None:
+        raise Conflict(
+            f"{target.id} was replaced by {target.superseded_by}",
+            hint="call `undo` outside the batch: it comes back in the place of that one",
+        )
     ended_by = view.ended_by(target.id)
     require_undo(actor, [target.origin, *ended_by])
     key = None if is_held(target) else target.key  # what comes back held takes no key

@@ -98,7 +98,10 @@ class Batch:
         self._acts.append(self._make.forget(id, sources, reason))
 
     def undo(self, id: str) -> None:
-        """Bring back what was forgotten or archived; what holds stays as it is."""
+        """Bring back what was forgotten or archived; what holds stays as it is.
+
+        What was replaced is refused: ``Memory.undo`` brings it back in the place of the other.
+        """
         self._acts.append(acts.restore(id))
 
     def link(

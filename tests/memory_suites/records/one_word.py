@@ -178,6 +178,18 @@ class OneWordSuite:
             assert brought_back(memory.undo(new.id)).id == new.id
             assert brought_back(memory.undo(old.id)).id == old.id  # named by the old one
 
+    def test_a_batch_brings_nothing_back_beside_what_replaced_it(self, memory: Memory) -> None:
+        for key in (None, "seat"):
+            old = memory.remember(f"Row 3 {key}", key=key)
+            new = memory.remember(f"Row 4 {key}", replaces=old.id)
+            with pytest.raises(Conflict, match=f"replaced by {new.id}") as refused:
+                with memory.batch() as batch:
+                    batch.undo(old.id)
+            assert "outside the batch" in (refused.value.hint or "")
+            assert _record(memory, old.id).status == "archived"
+            assert brought_back(memory.undo(old.id)).id == old.id
+            assert _record(memory, new.id).superseded_by == old.id
+
     @pytest.mark.parametrize("by_version", [False, True])
     def test_a_key_has_its_holder_after_two_undos_of_an_old_one(
         self, memory: Memory, by_version: bool

@@ -245,7 +245,7 @@ class ForgetAct(Request, frozen=True, kw_only=True, tag_field="act", tag="forget
 
 
 class UndoAct(Request, frozen=True, kw_only=True, tag_field="act", tag="undo"):
-    """In a batch: bring back what was forgotten or archived."""
+    """In a batch: bring back what was forgotten or archived, but not what was replaced."""
 
     id: Id
 

@@ -251,8 +251,8 @@ class Acts:
 
 
 def restore(id: str) -> c.Restore:
-    """Undo a forgetting."""
-    return c.Restore(id=validate.reference(id))
+    """Undo a forgetting or an archiving, not a replacing."""
+    return c.Restore(id=validate.reference(id), alone=True)
 
 
 def erase(id: str, sources: bool, reason: str | None) -> c.Erase:
