@@ -277,6 +277,33 @@ class OneWordSuite:
         assert (shown.taken, shown.seq) == (("a",), 0)
         assert memory.forget("a", derived=True, sources="keep").seq == memory.events.position
 
+    def test_what_was_derived_comes_back_with_the_event_of_the_forgetting(
+        self, memory: Memory
+    ) -> None:
+        memory.remember("one", id="a")
+        memory.remember("two", id="b", evidence=["a"])
+        memory.remember("old", id="c", key="k")
+        memory.remember("three", id="d", key="k", evidence=["b"])
+        done = memory.forget("a", derived=True)
+        assert {record.id for record in memory.list()} == {"c"}
+        memory.undo(done.seq)
+        assert {record.id for record in memory.list()} == {"a", "b", "d"}
+        memory.forget("a", derived=True)
+        memory.undo("a")
+        assert {record.id for record in memory.list()} == {"a", "c"}  # the source only
+
+    def test_a_forgetting_names_its_event(self, memory: Memory) -> None:
+        (said,) = memory.observe("one")
+        memory.remember("two", id="b")
+        for id in (said.id, "b"):
+            done = memory.forget(id, idempotency_key=id)
+            assert done.seq == memory.events.position
+            assert memory.forget(id, idempotency_key=id) == done
+            assert memory.forget(id).seq == 0
+            memory.undo(done.seq)
+        assert _record(memory, "b").status == "active"
+        assert memory.sessions.episodes() == [said]
+
     def test_one_thing_says_what_is_erased(self, memory: Memory) -> None:
         memory.remember("one", id="a")
         wrong: tuple[dict[str, Any], ...] = (

@@ -162,8 +162,9 @@ def forgotten(reads: Reads, outcome: Outcome) -> Forgotten:
     """What a forgetting took along, and what still shows."""
     id = outcome.subjects[-1]
     version = left_by(outcome, reads).version(id)
+    seq = outcome.last if outcome.last >= outcome.first else 0
     if version is None:
-        return Forgotten(id=id, unit="episode")
+        return Forgotten(id=id, unit="episode", seq=seq)
     if version.status != "forgotten":
         pending = _pending(reads, outcome, id, "delete")
         return Forgotten(id=id, unit="record", pending=pending)
@@ -173,6 +174,7 @@ def forgotten(reads: Reads, outcome: Outcome) -> Forgotten:
         unit="record",
         shadowed=tuple(episode.id for episode in known if episode.hidden is not None),
         showing=tuple(episode.id for episode in known if episode.hidden is None),
+        seq=seq,
     )
 
 

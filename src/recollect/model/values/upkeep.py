@@ -18,7 +18,7 @@ class Forgotten(Value, frozen=True, kw_only=True):
     ``pending`` is a proposal that waits for a person: then nothing was forgotten. With ``derived``
     the records in ``taken`` go, and those in ``back`` say what they said before, have their key
     again, or have less trust because they rest on one of these. ``seq`` is the last event that did
-    it, or 0 if nothing was done.
+    it, or 0 if nothing was done: ``undo(forgotten.seq)`` brings all of it back.
     """
 
     id: str
