@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.interfaces.cli.undo import _DID
-from recollect.memory.correction.undoing import _KINDS
+from recollect.memory.correction.undoable import KINDS
 from tests.cli.running import Shell
 from tests.cli.test_verbs import remembered
 
@@ -82,6 +82,6 @@ def test_undo_takes_the_newer_of_two_memories(store: Shell) -> None:
     assert store.run("undo", "--yes", "--json").json["mount"] == "me"
 
 
-@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_event_has_a_word(kind: str) -> None:
     assert kind in _DID or kind == "events.erased"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import INCLUDES, Record
 from tests.undone import brought_back
@@ -77,7 +77,7 @@ class OneWordSuite:
         for dry_run in (True, False):
             with pytest.raises(Conflict, match="'k' of A is held by B now") as refused:
                 memory.undo(forgotten, dry_run=dry_run)
-        assert f"with to={first.seq} " in (refused.value.hint or "")
+            assert f"with to={first.seq} " in (refused.value.hint or "")
         assert memory.get(key="k").id == "B"
         assert brought_back(memory.undo("A", to=first.seq)).id == "A"  # the next step
         assert _record(memory, "B").superseded_by == "A"
@@ -109,18 +109,25 @@ class OneWordSuite:
 
     def test_an_event_that_no_undo_takes_back(self, memory: Memory) -> None:
         first = memory.remember("one", id="a")
-        with pytest.raises(NotFound):
-            memory.undo(99)
+        for after in (99, 10**30):
+            with pytest.raises(NotFound, match=f"the last event is {first.seq}"):
+                memory.undo(after)
         memory.used(None, ["a"])
         with pytest.raises(Conflict, match="cannot be undone"):
             memory.undo(memory.events.position)  # a reinforcement
         memory.erase("a")
         with pytest.raises(Conflict, match="erased"):
             memory.undo(memory.events.position)
-        with pytest.raises(RecollectError):
+        with pytest.raises(Conflict, match=f"event {first.seq} was erased"):
             memory.undo(first.seq)
         with pytest.raises(NotFound):
             memory.get("a", include=INCLUDES)
+        memory.remember("mine", id="m")
+        waits = memory.scoped(origin="agent").revise("m", "its own").pending or ""
+        asked = memory.events.position
+        memory.review.reject(waits, memory.review.show(waits).digest)
+        with pytest.raises(Conflict, match=f"proposal of event {asked} was decided"):
+            memory.undo(asked)
 
     def test_a_number_as_text_is_told_apart(self, memory: Memory) -> None:
         memory.remember("one", id="a")
@@ -182,9 +189,9 @@ class OneWordSuite:
         for key in (None, "seat"):
             old = memory.remember(f"Row 3 {key}", key=key)
             new = memory.remember(f"Row 4 {key}", replaces=old.id)
-            with pytest.raises(Conflict, match=f"replaced by {new.id}") as refused:
-                with memory.batch() as batch:
-                    batch.undo(old.id)
+            is_replaced = pytest.raises(Conflict, match=f"replaced by {new.id}")
+            with is_replaced as refused, memory.batch() as batch:
+                batch.undo(old.id)
             assert "outside the batch" in (refused.value.hint or "")
             assert _record(memory, old.id).status == "archived"
             assert brought_back(memory.undo(old.id)).id == old.id
@@ -209,6 +216,24 @@ class OneWordSuite:
         memory.forget("C")  # by its own change it stays gone
         memory.undo("A")
         assert _record(memory, "C").status == "forgotten"
+
+    def test_a_dry_run_is_refused_like_the_undo(self, memory: Memory) -> None:
+        agent = memory.scoped(origin="agent")
+        memory.remember("mine", id="p")
+        memory.forget("p")
+        memory.remember("new", id="n")
+        agent.remember("its own", id="o")
+        memory.revise("o", "a person's")
+        memory.remember("second", id="s", replaces=memory.remember("first", id="f").id)
+        memory.undo("f")
+        for dry_run in (True, False):
+            for id in "pofs":
+                with pytest.raises(Forbidden):
+                    agent.undo(id, dry_run=dry_run)
+            with pytest.raises(Conflict, match="nothing came before"):
+                memory.undo("n", to=0, dry_run=dry_run)
+        assert memory.undo("p", dry_run=True).events
+        assert brought_back(memory.undo("p")).status == "active"
 
     def test_replacing_what_does_not_hold_says_the_next_step(self, memory: Memory) -> None:
         mine = memory.remember("Row 3.", id="mine")

@@ -102,8 +102,7 @@ class Leaving(Calls):
 
         wanted = undoing.asked(what, to)
         if validate.flag(dry_run, "dry_run"):
-            with self._handle.reading() as reads:
-                return undoing.plan(self._handle, reads, wanted).undone
+            return undoing.would_undo(self._handle, wanted)
         return undoing.undo(self._handle, wanted, idempotency_key, expect)
 
     def erase(

@@ -1,16 +1,16 @@
 """Which changes an undo takes back, and the acts that do it.
 
 Responsible for finding the last command, that of an event, or the last change of a record or an
-episode, and for one act for each thing that it changed. Leaves what bringing a record back means to
-``lifecycle.records.earlier``. Invariants: receipts, reinforcements and the store's own events are
-never taken back; neither are sessions, how far a rule has looked, nor an erasure; what was said in
-a session is taken back only by its id or its event; an agent takes back no act of a person; what
-came after a command is never taken back with it.
+episode, and for one act for each thing that it changed. Leaves what is refused to ``undoable``, and
+what bringing a record back means to ``lifecycle.records.earlier``. Invariants: receipts,
+reinforcements and the store's own events are never taken back; neither are sessions, how far a rule
+has looked, nor an erasure; what was said in a session is taken back only by its id or its event; an
+agent takes back no act of a person; what came after a command is never taken back with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from msgspec import UNSET, structs
@@ -30,20 +30,24 @@ from recollect.index.statements import STILL
 from recollect.index.values import record_of
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.commands import Expect
-from recollect.lifecycle.decide import check_expected
-from recollect.lifecycle.filed import LIVE
+from recollect.lifecycle.decide import check_expected, decide
 from recollect.lifecycle.view import require_undo
+from recollect.memory.correction.undoable import (
+    KINDS,
+    require_key,
+    require_newest,
+    require_undoable,
+    without_acts,
+)
 from recollect.memory.events import changes_of
 from recollect.memory.handle.handle import Handle
 from recollect.model import validate
-from recollect.model.events import KINDS
 from recollect.model.instants import Moment, instant
 from recollect.model.limits import COMMAND_MAX_EVENTS
 from recollect.model.validate import Json
 from recollect.model.values import Change, Undone
 from recollect.store.port import Outcome
 
-_ERASED: Final = "events.erased"
 _RETRACTED: Final = "lineage.retracted"
 _ENDINGS: Final = (  # after which something is forgotten, archived or replaced
     "record.forgotten",
@@ -52,18 +56,11 @@ _ENDINGS: Final = (  # after which something is forgotten, archived or replaced
     "record.reviewed",
     "episode.forgotten",
 )
-_CHANGED_ALONE: Final = ("record", "episode", "frame", "document")  # whose events name them
-_KINDS: Final = tuple(
-    kind
-    for kind in KINDS
-    if kind not in ("context.handed", "record.reinforced", "space.opened")
-    and not kind.startswith(("ledger.", "rule.", "session.", "branch."))
-)
 _SAID: Final = "episode.observed"
-_CHANGES: Final = tuple(kind for kind in _KINDS if kind != _SAID)
+_CHANGES: Final = tuple(kind for kind in KINDS if kind != _SAID)
 _AT_ONCE: Final = 200  # messages looked at in one read
 # Of one record or episode: a proposal does not change it, and anyone may file one.
-_OF_SUBJECTS: Final = tuple(kind for kind in _KINDS if not kind.startswith("proposal."))
+_OF_SUBJECTS: Final = tuple(kind for kind in KINDS if not kind.startswith("proposal."))
 
 
 class Asked(NamedTuple):
@@ -203,7 +200,7 @@ def _of_last(handle: Handle, reads: Reads, about: str | None) -> Plan:
             "there is nothing to undo",
             hint="name an episode to take back what was said in a session",
         )
-    _require_undoable([last], "the last command")
+    require_undoable([last], "the last command")
     if about is None:
         return _of_command(handle, reads, command)
     other = _in_its_place(reads, about, command.first - 1)
@@ -239,83 +236,16 @@ def _of_event(handle: Handle, reads: Reads, seq: int) -> Plan:
     )
     command = reads.command_of(seq) if found and found[0].seq == seq <= here else None
     if command is None:
-        raise NotFound(f"there is no event {seq}", hint="`recollect log` lists them")
+        missing = f"there is no event {seq}" if seq <= here else f"the last event is {here}"
+        raise NotFound(missing, hint="`recollect log` lists them")
     made = _of_command(handle, reads, command)
     changed = _rows_of(handle, reads, command)
-    _require_undoable(changed, "that command")
+    require_undoable(changed, "that command")
     if not made.acts:
-        raise Conflict(
-            f"event {seq} is of a kind that cannot be undone",
-            hint="`recollect log` shows what each event did",
-        )
-    _require_newest(reads, command, changed, here)
-    _require_key(reads, command, _ids(changed, "record"))
+        raise without_acts(seq, found[0], changed)
+    require_newest(reads, command, changed, here)
+    require_key(reads, command, _ids(changed, "record"))
     return made
-
-
-def _require_undoable(events: Iterable[EventRow], what: str) -> None:
-    """Refuses what no act takes back: an erasure, and a decision about a proposal."""
-    for event in events:
-        if event.kind == _ERASED:
-            raise Conflict(
-                f"{what} erased something, which cannot be undone",
-                hint="name a record to undo its last change",
-            )
-        if event.unit == "proposal" and event.what != "made":
-            raise Conflict(
-                f"{what} decided a proposal, which cannot be undone",
-                hint="name a record to undo its last change",
-            )
-
-
-def _require_newest(
-    reads: Reads, command: CommandRow, events: Iterable[EventRow], here: int
-) -> None:
-    """Refuses to undo a command if something that it changed was changed again since."""
-    for unit, id in dict.fromkeys((event.unit, event.id) for event in events):
-        kinds = tuple(kind for kind in _KINDS if kind.startswith(f"{unit}."))
-        if id is None or unit not in _CHANGED_ALONE:
-            continue
-        later = reads.events(kinds=kinds, id=id, user=None, after=command.seq, before=None, limit=1)
-        if later and later[0].seq <= here:
-            raise Conflict(
-                f"{id} was changed again by event {later[0].seq}",
-                hint=_instead(reads, command, str(unit), id),
-            )
-    linked = {row[:3] for row in reads.links_changed(command.first, command.seq)}
-    since = (row for row in reads.links_changed(command.seq + 1, here) if row[:3] in linked)
-    if row := next(since, None):
-        raise Conflict(
-            f"the link from {row.source} to {row.target} was changed again",
-            hint="set or end that link as it should be",
-        )
-
-
-def _instead(reads: Reads, command: CommandRow, unit: str, id: str) -> str:
-    """The next step where a command cannot be undone; undoing the later one would lead back."""
-    if unit == "episode":
-        return f"`undo` of {id} takes back its last change"
-    if unit != "record":
-        return "set it again as it should be"
-    then = Reads(reads.db, at=command.first - 1).version(id)
-    if then is None or then.status not in LIVE:
-        return f"`undo` of {id} with to= chooses a version, which `history` lists"
-    return f"`undo` of {id} with to={then.seq} brings back what it was before that command"
-
-
-def _require_key(reads: Reads, command: CommandRow, ids: Sequence[str]) -> None:
-    """Refuses to bring back a record whose key something else has got since."""
-    before = Reads(reads.db, at=command.first - 1)
-    for id in ids:
-        now, then = reads.version(id), before.version(id)
-        if not now or not then or not now.key or now.status in LIVE or then.status != "active":
-            continue
-        holder = reads.holder(now.key, now.user)
-        if holder is not None and holder.seq > command.seq and holder.id not in ids:
-            raise Conflict(
-                f"the key {now.key!r} of {id} is held by {holder.id} now",
-                hint=f"`undo` of {id} with to={then.seq} brings it back and replaces {holder.id}",
-            )
 
 
 def _rows_of(handle: Handle, reads: Reads, command: CommandRow, *ids: str) -> list[EventRow]:
@@ -324,7 +254,7 @@ def _rows_of(handle: Handle, reads: Reads, command: CommandRow, *ids: str) -> li
         row
         for id in ids or (None,)
         for row in reads.events(
-            kinds=_OF_SUBJECTS if ids else _KINDS,
+            kinds=_OF_SUBJECTS if ids else KINDS,
             id=id,
             user=handle.actor.user,
             after=command.first - 1,
@@ -366,6 +296,15 @@ def _last(reads: Reads, about: str | None, user: str | None, seq: int) -> EventR
         if alone:
             return max(alone, key=lambda event: event.seq)
     return found
+
+
+def would_undo(handle: Handle, wanted: Asked) -> Undone:
+    """What would be taken back; refused like the undo itself."""
+    with handle.reading() as reads:
+        made = plan(handle, reads, wanted)
+        for act in made.acts[:1]:  # the others are decided by what this one does
+            decide(reads, handle.actor, act)
+        return made.undone
 
 
 def undo(
