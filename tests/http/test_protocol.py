@@ -173,8 +173,26 @@ def test_conditions_that_an_operation_does_not_take_are_refused(agent: Client) -
     place = agent.post(f"{S}/records", {"text": "One."}).headers["location"]
     assert agent.ask("PATCH", place, {"text": "Two."}, NEW).status == 422
     assert agent.ask("POST", f"{S}/records", {"text": "x"}, {"If-None-Match": '"v1"'}).status == 422
+    replacing = {"text": "Two.", "replaces": place.rpartition("/")[2]}
+    assert agent.ask("POST", f"{S}/records", replacing, NEW).status == 422
+    assert agent.ask("POST", f"{S}/records", replacing).status == 201
     both = {**NEW, "If-Match": '"h1"'}
     assert agent.ask("POST", f"{S}/records", {"text": "x"}, both).status == 422
+
+
+def test_a_replacement_that_only_waits_creates_nothing(person: Client, agent: Client) -> None:
+    made = person.post(f"{S}/records", {"text": "Mine."}).json
+    asked = {"text": "Its own.", "replaces": made["id"]}
+    waits = agent.post(
+        f"{S}/records",
+        asked,
+    )
+    assert (waits.status, waits.json["id"], waits.json["text"]) == (200, made["id"], "Mine.")
+    assert waits.json["pending"]
+    assert "location" not in waits.headers
+    done = person.post(f"{S}/records", asked)
+    assert (done.status, done.json["text"]) == (201, "Its own.")
+    assert done.headers["location"].endswith(done.json["id"])
 
 
 def test_of_many_who_create_one_does(agent: Client) -> None:

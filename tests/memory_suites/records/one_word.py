@@ -264,8 +264,9 @@ class OneWordSuite:
         assert kinds == ["record.revised", "record.tagged"]
         memory.undo()
         assert (_record(memory, "a").text, _record(memory, "a").tags) == ("one", ("x",))
-        with pytest.raises(InvalidInput, match="nothing to change"):
+        with pytest.raises(InvalidInput, match="nothing to change") as refused:
             memory.revise("a", tags=[])
+        assert "tags, untag, evidence" in (refused.value.hint or "")
         with memory.batch() as batch:
             batch.revise("a", "three", tags=["z"])
             batch.remember("four", id="b")
@@ -292,7 +293,7 @@ class OneWordSuite:
         memory.remember("one", id="a")
         wrong: tuple[dict[str, Any], ...] = (
             {"dry_run": True}, {"derived": True, "reason": "wrong"},
-            {"derived": True, "sources": "shadow"}, {"derived": "yes"},
+            {"derived": True, "sources": "shadow"}, {"derived": "yes"}, {"sources": ""},
         )  # fmt: skip
         for given in wrong:
             with pytest.raises(InvalidInput):
@@ -341,6 +342,10 @@ class OneWordSuite:
             memory.erase(expired="yes")  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match="certificate"):
             memory.erase(expired=True, certificate=True)
+        for unit in ("episode", "zzz"):
+            for what in ({"expired": True}, {"key": "k"}, {"id": "a"}):
+                with pytest.raises(InvalidInput, match="unit"):
+                    memory.erase(**what, unit=unit)  # type: ignore[arg-type]
         assert memory.erase(expired=True).events == ()  # there is no retention
         assert _record(memory, "a").status == "active"
 

@@ -125,7 +125,7 @@ class Route(NamedTuple):
 
 TABLE: Final = (
     Route("POST", f"{_S}/records", "remember", records.remember, Record, s.Remember,
-          status=201, verb="write"),
+          status=201, verb="write", also=200),  # 200: replacing a record waits for a review
     Route("GET", f"{_S}/records", "list_records", records.list_, wire.Page[Record],
           query=s.Listing),
     Route("GET", f"{_S}/records/{{id}}", "get", records.get, Record | Episode, query=s.One),

@@ -7,11 +7,13 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, cast
 
+import msgspec
 from msgspec import UNSET
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.http import shapes
 from recollect.interfaces.http.call import Answer, Call, created, is_found, needs_match, paged
+from recollect.interfaces.http.problems import Refused
 from recollect.memory import Memory
 from recollect.model import wire
 from recollect.model.values import (
@@ -58,14 +60,21 @@ def tagged(found: Record | Episode) -> Answer:
 
 
 def remember(call: Call) -> Answer:
-    """Store a statement as a record."""
+    """Store a statement as a record; 200 with the old one if replacing it only waits."""
     body: shapes.Remember = call.body
+    if call.write.is_new and body.replaces is not UNSET:
+        raise Refused(
+            422, "invalid_input", "what replaces a record does not take If-None-Match",
+            hint="send If-Match with the ETag of that record, or neither",
+        )  # fmt: skip
     record = created(
         call,
         partial(call.space.remember, body.text, **fields(body, "text")),
         partial(_has, body),
         body.given().get("replaces", body.given().get("id")),
     )
+    if record.pending is not None:
+        return msgspec.structs.replace(tagged(record), status=200)
     place = f"/v1/spaces/{wire.to_segment(call.path['space'])}/records/{wire.to_segment(record.id)}"
     return Answer(value=record, headers={**tagged(record).headers, "Location": place})
 
