@@ -137,6 +137,8 @@ class Changing(Calls):
         named = sum(each is not None for each in (id, *chosen.values()))
         if named + validate.flag(expired, "expired") != 1:
             raise InvalidInput(_ONE_OF, hint="name one of them")
+        if unit != "record" and filter is None:
+            raise InvalidInput("unit is of a filter", hint="erase with filter=, or leave unit out")
         for name, flag in (
             ("sources", sources),
             ("dry_run", dry_run),

@@ -266,7 +266,8 @@ class Writing(Calls):
                 return of_all.would_retract(self._handle, name)
             act: Act = Retract(id=name)
             return self._handle.write((act,), of_all.retracted, idempotency_key, expect)
-        act = self._handle.acts.forget(id, sources or "shadow", reason, files=self._handle.files)
+        how = "shadow" if sources is None else sources
+        act = self._handle.acts.forget(id, how, reason, files=self._handle.files)
         return self._handle.write((act,), answers.forgotten, idempotency_key, expect)
 
     def batch(self, *, idempotency_key: str | None = None, expect: Expect | None = None) -> Batch:

@@ -109,7 +109,7 @@ def new_record_id(view: View, actor: c.Actor, act: c.Remember) -> str:
         if known is not None:
             raise Conflict(
                 f"a record with id {act.id!r} exists ({state_of(known)})",
-                hint="use revise to correct it, restore to bring it back, or omit the id",
+                hint="use revise to correct it, undo to bring it back, or omit the id",
             )
         if view.episode(act.id) is not None:
             raise Conflict(f"{act.id!r} is the id of an episode")

@@ -48,7 +48,7 @@ def require_right(
         raise Forbidden(
             f"{actor.trust!r} may not take back {named}{more}, which have more trust or were "
             "changed by a person",
-            hint="ask a person to retract it",
+            hint="ask a person to do it",
         )
 
 
@@ -57,7 +57,7 @@ def require_few(view: View, actor: c.Actor, count: int) -> None:
     if actor.trust != "person" and count > (at_most := policy_of(view, actor).forget_at_once):
         raise Forbidden(
             f"taking back more than {at_most} at once needs a person",
-            hint="ask a person to retract it",
+            hint="ask a person to do it",
         )
 
 

@@ -180,6 +180,8 @@ class Leaving(Calls):
         if len(chosen) + (id is not None) + validate.flag(expired, "expired") != 1:
             raise InvalidInput(ONE_OF, hint="name one of them")
         checked, dry_run = validate.reason(reason), validate.flag(dry_run, "dry_run")
+        if unit != "record" and filter is None:
+            raise InvalidInput("unit is of a filter", hint="erase with filter=, or leave unit out")
         if id is not None:
             return self._erase_one(id, sources, checked, dry_run, idempotency_key, expect)
         if expired:

@@ -75,7 +75,8 @@ class Acts:
         grounds = checked_evidence(evidence)
         if text is None and data is None and expires is UNSET and not grounds["evidence"]:
             raise InvalidInput(
-                "nothing to change was given", hint="give text, tags, data or expires"
+                "nothing to change was given",
+                hint="give text, tags, untag, evidence, data or expires",
             )
         return c.Revise(
             id=validate.reference(id),

@@ -91,9 +91,10 @@ class Curation(Value, frozen=True, kw_only=True):
 class Undone(Value, frozen=True, kw_only=True):
     """What ``undo`` took back: the events of a command, and the events that undid them.
 
-    ``record`` is the record that holds again, if one was named; ``id`` is what was named. A dry run
-    has no events that undid anything; ``expect=undone.position`` then takes back exactly what it
-    showed, or nothing if the memory has changed since.
+    ``id`` is what was named. ``record`` is the record named, as it is now, or the one that came
+    back in its place. A dry run has neither ``record`` nor events that undid anything;
+    ``expect=undone.position`` then takes back exactly what it showed, or nothing if the memory has
+    changed since.
     """
 
     at: str  # when the command happened
