@@ -18,7 +18,7 @@ export interface paths {
         readonly get: operations["list_records"];
         readonly put?: never;
         /**
-         * Store a statement as a record.
+         * Store a statement as a record; 200 with the old one if replacing it only waits.
          * @description Needs the verb `write`.
          */
         readonly post: operations["remember"];
@@ -1883,7 +1883,7 @@ export interface components {
          *         ``pending`` is a proposal that waits for a person: then nothing was forgotten. With ``derived``
          *         the records in ``taken`` go, and those in ``back`` say what they said before, have their key
          *         again, or have less trust because they rest on one of these. ``seq`` is the last event that did
-         *         it, or 0 if nothing was done.
+         *         it, or 0 if nothing was done: ``undo(forgotten.seq)`` brings all of it back.
          */
         readonly Forgotten: {
             readonly id: string;
@@ -2171,7 +2171,7 @@ export interface components {
         };
         /**
          * UndoAct
-         * @description In a batch: bring back what was forgotten or archived.
+         * @description In a batch: bring back what was forgotten or archived, but not what was replaced.
          */
         readonly UndoAct: {
             /** @enum {unknown} */
@@ -2859,9 +2859,10 @@ export interface components {
          * Undone
          * @description What ``undo`` took back: the events of a command, and the events that undid them.
          *
-         *         ``record`` is the record that holds again, if one was named; ``id`` is what was named. A dry run
-         *         has no events that undid anything; ``expect=undone.position`` then takes back exactly what it
-         *         showed, or nothing if the memory has changed since.
+         *         ``id`` is what was named. ``record`` is the record named, as it is now, or the one that came
+         *         back in its place. A dry run has neither ``record`` nor events that undid anything;
+         *         ``expect=undone.position`` then takes back exactly what it showed, or nothing if the memory has
+         *         changed since.
          */
         readonly Undone: {
             readonly at: string;
@@ -3565,6 +3566,15 @@ export interface operations {
             };
         };
         readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Record"];
+                };
+            };
             /** @description Done. */
             readonly 201: {
                 headers: {

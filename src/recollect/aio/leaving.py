@@ -40,8 +40,8 @@ class AsyncLeaving(AsyncCalls):
         ``undo()`` takes back the last command. ``undo(12)`` takes back the command that wrote event
         12, if nothing of it was changed since. ``undo(id)`` brings back what was forgotten,
         archived or replaced; of anything else it takes back the last change.
-        ``undo(id, to=version)`` brings back what the record was then. All of it is one command,
-        which can be undone in the same way; so a second ``undo`` of the same brings it back.
+        ``undo(id, to=version)`` brings back what the record was then. Each is one command of its
+        own: a second ``undo()`` or ``undo(id)`` takes back the first.
 
         Records, episodes, links, tags, frames and documents are again as they were before.
         Receipts, reinforcements and sessions stay, and so does what was said in a session, unless
@@ -64,8 +64,8 @@ class AsyncLeaving(AsyncCalls):
 
         Raises:
             NotFound: This handle sees nothing with that id, or no event at that position.
-            Conflict: There is nothing to undo, it was an erasure, it was changed again since, or
-                what came before was erased.
+            Conflict: There is nothing to undo, it was an erasure, it was changed again since,
+                something else has its key, or what came before was erased.
             Forbidden: An agent takes back what a person wrote or did.
         """
         return await self._run(

@@ -246,7 +246,7 @@ class AsyncWriting(AsyncCalls):
         or has a link ``derived_from`` to it, at any distance. Afterwards the memory is as if none
         of that had been written: a record that was revised because of it says what it said before,
         and what was replaced has its key again. Trust is not raised by it: what was lowered waits
-        for a review.
+        for a review. ``undo(forgotten.seq)`` brings all of it back, ``undo(id)`` only the source.
 
         Args:
             id: The record or episode.
