@@ -356,6 +356,7 @@ CASES: dict[str, Case] = {
     "restore a person's episode as an agent": Case(AGENT, c.Restore(id="e-gone"), Forbidden),
     "undo what a person did": Case(AGENT, c.Restore(id="agents"), Forbidden),
     "restore what has lost its key": Case(PERSON, c.Restore(id="old"), Conflict),
+    "restore what was replaced alone": Case(PERSON, c.Restore(id="old", alone=True), Conflict),
     # revert
     "revert to when it did not hold": Case(PERSON, c.Revert(id="old", to=11), Conflict),
     "revert what has no past": Case(PERSON, c.Revert(id="a"), Conflict),

@@ -177,11 +177,8 @@ class Leaving(Calls):
             "author": author,
         }
         chosen = {name: value for name, value in given.items() if value is not None}
-        if len(chosen) + (id is not None) + validate.flag(expired, "expired") != 1:
-            raise InvalidInput(ONE_OF, hint="name one of them")
+        _require_one(len(chosen) + (id is not None), expired, unit, filter)
         checked, dry_run = validate.reason(reason), validate.flag(dry_run, "dry_run")
-        if unit != "record" and filter is None:
-            raise InvalidInput("unit is of a filter", hint="erase with filter=, or leave unit out")
         if id is not None:
             return self._erase_one(id, sources, checked, dry_run, idempotency_key, expect)
         if expired:
@@ -275,6 +272,14 @@ class Leaving(Calls):
         act = structs.replace(act, id=report.id)
         seq, events = handle.write((act,), erased, idempotency_key, expect)
         return structs.replace(report, seq=seq, events=events, places=cleaned(handle, report))
+
+
+def _require_one(named: int, expired: bool, unit: str, filter: str | None) -> None:
+    """Refuses an erasure of nothing or of two things, and a unit without a filter."""
+    if named + validate.flag(expired, "expired") != 1:
+        raise InvalidInput(ONE_OF, hint="name one of them")
+    if unit != "record" and filter is None:
+        raise InvalidInput("unit is of a filter", hint="erase with filter=, or leave unit out")
 
 
 def _choosing(name: str, value: str, unit: Unit) -> Choosing:
