@@ -38,6 +38,11 @@ def main(
             ran = hook.run(verb, given)
             return hook.end(verb, ran) if argv is None else ran
     _open_streams()
+    if given in (["--version"], ["-V"]):
+        from recollect import __version__
+
+        sys.stdout.write(f"recollect {__version__}\n")
+        return 0
     if given[:1] == ["help"]:
         given = [*given[1:], "--help"]
     from recollect.interfaces.cli import quick
