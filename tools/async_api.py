@@ -35,7 +35,7 @@ GROUPS: Final = {
     "links": ("Links", "Links"),
     "proofs": ("Proofs", "Proofs"),
     "settings": ("MemorySettings", "MemorySettings"),
-    "frames": ("Frames", "Frames"),
+    "presets": ("Presets", "Presets"),
     "receipts": ("Receipts", "Receipts"),
     "documents": ("Documents", "Documents"),
     "rules": ("Rules", "Rules"),
@@ -135,7 +135,7 @@ def _is_property(method: Method) -> bool:
 
 
 def _property(method: Method) -> str:
-    """A group of a memory, such as ``frames``: the async group of the same calls."""
+    """A group of a memory, such as ``presets``: the async group of the same calls."""
     group = f"Async{ast.unparse(method.returns)}" if method.returns else ""
     return (
         f"    @property\n    def {method.name}(self) -> {group}:\n"

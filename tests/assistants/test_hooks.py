@@ -260,10 +260,10 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.model.events.ledger
     recollect.model.events.proposals recollect.model.events.records
     recollect.model.events.settings
-    recollect.model.frames recollect.model.reasons recollect.model.values
+    recollect.model.presets recollect.model.reasons recollect.model.values
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking
-    recollect.recall.frames recollect.recall.pack recollect.recall.rank
+    recollect.recall.presets recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
     recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.observing

@@ -77,14 +77,14 @@ def test_a_context_packs_both_and_each_part_can_be_replayed(both: Shell) -> None
     assert "me: 1 packed" in shown.err
 
 
-def test_a_frame_that_only_one_memory_has_packs_that_one(both: Shell) -> None:
-    frame = both.folder / "frame.json"
-    task = both.run("frame", "show", "task", "--json").json
-    frame.write_text(json.dumps(task | {"name": "short", "tokens": 200}))
-    assert both.run("frame", "set", str(frame)).code == 0
-    packed = both.run("context", "which database?", "--frame", "short", "--json")
+def test_a_preset_that_only_one_memory_has_packs_that_one(both: Shell) -> None:
+    preset = both.folder / "preset.json"
+    task = both.run("preset", "show", "task", "--json").json
+    preset.write_text(json.dumps(task | {"name": "short", "tokens": 200}))
+    assert both.run("preset", "set", str(preset)).code == 0
+    packed = both.run("context", "which database?", "--preset", "short", "--json")
     assert [hit["mount"] for hit in packed.json["hits"]] == ["project"]
-    assert both.run("context", "which database?", "--frame", "missing").code == 3
+    assert both.run("context", "which database?", "--preset", "missing").code == 3
 
 
 def test_an_id_or_a_key_is_found_in_either(both: Shell) -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.ci
 VERBS = (
     "init remember observe recall context replay list show revise forget undo revert restore erase "
     "retain tag link receipts erasures "
-    "status doctor frame demo admin capture hooks"
+    "status doctor preset demo admin capture hooks"
 ).split()
 
 

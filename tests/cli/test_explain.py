@@ -82,7 +82,7 @@ def test_why_not_draws_what_was_weighed(told: Shell) -> None:
     assert "its relevance is" in drawn
     assert "│███" in drawn
     assert "On the flight" in drawn  # the one before it
-    there = told.run("why-not", "new", "which seat?", "--frame", "task", "--json").json
+    there = told.run("why-not", "new", "which seat?", "--preset", "task", "--json").json
     assert (there["reason"], there["place"] is not None) == ("there", True)
 
 

@@ -76,7 +76,7 @@ def test_a_command_line_means_the_same_to_both_parsers(
         ["--json", "--store", "here", "recall", "--", "-tea"],
         ["remember", "tea", "--tag", "a", "--tag=b", "--confidence", "0.5", "--hypothesis"],
         ["remember", "-"],
-        ["context", "tea", "--tokens=40", "--frame", "task"],
+        ["context", "tea", "--tokens=40", "--preset", "task"],
         ["recent", "--limit", "3", "--unit", "episode", "--json"],
     ],
 )

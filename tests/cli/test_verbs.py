@@ -181,36 +181,36 @@ def test_a_context_is_replayed_from_its_receipt(store: Shell) -> None:
     assert store.run("status", "--json").json["seq"] == seen
 
 
-def test_frames_are_json_in_and_out(store: Shell) -> None:
+def test_presets_are_json_in_and_out(store: Shell) -> None:
     remembered(store, "Never mail before noon", "--tag", "rules")
-    (store.folder / "frame.json").write_text(store.run("frame", "show", "task", "--json").out)
-    taken = store.run("frame", "set", "frame.json")
+    (store.folder / "preset.json").write_text(store.run("preset", "show", "task", "--json").out)
+    taken = store.run("preset", "set", "preset.json")
     assert (taken.code, "built in" in taken.err) == (5, True)
-    mine = store.run("frame", "show", "self", "--json").json | {"name": "mine"}
+    mine = store.run("preset", "show", "self", "--json").json | {"name": "mine"}
     mine |= {"guarantees": ["rules"], "floor": 0.5, "tokens": 99}
-    (store.folder / "frame.json").write_text(json.dumps(mine))
-    assert "mine" in store.run("frame", "set", "frame.json").out
-    assert store.run("frame", "show", "mine", "--json").json == mine
-    assert "rules" in store.run("frame", "show", "mine").out
-    assert [frame["name"] for frame in store.run("frame", "list", "--json").json["frames"]] == [
+    (store.folder / "preset.json").write_text(json.dumps(mine))
+    assert "mine" in store.run("preset", "set", "preset.json").out
+    assert store.run("preset", "show", "mine", "--json").json == mine
+    assert "rules" in store.run("preset", "show", "mine").out
+    assert [preset["name"] for preset in store.run("preset", "list", "--json").json["presets"]] == [
         "self",
         "attention",
         "task",
         "mine",
     ]
-    assert "attention" in store.run("frame", "list").out
-    packed = store.run("context", "anything", "--frame", "mine", "--json").json
+    assert "attention" in store.run("preset", "list").out
+    packed = store.run("context", "anything", "--preset", "mine", "--json").json
     assert "before noon" in packed["text"]
-    assert (packed["frame"], packed["budget"], packed["abstained"]) == ("mine", 99, True)
-    (store.folder / "frame.json").write_text(json.dumps(mine | {"weights": {}}))
-    assert store.run("frame", "set", "frame.json").code == 2
-    assert store.run("frame", "set", "nowhere.json").code == 2
-    assert store.run("frame", "drop", "mine").code == 0
-    assert store.run("frame", "show", "mine").code == 3
-    (store.folder / "frame.json").write_text(json.dumps(mine))
-    store.run("frame", "set", "frame.json")
-    assert store.run("frame", "drop", "mine", "--erase", "--json").code == 4
-    assert store.run("frame", "drop", "mine", "--erase", "--yes").code == 0
+    assert (packed["preset"], packed["budget"], packed["abstained"]) == ("mine", 99, True)
+    (store.folder / "preset.json").write_text(json.dumps(mine | {"weights": {}}))
+    assert store.run("preset", "set", "preset.json").code == 2
+    assert store.run("preset", "set", "nowhere.json").code == 2
+    assert store.run("preset", "drop", "mine").code == 0
+    assert store.run("preset", "show", "mine").code == 3
+    (store.folder / "preset.json").write_text(json.dumps(mine))
+    store.run("preset", "set", "preset.json")
+    assert store.run("preset", "drop", "mine", "--erase", "--json").code == 4
+    assert store.run("preset", "drop", "mine", "--erase", "--yes").code == 0
 
 
 def test_link_and_unlink(store: Shell) -> None:

@@ -318,28 +318,28 @@ def test_a_frame_of_the_database_is_one_that_contexts_use(tmp_path: Path) -> Non
             await tea(conn, "c", "habit")
             await upsert(conn)
         with Memory.open(f"{path}-memory") as memory:
-            made = memory.context("tea", frame="kitchen")
+            made = memory.context("tea", preset="kitchen")
             assert [hit.id for hit in made.hits] == ["a"]
             assert str(made).count("What the kitchen knows:") == 1
-            frame = memory.settings.frames.get("kitchen")
+            frame = memory.settings.presets.get("kitchen")
             assert (frame.tokens, frame.weights.similarity) == (300, 1.0)
-            memory.settings.frames.drop("kitchen")
+            memory.settings.presets.drop("kitchen")
         async with engine.begin() as conn:
             assert await queries.get_frame(conn, "kitchen") is None
             await upsert(conn)
         with Memory.open(f"{path}-memory") as memory:
-            changed = memory.settings.frames.get("kitchen").to_dict() | {
+            changed = memory.settings.presets.get("kitchen").to_dict() | {
                 "tokens": 80,
                 "template": {},
             }
-            memory.scoped(origin="agent").settings.frames.set(changed)
+            memory.scoped(origin="agent").settings.presets.set(changed)
         async with engine.begin() as conn:
             row = await queries.get_frame(conn, "kitchen") or {}
             assert (row["token_budget"], row["template"][:5]) == (80, "Notes")
             assert json.loads(row["filters_json"]) == FILTERS
             await conn.exec_driver_sql("DELETE FROM frames WHERE name = 'kitchen'")
         with Memory.open(f"{path}-memory") as memory:
-            assert "kitchen" not in [frame.name for frame in memory.settings.frames.list()]
+            assert "kitchen" not in [frame.name for frame in memory.settings.presets.list()]
         for statement in ("DELETE FROM frames", "UPDATE frames SET token_budget = 1"):
             with pytest.raises(IntegrityError) as caught:
                 async with engine.begin() as conn:
@@ -377,9 +377,9 @@ def test_erasing_a_frame_leaves_no_byte_of_its_row(tmp_path: Path) -> None:
     as_("agent", path, upsert)
     assert holding()
     with Memory.open(f"{path}-memory") as memory:
-        memory.settings.frames.drop("kitchen")  # its past stays, and so does the row's
+        memory.settings.presets.drop("kitchen")  # its past stays, and so does the row's
         for _ in range(2):  # a repetition of the same call
-            memory.settings.frames.drop("kitchen", erase=True, idempotency_key="once")
+            memory.settings.presets.drop("kitchen", erase=True, idempotency_key="once")
         assert memory.admin.verify().ok
     assert holding() == []
 
@@ -416,7 +416,7 @@ def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> No
             await upsert(conn)
             assert (await queries.get_frame(conn, "kitchen") or {})["token_budget"] == 300
         with Memory.open(tmp_path / "w") as memory:
-            assert memory.settings.frames.get("kitchen").tokens == 300
+            assert memory.settings.presets.get("kitchen").tokens == 300
 
     using(tmp_path / "w" / "blocks.db", work)
 

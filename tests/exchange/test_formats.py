@@ -31,7 +31,7 @@ from recollect.exchange.items import (
     Trouble,
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 NOTE = """---
@@ -132,7 +132,7 @@ def own() -> list[object]:
         {"record": plain | {"id": "r-2", "text": "A rumour"} | held},
         {"episode": said | {"said_at": "2026-01-01T00:00:00Z", "scope": {"session": "s"}}},
         {"link": link},
-        {"frame": {"name": "own", "weights": msgspec.to_builtins(BUILT_IN["task"].weights)}},
+        {"preset": {"name": "own", "weights": msgspec.to_builtins(BUILT_IN["task"].weights)}},
         {"document": {"type": "rules", "name": "mail", "data": {"every": 5}}},
     ]
 

@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput, NotFound
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.model.values import WhyNot
 
 EVEN = BUILT_IN["task"].weights
@@ -179,7 +179,7 @@ def test_a_context_says_what_it_did_not_pack(memory: Memory) -> None:
     (same,) = memory.observe("the museum opens on mondays!")
     long = memory.remember("Mondays at the museum " + "see the halls " * 25)
     why = {
-        id: memory.why_not(id, "museum mondays", frame="task", tokens=90)
+        id: memory.why_not(id, "museum mondays", preset="task", tokens=90)
         for id in (first.id, second.id, same.id, long.id)
     }
     packed = memory.context("museum mondays", tokens=90)
@@ -194,21 +194,21 @@ def test_a_context_says_what_it_did_not_pack(memory: Memory) -> None:
     assert "over the token budget" in why[long.id].detail
 
 
-def test_a_frame_s_floor_filter_and_guarantees_are_told(memory: Memory) -> None:
-    memory.settings.frames.set(Frame(name="strict", weights=EVEN, floor=0.99))
-    memory.settings.frames.set(
-        Frame(name="picky", weights=EVEN, where="kind = 'preference'", guarantees=("rules",))
+def test_a_preset_s_floor_filter_and_guarantees_are_told(memory: Memory) -> None:
+    memory.settings.presets.set(Preset(name="strict", weights=EVEN, floor=0.99))
+    memory.settings.presets.set(
+        Preset(name="picky", weights=EVEN, where="kind = 'preference'", guarantees=("rules",))
     )
     record = memory.remember("The tea is green and grows on a hill")
     rule = memory.remember("Never wake Ann", tags=["rules"])
-    why = memory.why_not(record.id, "tea", frame="strict")
+    why = memory.why_not(record.id, "tea", preset="strict")
     assert why.reason == "floor"
-    assert why.detail.endswith("the frame's floor of 0.99")
-    assert memory.why_not(record.id, "tea", frame="picky").reason == "filtered"
-    always = memory.why_not(rule.id, "tea", frame="picky")
+    assert why.detail.endswith("the preset's floor of 0.99")
+    assert memory.why_not(record.id, "tea", preset="picky").reason == "filtered"
+    always = memory.why_not(rule.id, "tea", preset="picky")
     assert (always.reason, always.place) == ("there", 1)
-    assert always.detail.endswith("because the frame guarantees it")
-    assert memory.why_not(rule.id, "tea", frame="task").reason == "unfound"
+    assert always.detail.endswith("because the preset guarantees it")
+    assert memory.why_not(rule.id, "tea", preset="task").reason == "unfound"
 
 
 def test_the_past_is_asked_about_as_it_was(memory: Memory) -> None:
@@ -220,8 +220,8 @@ def test_the_past_is_asked_about_as_it_was(memory: Memory) -> None:
 
 def test_what_makes_no_sense_is_refused(memory: Memory) -> None:
     record = memory.remember("The tea is green")
-    with pytest.raises(NotFound, match="no frame"):
-        memory.why_not(record.id, "tea", frame="nonesuch")
+    with pytest.raises(NotFound, match="no preset"):
+        memory.why_not(record.id, "tea", preset="nonesuch")
     with pytest.raises(InvalidInput):
         memory.why_not(record.id, "tea", k=0)
     with pytest.raises(InvalidInput):

@@ -154,8 +154,8 @@ def test_what_must_be_new_is_refused_if_it_is_there(person: Client) -> None:
     assert person.get(f"{S}/keys/b").json["text"] == "B."
     assert person.ask("POST", f"{S}/records", {"text": "C.", "id": "r"}, NEW).status == 201
     names = ("similarity", "confidence", "recency", "centrality", "reinforcement")
-    frame = {"weights": {name: float(name == "recency") for name in names}}
-    for place, body in ((f"{S}/documents/note/one", {}), (f"{S}/frames/mine", frame)):
+    preset = {"weights": {name: float(name == "recency") for name in names}}
+    for place, body in ((f"{S}/documents/note/one", {}), (f"{S}/presets/mine", preset)):
         first = person.ask("PUT", place, body, NEW)
         assert (first.status, person.ask("PUT", place, body, NEW).status) == (200, 412), first.raw
         assert person.ask("PUT", place, body).status == 200

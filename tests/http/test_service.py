@@ -119,12 +119,12 @@ def test_recall_context_and_receipts(agent: Client) -> None:
     assert agent.post(f"{receipt}/replay", {"query": "kettle"}).json["text"] == context["text"]
 
 
-def test_frames_events_status_and_digest(person: Client) -> None:
-    names = {frame["name"] for frame in person.get(f"{S}/frames").json}
-    frame = {**person.get(f"{S}/frames/task").json, "name": "mine"}
-    assert person.ask("PUT", f"{S}/frames/mine", frame).json["name"] == "mine"
-    assert {one["name"] for one in person.get(f"{S}/frames").json} == names | {"mine"}
-    assert person.ask("DELETE", f"{S}/frames/mine").status == 204
+def test_presets_events_status_and_digest(person: Client) -> None:
+    names = {preset["name"] for preset in person.get(f"{S}/presets").json}
+    preset = {**person.get(f"{S}/presets/task").json, "name": "mine"}
+    assert person.ask("PUT", f"{S}/presets/mine", preset).json["name"] == "mine"
+    assert {one["name"] for one in person.get(f"{S}/presets").json} == names | {"mine"}
+    assert person.ask("DELETE", f"{S}/presets/mine").status == 204
     page = person.get(f"{S}/events?limit=2").json
     assert [one["seq"] for one in page["items"]] == [1, 2]
     rest = person.get(f"{S}/events?after={page['next']}").json

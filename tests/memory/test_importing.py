@@ -14,7 +14,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.exchange.formats import FORMATS
 from recollect.memory.handle.handle import Handle
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 from recollect.store.files.backend import FileBackend
 from tests.suites.histories import Clockwork
 
@@ -282,7 +282,7 @@ def test_a_memory_imports_its_own_export_and_nothing_changes(
     (said,) = memory.observe("I live in Oslo", role="user")
     record = memory.remember("Lives in Oslo", key="home", evidence=[said.id])
     memory.revise(record.id, "Lives in Bergen")
-    memory.settings.frames.set({"name": "mine", "weights": BUILT_IN["task"].to_dict()["weights"]})
+    memory.settings.presets.set({"name": "mine", "weights": BUILT_IN["task"].to_dict()["weights"]})
     memory.settings.documents.set("profile", "mine", {"a": 1})
     memory.admin.export("json", tmp_path / "all.json")
     digest = memory.admin.digest()
@@ -344,7 +344,7 @@ def test_what_an_export_cannot_say_is_refused(memory: Memory, tmp_path: Path) ->
         {"record": plain | {"id": "a b"}},
         {"record": plain | {"id": "r-1", "expires": "soon"}},
         {"record": plain | {"id": "r-2", "superseded_by": "x y"}},
-        {"frame": {"name": "odd", "weights": {}}},
+        {"preset": {"name": "odd", "weights": {}}},
         {"document": {"type": "a/b", "name": " ", "data": {}}},
         {"link": {"source": "r-8", "target": "r-9", "kind": "k", "trust": "agent"}},
     ]

@@ -79,7 +79,7 @@ def test_on_a_shared_store_everything_waits(
     held = shared.list(filter="status = 'held'", include=["held"])
     assert len(held) == done.records
     assert {record.trust for record in held} == {"unverified"}
-    refused = [problem.why for problem in done.problems]  # frames and documents are everybody's
+    refused = [problem.why for problem in done.problems]  # presets and documents are everybody's
     assert len(refused) == (2 if name == "recollect" else 0)
     backend.close()
 

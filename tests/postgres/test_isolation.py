@@ -109,7 +109,7 @@ def test_a_token_that_reads_writes_nothing(store: Store) -> None:
     with pytest.raises(Forbidden):
         mine.remember("not allowed")
     with pytest.raises(Forbidden):
-        mine.settings.frames.set({**mine.settings.frames.get("task").to_dict(), "name": "mine"})
+        mine.settings.presets.set({**mine.settings.presets.get("task").to_dict(), "name": "mine"})
     packed = mine.context(mine.list()[0].text)
     assert packed.text
     assert packed.receipt is None  # a token that may only read writes no receipt

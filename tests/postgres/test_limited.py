@@ -49,7 +49,7 @@ def memory(store: Store) -> Memory:
     fill(memory, "ann", "ordinary")
     fill(memory, "ben", CANARY)
     memory.remember("For everybody.", id="r-all")
-    memory.settings.frames.set({**memory.settings.frames.get("task").to_dict(), "name": "mine"})
+    memory.settings.presets.set({**memory.settings.presets.get("task").to_dict(), "name": "mine"})
     memory.erase(memory.remember("Gone.").id)
     return memory
 
@@ -181,7 +181,7 @@ def test_what_needs_the_whole_space_is_refused(ann: Memory) -> None:
             ask()
     assert [(finding.level, finding.what) for finding in ann.admin.doctor()] == [("note", "ledger")]
     with pytest.raises(Forbidden):
-        ann.settings.frames.drop("mine")
+        ann.settings.presets.drop("mine")
 
 
 def test_a_space_may_begin_with_a_token_for_one_user(store: Store) -> None:

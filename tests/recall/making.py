@@ -1,11 +1,11 @@
-"""Hits, weights and frames for tests of the pure part of recall."""
+"""Hits, weights and presets for tests of the pure part of recall."""
 
 from __future__ import annotations
 
 import random
 
 from recollect.model.events import Tier
-from recollect.model.frames import SIGNALS, Weights
+from recollect.model.presets import SIGNALS, Weights
 from recollect.model.values import Episode, Hit, Record, Scope, Source
 
 AT = "2026-01-01T00:00:00.000000Z"

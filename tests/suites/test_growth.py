@@ -18,7 +18,7 @@ from recollect.index.tables import Tables
 from recollect.index.words.text import words
 from recollect.model import events as e
 from recollect.model import validate
-from recollect.model.frames import Template, holds_mark
+from recollect.model.presets import Template, holds_mark
 from recollect.recall.pack import line_of, pack
 from recollect.store.sqlite import memory_index
 from tests.index.test_fold import added, events, said

@@ -27,7 +27,7 @@ EMPTY_WORDS = frozenset(
 
 USERS = frozenset("memory record episode recall context key evidence trust held ledger".split())
 GLOSSARY = frozenset(
-    "space event link frame receipt subject seal filter reason briefing position".split()
+    "space event link preset receipt subject seal filter reason briefing position".split()
 )
 
 # A path that only exists on somebody's machine, and the address of a package index. Written so that

@@ -20,7 +20,7 @@ ASKED: dict[str, list[str]] = {
     ],
     "context": [
         "q=where+does+alice+sit",
-        "q=alice&frame=self&other=task&tokens=120&id={record}",
+        "q=alice&preset=self&other=task&tokens=120&id={record}",
         "q=alice&tokens=1",
         "q=zzz",
     ],
@@ -60,8 +60,8 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
         "graph/{id}": None if shown is None else f"graph/{to_segment(shown.id)}?hops=2",
         "about/{entity}": "about/alice",
         "session/{name}": None if episode is None else "session/booking",
-        "frames/{name}": "frames/task?q=alice",
-        "frames/{name}/edit": "frames/task/edit?q=alice",
+        "presets/{name}": "presets/task?q=alice",
+        "presets/{name}/edit": "presets/task/edit?q=alice",
         "receipts/{id}": None if receipt is None else f"receipts/{to_segment(receipt.id)}",
     }
     found = []

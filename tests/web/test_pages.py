@@ -65,7 +65,7 @@ def test_every_page_is_shown_of_an_empty_memory() -> None:
                     "/demo/about/alice",
                     "/demo/context?q=x",
                     "/demo/receipts",
-                    "/demo/frames",
+                    "/demo/presets",
                     "/demo/diff",
                     "/demo/stops",
                 ):

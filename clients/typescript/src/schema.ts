@@ -448,7 +448,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames": {
+    readonly "/v1/spaces/{space}/presets": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -456,10 +456,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The frames of this memory.
+         * The presets of this memory.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["list_frames"];
+        readonly get: operations["list_presets"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -468,7 +468,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames/{name}": {
+    readonly "/v1/spaces/{space}/presets/{name}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -476,21 +476,21 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * One frame.
+         * One preset.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["get_frame"];
+        readonly get: operations["get_preset"];
         /**
-         * Set a frame, whole.
+         * Set a preset, whole.
          * @description Needs the verb `write`.
          */
-        readonly put: operations["set_frame"];
+        readonly put: operations["set_preset"];
         readonly post?: never;
         /**
-         * Remove a frame.
+         * Remove a preset.
          * @description Needs the verb `write`.
          */
-        readonly delete: operations["drop_frame"];
+        readonly delete: operations["drop_preset"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1220,7 +1220,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames/{name}/since": {
+    readonly "/v1/spaces/{space}/presets/{name}/since": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1228,10 +1228,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * When a frame was last set.
+         * When a preset was last set.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["frame_since"];
+        readonly get: operations["preset_since"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2343,9 +2343,9 @@ export interface components {
          *         signal adds to it; a signal that adds nothing is left out. Relevance rises with the score and
          *         with its distance from the scores of other candidates.
          *
-         *         In a context, a frame decides the order: there ``score`` and ``shares`` are those of the frame,
-         *         in which ``similarity`` is its weight times the relevance, and ``match`` has the shares from the
-         *         recall.
+         *         In a context, a preset decides the order: there ``score`` and ``shares`` are those of the
+         *         preset, in which ``similarity`` is its weight times the relevance, and ``match`` has the shares
+         *         from the recall.
          *
          *         Of an episode that was said several times in the same words, the best match is a hit, ``said``
          *         is how often and ``last_said`` when last. ``corrects`` are the ids of older statements that this
@@ -2422,12 +2422,12 @@ export interface components {
         };
         /**
          * WhyNotRequest
-         * @description Why a question does not find something; with a frame, why a context leaves it out.
+         * @description Why a question does not find something; with a preset, why a context leaves it out.
          */
         readonly WhyNotRequest: {
             readonly id: string;
             readonly query: string;
-            readonly frame?: string;
+            readonly preset?: string;
             readonly tokens?: number;
             readonly k?: number;
             /** @enum {unknown} */
@@ -2476,14 +2476,14 @@ export interface components {
         readonly ContextRequest: {
             readonly query: string;
             readonly tokens?: number;
-            readonly frame?: string;
+            readonly preset?: string;
             readonly receipt?: boolean;
         };
         /**
          * Context
          * @description Memory packed for a prompt; ``str(context)`` is the text to paste.
          *
-         *         ``abstained`` is True if nothing was relevant enough for the frame. ``receipt`` is the id with
+         *         ``abstained`` is True if nothing was relevant enough for the preset. ``receipt`` is the id with
          *         which ``replay`` returns the same text again; None if no receipt was written.
          */
         readonly Context: {
@@ -2495,7 +2495,7 @@ export interface components {
             readonly budget: number;
             readonly seq: number;
             /** @default task */
-            readonly frame: string;
+            readonly preset: string;
             /** @default null */
             readonly receipt: string | null;
             /** @default false */
@@ -2511,7 +2511,7 @@ export interface components {
          *
          *         ``budget``: too many tokens. ``repeat``: something packed says the same. ``source``: it is
          *         quoted under a packed record. ``contradiction``: it contradicts something packed, which says
-         *         so. ``floor``: not relevant enough for the frame. ``by`` are the ids of what is packed instead.
+         *         so. ``floor``: not relevant enough for the preset. ``by`` are the ids of what is packed instead.
          */
         readonly Omitted: {
             readonly id: string;
@@ -2540,8 +2540,8 @@ export interface components {
             readonly at: string;
             readonly scope: components["schemas"]["Scope"];
             readonly query: string;
-            readonly frame: string;
-            readonly frame_digest: string;
+            readonly preset: string;
+            readonly preset_digest: string;
             readonly ranking: number;
             readonly embedder: string | null;
             readonly now: string;
@@ -2605,10 +2605,10 @@ export interface components {
             readonly notes: readonly string[];
         };
         /**
-         * Frame
+         * Preset
          * @description A way of looking for a context.
          */
-        readonly Frame: {
+        readonly Preset: {
             readonly name: string;
             readonly weights: components["schemas"]["Weights"];
             /** @default null */
@@ -2673,7 +2673,7 @@ export interface components {
          *
          *         ``text`` is what its subject says, cut after 280 characters, the task type of a session or the
          *         name of a branch. ``id`` is the record, the episode, the source of the link, the name of the
-         *         frame, the document, the session, the proposal, the branch or the receipt. An event that was
+         *         preset, the document, the session, the proposal, the branch or the receipt. An event that was
          *         ``erased`` has no kind here, no id and no text.
          */
         readonly Change: {
@@ -2682,7 +2682,7 @@ export interface components {
             readonly kind: string | null;
             /** @enum {unknown} */
             readonly origin: "agent" | "person" | "system" | "unverified";
-            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | null;
+            readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | null;
             readonly id: string | null;
             readonly what: string | null;
             readonly text: string | null;
@@ -3115,7 +3115,7 @@ export interface components {
             readonly origin: "agent" | "person" | "system" | "unverified";
             readonly trust: ("agent" | "person" | "unverified") | null;
             readonly scope: components["schemas"]["Scope"];
-            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
+            readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
             readonly id: string | null;
             readonly text: string | null;
             readonly reason: string | null;
@@ -4978,7 +4978,7 @@ export interface operations {
             };
         };
     };
-    readonly list_frames: {
+    readonly list_presets: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -5010,7 +5010,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["Frame"][];
+                    readonly "application/json": readonly components["schemas"]["Preset"][];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -5024,7 +5024,7 @@ export interface operations {
             };
         };
     };
-    readonly get_frame: {
+    readonly get_preset: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -5057,7 +5057,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Frame"];
+                    readonly "application/json": components["schemas"]["Preset"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -5071,7 +5071,7 @@ export interface operations {
             };
         };
     };
-    readonly set_frame: {
+    readonly set_preset: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
@@ -5112,7 +5112,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Frame"];
+                    readonly "application/json": components["schemas"]["Preset"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -5126,7 +5126,7 @@ export interface operations {
             };
         };
     };
-    readonly drop_frame: {
+    readonly drop_preset: {
         readonly parameters: {
             readonly query?: {
                 readonly erase?: boolean;
@@ -7188,7 +7188,7 @@ export interface operations {
             };
         };
     };
-    readonly frame_since: {
+    readonly preset_since: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;

@@ -150,7 +150,7 @@ class AsyncAdmin(AsyncCalls):
         """Archive the records that have faded: long unused, by their decay tier.
 
         Nothing calls this by itself. Recency falls with each active hour since a record was last
-        restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
+        restated or used, as in presets: at 0.05 a ``standard`` record was unused for 300 active
         hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
         never fades. ``restore`` brings a record back.
 
@@ -296,7 +296,7 @@ class AsyncAdmin(AsyncCalls):
         Args:
             format: ``ndjson``, ``json``, ``graph``, ``pages``, ``workspace``, ``mem0``,
                 ``mcp-memory`` or ``markitect``. The first two have records of every status,
-                episodes, links, frames and documents, and ``import_`` reads them; the others have
+                episodes, links, presets and documents, and ``import_`` reads them; the others have
                 what holds.
             target: A file that does not exist yet; for ``pages`` and ``workspace`` a folder.
             progress: Called with the events done and the events in all.

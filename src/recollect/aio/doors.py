@@ -68,7 +68,7 @@ class AsyncDoors(AsyncCalls):
 
     @property
     def settings(self) -> AsyncMemorySettings:
-        """Frames, rules, documents and policies of this memory."""
+        """Presets, rules, documents and policies of this memory."""
         return AsyncMemorySettings(self._calls.settings, self._workers)
 
     @property

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from recollect.memory.memory import Memory
-    from recollect.model.frames import Units
     from recollect.model.instants import Moment
+    from recollect.model.presets import Units
     from recollect.model.values import (
         Episode,
         Include,
@@ -183,7 +183,7 @@ class AsyncReading(AsyncCalls):
         id: str,
         query: str,
         *,
-        frame: str | None = None,
+        preset: str | None = None,
         tokens: int | None = None,
         counter: Counter | None = None,
         k: int = 10,
@@ -193,13 +193,13 @@ class AsyncReading(AsyncCalls):
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
     ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+        """Why a recall leaves a record or an episode out; with a preset, why a context does.
 
         Args:
             id: The record or episode that was expected.
             query: The question.
-            frame: The frame of the context to explain; without one, a recall is explained.
-            tokens: The context's budget; the frame's by default.
+            preset: The preset of the context to explain; without one, a recall is explained.
+            tokens: The context's budget; the preset's by default.
             counter: Counts tokens, as for ``context``.
             k: The recall's number of hits.
             unit: As for ``recall``.
@@ -209,13 +209,13 @@ class AsyncReading(AsyncCalls):
             min_relevance: As for ``recall``.
 
         Raises:
-            NotFound: This handle sees nothing with that id, or the frame does not exist.
+            NotFound: This handle sees nothing with that id, or the preset does not exist.
         """
         return await self._run(
             self._calls.why_not,
             id,
             query,
-            frame=frame,
+            preset=preset,
             tokens=tokens,
             counter=counter,
             k=k,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.sessions import Sessions
-    from recollect.model.frames import Units
     from recollect.model.instants import Moment
+    from recollect.model.presets import Units
     from recollect.model.values import Episode, Include, Overview, Record, Session
 
 

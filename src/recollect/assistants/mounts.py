@@ -39,9 +39,9 @@ from recollect.memory import Memory
 from recollect.memory.handle.fields import RecordFields
 from recollect.model import limits, validate
 from recollect.model.events import Role, Trust
-from recollect.model.frames import Template, Units
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
+from recollect.model.presets import Template, Units
 from recollect.model.rules import at_least, lowest
 from recollect.model.validate import Json
 from recollect.model.values import (

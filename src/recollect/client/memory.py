@@ -212,7 +212,7 @@ class Memory(
 
     @property
     def settings(self) -> MemorySettings:
-        """Frames, rules, documents and policies of this memory."""
+        """Presets, rules, documents and policies of this memory."""
         from recollect.client.parts import MemorySettings
 
         return MemorySettings(self._handle)

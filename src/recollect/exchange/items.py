@@ -147,16 +147,16 @@ class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frame or a document of another memory of ours, or what becomes a document here, such as
+    """A preset or a document of another memory of ours, or what becomes a document here, such as
     what a page says about itself.
 
     With a ``command`` it is brought up to date when it has changed there, if nothing but imports
     has written it here.
     """
 
-    id: str  # the name of a frame; type and name of a document
+    id: str  # the name of a preset; type and name of a document
     data: dict[str, Json]
-    is_frame: bool = False
+    is_preset: bool = False
     fills: bool = False  # only what the document does not say yet is added to it
     where: str = ""
     user: str | None = None

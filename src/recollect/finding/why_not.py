@@ -17,7 +17,7 @@ from recollect.finding.search import Chosen, chosen
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, searched_text, unpack_names
 from recollect.index.words.bm25 import tokens_of
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
 from recollect.recall.pack import Counter, hits_for
@@ -80,10 +80,10 @@ def in_recall(asked: Inquiry, k: int) -> WhyNot:
     return hidden
 
 
-def in_context(asked: Inquiry, frame: Frame, budget: int, counter: Counter) -> WhyNot:
-    """Why a context of this frame leaves it out."""
+def in_context(asked: Inquiry, preset: Preset, budget: int, counter: Counter) -> WhyNot:
+    """Why a context of this preset leaves it out."""
     row = asked.row
-    looked = assemble(asked.reads, asked.question, frame, asked.wish, budget, counter)
+    looked = assemble(asked.reads, asked.question, preset, asked.wish, budget, counter)
     packed = looked.packed
     for place, hit in enumerate(packed.hits, 1):
         if hit.id == row.id:
@@ -96,7 +96,7 @@ def in_context(asked: Inquiry, frame: Frame, budget: int, counter: Counter) -> W
             case = "unpacked.floor" if below else "unpacked"
             return asked.says(
                 "floor" if below else "unpacked",
-                sentence(case, why=omitted.detail, floor=frame.floor),
+                sentence(case, why=omitted.detail, floor=preset.floor),
                 Signals(why.relevance, why.score, why.shares),
                 by=omitted.by,
             )

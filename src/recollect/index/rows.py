@@ -186,8 +186,8 @@ class LinkRow(NamedTuple):
     name: str | None = None
 
 
-class FrameRow(NamedTuple):
-    """One definition of a frame from its beginning to its end."""
+class PresetRow(NamedTuple):
+    """One definition of a preset from its beginning to its end."""
 
     name: str
     seq: int
@@ -287,8 +287,8 @@ class ReceiptRow(NamedTuple):
     session: str | None
     agent: str | None
     query: str
-    frame: str
-    frame_digest: str
+    preset: str
+    preset_digest: str
     ranking: int
     embedder: str | None
     now: str

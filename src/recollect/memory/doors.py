@@ -58,7 +58,7 @@ class Doors(Calls):
 
     @property
     def settings(self) -> MemorySettings:
-        """Frames, rules, documents and policies of this memory."""
+        """Presets, rules, documents and policies of this memory."""
         return MemorySettings(self._handle)
 
     @property

@@ -16,14 +16,14 @@ from recollect.finding import search
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow
 from recollect.index.values import link_of, record_of, version_of
-from recollect.memory.contexts.frames import frame_named
+from recollect.memory.contexts.presets import preset_named
 from recollect.memory.handle import answers
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healing import compares, heals
 from recollect.model import limits, validate
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import (
     Episode,
     Include,
@@ -204,7 +204,7 @@ class Reading(Calls):
         id: str,
         query: str,
         *,
-        frame: str | None = None,
+        preset: str | None = None,
         tokens: int | None = None,
         counter: Counter | None = None,
         k: int = 10,
@@ -214,13 +214,13 @@ class Reading(Calls):
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
     ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+        """Why a recall leaves a record or an episode out; with a preset, why a context does.
 
         Args:
             id: The record or episode that was expected.
             query: The question.
-            frame: The frame of the context to explain; without one, a recall is explained.
-            tokens: The context's budget; the frame's by default.
+            preset: The preset of the context to explain; without one, a recall is explained.
+            tokens: The context's budget; the preset's by default.
             counter: Counts tokens, as for ``context``.
             k: The recall's number of hits.
             unit: As for ``recall``.
@@ -230,7 +230,7 @@ class Reading(Calls):
             min_relevance: As for ``recall``.
 
         Raises:
-            NotFound: This handle sees nothing with that id, or the frame does not exist.
+            NotFound: This handle sees nothing with that id, or the preset does not exist.
         """
         from recollect.finding.candidates import wished
         from recollect.finding.why_not import Inquiry, in_context, in_recall
@@ -241,9 +241,9 @@ class Reading(Calls):
         question = handle.ask(query)
         with handle.reading() as reads:
             row = handle.find(reads, id)
-            if frame is None:
+            if preset is None:
                 return in_recall(Inquiry(row, reads, question, wished(question, wish)), k)
-            chosen = frame_named(reads, frame)
+            chosen = preset_named(reads, preset)
             budget = chosen.tokens if tokens is None else tokens
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = wished(question, handle.wish(chosen.unit, filter=chosen.where))

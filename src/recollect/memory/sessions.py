@@ -22,8 +22,8 @@ from recollect.memory.handle.answers import left_by, nothing
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healing import heals
 from recollect.model import limits, validate
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import (
     Episode,
     Include,

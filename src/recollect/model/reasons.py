@@ -32,11 +32,11 @@ SENTENCES: Final[dict[str, str]] = {
     "source": "is evidence for {by}",
     "contradiction": "contradicts {by}, which is packed and lists it",
     "replaced": "states only what {by} has replaced",
-    "floor": "less relevant than the frame's floor",
+    "floor": "less relevant than the preset's floor",
     # In an answer.
     "there": "it is there, at place {place}",
     "there.packed": "it is packed, at place {place}",
-    "there.guaranteed": "it is packed, at place {place}, because the frame guarantees it",
+    "there.guaranteed": "it is packed, at place {place}, because the preset guarantees it",
     # Not in an answer: hidden from every question.
     "hidden": "it is hidden: {word}",
     "hidden.note": "it is hidden: {word}: {note}",

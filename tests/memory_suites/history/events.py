@@ -20,10 +20,10 @@ LONG = "Likes swing. " * 40
 def fill(memory: Memory, engine: Memory) -> tuple[str, str]:
     """An event of each kind that a caller can cause; the ids of an episode and a record."""
     ids = fill_own(memory)
-    frame = {**memory.settings.frames.get("task").to_dict(), "name": "mine"}
-    memory.settings.frames.set(frame)
-    memory.settings.frames.set({**frame, "tokens": 700})
-    memory.settings.frames.drop("mine")
+    preset = {**memory.settings.presets.get("task").to_dict(), "name": "mine"}
+    memory.settings.presets.set(preset)
+    memory.settings.presets.set({**preset, "tokens": 700})
+    memory.settings.presets.drop("mine")
     engine.admin.seal()
     memory.admin.flush()
     return ids

@@ -171,7 +171,7 @@ class EarlierSuite:
         assert memory.why_not(new.id, ASKED).reason == "there"
         assert memory.why_not(old.id, PLAIN).reason == "superseded"
         assert memory.why_not(old.id, "what was the old colour of the sky?").reason == "superseded"
-        assert memory.why_not(old.id, ASKED, frame="task").reason == "there"
+        assert memory.why_not(old.id, ASKED, preset="task").reason == "there"
 
     def test_a_question_about_a_time_finds_what_held_then(self, memory: Memory) -> None:
         year = int(memory.remember("An anchor.").at[:4]) - 1

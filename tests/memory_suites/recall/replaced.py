@@ -88,7 +88,7 @@ class ReplacedSuite:
         assert left[echo.id].by == (new.id,)
         assert new.id in left[echo.id].detail
         assert {said.id, echo.id} <= {hit.id for hit in memory.recall(ASKED) if hit.changed}
-        assert memory.why_not(said.id, ASKED, frame="task").reason == "unpacked"
+        assert memory.why_not(said.id, ASKED, preset="task").reason == "unpacked"
 
     def test_a_person_is_marked_and_not_left_out_for_an_agent(self, memory: Memory) -> None:
         memory.observe("Staging is on port 5433.", session="s1")

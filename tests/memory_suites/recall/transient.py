@@ -91,7 +91,7 @@ class TransientSuite:
             "it only asks, or orders something that is done once",
         )
         assert memory.why_not(said.id, ASKED, include=["transient"]).reason == "there"
-        assert memory.why_not(said.id, ASKED, frame="task").reason == "transient"
+        assert memory.why_not(said.id, ASKED, preset="task").reason == "transient"
         asked = "which port did I ask about?"
         assert memory.why_not(said.id, asked).reason == "there"
 

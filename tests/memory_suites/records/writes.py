@@ -182,18 +182,18 @@ def _(memory: Memory) -> Write:
     return partial(memory.settings.set_subjects, "named")
 
 
-def _frame(memory: Memory) -> dict[str, object]:
-    return {**memory.settings.frames.get("task").to_dict(), "name": _new("mine")}
+def _preset(memory: Memory) -> dict[str, object]:
+    return {**memory.settings.presets.get("task").to_dict(), "name": _new("mine")}
 
 
-@write("settings.frames.set")
+@write("settings.presets.set")
 def _(memory: Memory) -> Write:
-    return partial(memory.settings.frames.set, _frame(memory))
+    return partial(memory.settings.presets.set, _preset(memory))
 
 
-@write("settings.frames.drop")
+@write("settings.presets.drop")
 def _(memory: Memory) -> Write:
-    return partial(memory.settings.frames.drop, memory.settings.frames.set(_frame(memory)).name)
+    return partial(memory.settings.presets.drop, memory.settings.presets.set(_preset(memory)).name)
 
 
 @write("settings.documents.drop")

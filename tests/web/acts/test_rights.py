@@ -15,7 +15,7 @@ from recollect import Memory, Store
 from recollect.interfaces.web import table
 from recollect.interfaces.web.rights import NEEDS_PERSON, Needs, Rights
 from recollect.memory.keys import Keys
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 from recollect.model.values import Quote, Token
 from recollect.store.tokens.grants import VERBS
 from tests.web.teams import FORM, Team, serving
@@ -24,7 +24,7 @@ from tests.web.visiting import Page
 EVERY: Final = (*table.ACTS, *table.STORE_ACTS)
 CHANGES: Final = tuple(each for each in EVERY if each.needs.verb)
 # Offered after another act, in its flash or beside a question.
-AFTERWARDS: Final = {"r/{id}/undo", "review/{id}/undo", "frames/{name}/undo"}
+AFTERWARDS: Final = {"r/{id}/undo", "review/{id}/undo", "presets/{name}/undo"}
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         agent.review.propose("Alice sits in 14C.", target=seat.id, evidence=[quote])
         memory.erase(memory.remember("A secret.").id)
         Keys(memory).create()
-        memory.settings.frames.set({**msgspec.to_builtins(BUILT_IN["task"]), "name": "mine"})
+        memory.settings.presets.set({**msgspec.to_builtins(BUILT_IN["task"]), "name": "mine"})
         store.jobs.ask("verify")
         store.jobs.set_schedule("verify", cron="0 3 * * *")
         yield store
@@ -61,7 +61,12 @@ def pages(memory: Memory) -> list[str]:
     ids += [each.id for each in memory.list(include=("forgotten",), limit=10)]
     found = [f"main/r/{id}" for id in dict.fromkeys(ids)]
     found += [f"main/erase/{ids[0]}", "main/review", "main/ledger", f"main/ledger/{gone}"]
-    found += ["main/frames", "main/frames/mine", "main/frames/mine/edit", f"main/erasures/{gone}"]
+    found += [
+        "main/presets",
+        "main/presets/mine",
+        "main/presets/mine/edit",
+        f"main/erasures/{gone}",
+    ]
     return [*found, "-/tokens", "-/jobs"]
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 
 from recollect.client.asking import Calls
 from recollect.client.kinds import Counter
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import Episode, Include, Recall, Record, Version, Why, WhyNot
 
 List = list  # inside the class, ``list`` is the method
@@ -75,7 +75,7 @@ class Reading(Calls):
         id: str,
         query: str,
         *,
-        frame: str | None = None,
+        preset: str | None = None,
         tokens: int | None = None,
         counter: Counter | None = None,
         k: int = 10,
@@ -85,7 +85,7 @@ class Reading(Calls):
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
     ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+        """Why a recall leaves a record or an episode out; with a preset, why a context does.
 
         It is ``recollect.Memory.why_not``.
         """
@@ -96,7 +96,7 @@ class Reading(Calls):
             {
                 "id": id,
                 "query": query,
-                "frame": frame,
+                "preset": preset,
                 "tokens": tokens,
                 "k": k,
                 "unit": unit,

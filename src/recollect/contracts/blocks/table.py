@@ -15,7 +15,7 @@ from recollect.exchange.importers.blocks import KEY, ArchiveReason, Beside, Bloc
 from recollect.index.rows import content_id
 from recollect.model.events import Status
 from recollect.model.values import Record
-from recollect.recall.frames import DECAY_PER_HOUR
+from recollect.recall.presets import DECAY_PER_HOUR
 
 if TYPE_CHECKING:  # numpy is loaded only if there are embeddings
     import numpy as np

@@ -254,9 +254,9 @@ def _link(where: str, value: Given) -> LinkItem:
     )
 
 
-def _frame(where: str, value: Given) -> SettingItem:
+def _preset(where: str, value: Given) -> SettingItem:
     name = msgspec.convert(value.get("name"), str)
-    return SettingItem(id=storable(name), data=data_of(value), is_frame=True, where=where)
+    return SettingItem(id=storable(name), data=data_of(value), is_preset=True, where=where)
 
 
 def _document(where: str, value: Given) -> SettingItem:
@@ -272,6 +272,6 @@ def _plain(text: str | None) -> str | None:
 _MAKERS: Final[dict[str, Callable[[str, Given], Found | None]]] = {
     "record": _record,
     "link": _link,
-    "frame": _frame,
+    "preset": _preset,
     "document": _document,
 }

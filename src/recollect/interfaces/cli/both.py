@@ -209,7 +209,7 @@ def packed(memories: Sequence[Of[Memory]], pack: Pack, tokens: int | None) -> Pa
 def _plans(
     memories: Sequence[Of[Memory]], pack: Pack, tokens: int | None
 ) -> tuple[list[tuple[Mount | None, Memory, Context]], NotFound | None]:
-    """What each memory would pack by itself; a memory without the frame is left out."""
+    """What each memory would pack by itself; a memory without the preset is left out."""
     plans, missing = [], None
     for mount, memory in memories:
         try:

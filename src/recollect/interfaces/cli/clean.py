@@ -77,9 +77,9 @@ def _as_shown(
 
 def _would(memory: Memory, planned: Cleaned) -> list[str]:
     place = f"{plain.bold(plain.one_line(memory.name))} in {plain.safe(memory.where)}"
-    kept = "Settings, policies, rules and frames stay."
+    kept = "Settings, policies, rules and presets stay."
     if planned.what == "memory":
-        kept = "Episodes, sessions, settings, policies, rules and frames stay."
+        kept = "Episodes, sessions, settings, policies, rules and presets stay."
     return [f"Would erase from the space {place}:", f"  {_amounts(planned)}", f"  {kept}"]
 
 

@@ -45,7 +45,7 @@ About = Annotated[
     Option(
         "--id",
         metavar="ID",
-        help="Only events about this record, episode, receipt, frame or document (type/name).",
+        help="Only events about this record, episode, receipt, preset or document (type/name).",
     ),
 ]
 After = Annotated[

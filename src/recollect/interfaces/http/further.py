@@ -28,7 +28,7 @@ from recollect.interfaces.http.shapes import (
 )
 from recollect.model import limits
 from recollect.model.events import Intent
-from recollect.model.frames import Units
+from recollect.model.presets import Units
 from recollect.model.values import Include, Settlement, Unit
 
 Many = Annotated[int, Meta(ge=1, le=limits.LIST_MAX_RECORDS)]

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from recollect.model import limits
 from recollect.model.events import ROLES, Sources, SourceType, Trust
-from recollect.model.frames import Units
+from recollect.model.presets import Units
 from recollect.model.values import Include, Quote
 
 Text = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_MAX_BYTES)]
@@ -148,11 +148,11 @@ class RecallMany(Request, frozen=True, kw_only=True):
 
 
 class WhyNotRequest(Request, frozen=True, kw_only=True):
-    """Why a question does not find something; with a frame, why a context leaves it out."""
+    """Why a question does not find something; with a preset, why a context leaves it out."""
 
     id: Id
     query: Query
-    frame: Name | UnsetType = UNSET
+    preset: Name | UnsetType = UNSET
     tokens: Annotated[int, Meta(ge=1, le=limits.CONTEXT_MAX_TOKENS)] | UnsetType = UNSET
     k: Hits | UnsetType = UNSET
     unit: Units | UnsetType = UNSET
@@ -167,7 +167,7 @@ class ContextRequest(Request, frozen=True, kw_only=True):
 
     query: Query
     tokens: Annotated[int, Meta(ge=1, le=limits.CONTEXT_MAX_TOKENS)] | UnsetType = UNSET
-    frame: Name | UnsetType = UNSET
+    preset: Name | UnsetType = UNSET
     receipt: bool | UnsetType = UNSET
 
 

@@ -1,6 +1,6 @@
 """What has faded: which records a curation archives.
 
-Responsible for finding records that were not used for long, by the decay that frames rank by.
+Responsible for finding records that were not used for long, by the decay that presets rank by.
 Leaves archiving one to ``lifecycle.records.settling``. Invariant: nothing is archived unless it is
 called for.
 """
@@ -21,7 +21,7 @@ from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Handle
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.values import Curation
-from recollect.recall.frames import recency
+from recollect.recall.presets import recency
 
 _AT_ONCE: Final = 1_000  # records of one command, and of one page
 

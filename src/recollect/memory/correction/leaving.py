@@ -93,7 +93,7 @@ class Leaving(Calls):
     ) -> Undone:
         """Take back the last command, in one command; an undo can be undone in the same way.
 
-        Records, episodes, links, tags, frames and documents are again as they were before that
+        Records, episodes, links, tags, presets and documents are again as they were before that
         command. Receipts, reinforcements and sessions stay, and so does what was said in a
         session, unless its id is given. An erasure cannot be taken back.
 

@@ -2,8 +2,8 @@
 
 Responsible for choosing what goes and for the order. Leaves removing bytes to
 ``memory.erasure.erasing``. Invariants: documents that are settings, policies and rules stay, and so
-do frames and the settings file; what is erased is what was planned; the same call again finishes an
-interrupted one.
+do presets and the settings file; what is erased is what was planned; the same call again finishes
+an interrupted one.
 """
 
 from __future__ import annotations

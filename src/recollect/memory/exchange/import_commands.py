@@ -88,7 +88,7 @@ class ItemCommands:
             return item.command
         if isinstance(item, SettingItem):
             what = [item.data] if item.fills else []
-            return f"{self._format}-setting-{digest([item.is_frame, item.id, *what])}"
+            return f"{self._format}-setting-{digest([item.is_preset, item.id, *what])}"
         if isinstance(item, SessionItem):
             return f"{self._format}-session-{digest([item.closes, item.id, item.user])}"
         if isinstance(item, RecordItem) and item.id == earlier_id(item):

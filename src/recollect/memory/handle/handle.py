@@ -27,8 +27,8 @@ from recollect.memory.handle.due import Due
 from recollect.memory.handle.kept import Kept
 from recollect.memory.handle.repeats import repeated
 from recollect.model import validate
-from recollect.model.frames import Units
 from recollect.model.instants import Moment, instant
+from recollect.model.presets import Units
 from recollect.model.validate import Json
 from recollect.recall.rank import Wish
 from recollect.recall.visibility import check_include, why_hidden

@@ -82,7 +82,7 @@ def places_of(body: e.AnyBody, key_of: KeyOf) -> Iterator[Place]:
         case e.DocumentSet() | e.DocumentDropped():
             yield Place("document", (body.type, body.name))
         case e.FrameSet() | e.FrameDropped():
-            yield Place("frame", (body.name,))
+            yield Place("preset", (body.name,))
         case e.EpisodeForgotten() | e.EpisodeRestored():
             yield Place("episode", (body.id,))
         case _ if isinstance(body, _WHOLE):

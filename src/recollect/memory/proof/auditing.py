@@ -16,7 +16,7 @@ from typing import Final
 from recollect.errors import Forbidden, NotInstalled, RecollectError
 from recollect.finding import search
 from recollect.index.erasures import events_erased_by
-from recollect.index.frame_rows import unpack_items
+from recollect.index.preset_rows import unpack_items
 from recollect.index.reads import Reads
 from recollect.index.rows import EventRow, VersionRow, unpack_names
 from recollect.index.statements import NOW

@@ -16,7 +16,7 @@ EventUnit = Literal[
     "record",
     "episode",
     "link",
-    "frame",
+    "preset",
     "document",
     "session",
     "proposal",
@@ -32,7 +32,7 @@ class Change(Value, frozen=True, kw_only=True):
 
     ``text`` is what its subject says, cut after 280 characters, the task type of a session or the
     name of a branch. ``id`` is the record, the episode, the source of the link, the name of the
-    frame, the document, the session, the proposal, the branch or the receipt. An event that was
+    preset, the document, the session, the proposal, the branch or the receipt. An event that was
     ``erased`` has no kind here, no id and no text.
     """
 

@@ -28,9 +28,9 @@ class Hit(Value, frozen=True, kw_only=True):
     signal adds to it; a signal that adds nothing is left out. Relevance rises with the score and
     with its distance from the scores of other candidates.
 
-    In a context, a frame decides the order: there ``score`` and ``shares`` are those of the frame,
-    in which ``similarity`` is its weight times the relevance, and ``match`` has the shares from the
-    recall.
+    In a context, a preset decides the order: there ``score`` and ``shares`` are those of the
+    preset, in which ``similarity`` is its weight times the relevance, and ``match`` has the shares
+    from the recall.
 
     Of an episode that was said several times in the same words, the best match is a hit, ``said``
     is how often and ``last_said`` when last. ``corrects`` are the ids of older statements that this

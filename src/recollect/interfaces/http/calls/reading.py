@@ -1,4 +1,4 @@
-"""Recall, contexts, receipts, frames and events."""
+"""Recall, contexts, receipts, presets and events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recollect.errors import LimitExceeded
 from recollect.interfaces.http import shapes
 from recollect.interfaces.http.call import Answer, Call, created, is_found, paged
 from recollect.model import wire
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.values import (
     Change,
     Context,
@@ -83,30 +83,30 @@ def receipt(call: Call) -> Receipt:
     return call.space.proof.receipts.get(call.path["receipt"])
 
 
-def frames(call: Call) -> list[Frame]:
-    """The frames of this memory."""
-    return call.space.settings.frames.list()
+def presets(call: Call) -> list[Preset]:
+    """The presets of this memory."""
+    return call.space.settings.presets.list()
 
 
-def frame(call: Call) -> Frame:
-    """One frame."""
-    return call.space.settings.frames.get(call.path["name"])
+def preset(call: Call) -> Preset:
+    """One preset."""
+    return call.space.settings.presets.get(call.path["name"])
 
 
-def set_frame(call: Call) -> Frame:
-    """Set a frame, whole."""
+def set_preset(call: Call) -> Preset:
+    """Set a preset, whole."""
     body: dict[str, Any] = {**call.body, "name": call.path["name"]}
     return created(
         call,
-        partial(call.space.settings.frames.set, body),
-        lambda memory: is_found(lambda: memory.settings.frames.get(body["name"])),
+        partial(call.space.settings.presets.set, body),
+        lambda memory: is_found(lambda: memory.settings.presets.get(body["name"])),
     )
 
 
-def drop_frame(call: Call) -> None:
-    """Remove a frame."""
+def drop_preset(call: Call) -> None:
+    """Remove a preset."""
     given = {**call.query.given(), **call.write.options()}
-    call.space.settings.frames.drop(call.path["name"], **given)
+    call.space.settings.presets.drop(call.path["name"], **given)
 
 
 def events(call: Call) -> Answer:
