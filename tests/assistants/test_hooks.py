@@ -89,7 +89,7 @@ def project(tmp_path: Path) -> Project:
         memory.remember("The staging database moved to port 5433.")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
-        memory.scoped(origin="unverified").remember(f"The staging port is {CANARY}.")
+        memory.scoped(trust="unverified").remember(f"The staging port is {CANARY}.")
     settings = places(start=made.folder, home=made.home, environment={}).project
     adopt(settings)
     consent.give(settings)
@@ -166,7 +166,9 @@ def test_the_end_of_a_session_captures_it_and_says_so_in_the_log(
     assert "5433" in project.prompt("what about the staging database port").context
     with Memory.open(project.store) as memory:
         captured = [
-            each for each in memory.sessions.episodes(include=["held"]) if each.id.startswith("cc-")
+            each
+            for each in memory.sessions.episodes(include=["waiting"])
+            if each.id.startswith("cc-")
         ]
         assert len(captured) == len(SAID)
 

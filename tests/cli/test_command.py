@@ -90,7 +90,7 @@ def test_the_shell_completes(shell: Shell) -> None:
 
     assert complete("recollect rec", 1) == ["recall", "recent", "receipts"]
     assert complete("recollect admin re", 2) == ["restore-backup", "rebuild"]
-    assert complete("recollect recall --include sh", 3) == ["shadowed"]
+    assert complete("recollect recall --include hi", 3) == ["hidden"]
 
 
 def test_a_bar_is_drawn_on_a_terminal_alone(shell: Shell) -> None:

@@ -22,6 +22,7 @@ from recollect.memory.handle.fields import RecordFields
 from recollect.memory.writing import Writing
 from recollect.model.events import RecordAdded
 from recollect.model.values import Record
+from recollect.model.words import COLUMNS, FORMER
 from tests.cli.running import Shell
 
 # A value for each field, and what the record then says.
@@ -37,7 +38,7 @@ EXAMPLES: dict[str, tuple[object, object]] = {
     "said_at": ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000000Z"),
     "valid_from": ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000000Z"),
     "valid_to": ("2199-01-01T00:00:00Z", "2199-01-01T00:00:00.000000Z"),
-    "source_type": ("observed", "observed"),
+    "how_known": ("observed", "observed"),
     "is_hypothesis": (True, True),
     "supersedes": ("old", "old"),
     "id": ("r-mine", "r-mine"),
@@ -51,7 +52,7 @@ NOT_FOR_MODELS = {
     "said_at",
     "valid_from",
     "valid_to",
-    "source_type",
+    "how_known",
     "is_hypothesis",
     "supersedes",
     "id",
@@ -66,13 +67,19 @@ def missing(taken: Iterable[str], names: Iterable[str] = NAMES) -> list[str]:
     return sorted(set(names) - set(taken))
 
 
+def seen(field: str) -> str:
+    """The name that a record has for what a call names so."""
+    return FORMER.get(field, field)
+
+
 def test_each_place_names_every_field() -> None:
     assert missing(EXAMPLES) == []
     assert missing(inspect.signature(Memory.remember).parameters) == []
     assert missing(inspect.signature(AsyncMemory.remember).parameters) == []
-    assert missing(Act.__struct_fields__) == []
-    assert missing(RecordAdded.__struct_fields__) == []
-    assert missing(Record.__struct_fields__) == []
+    codes = [COLUMNS.get(name, name) for name in NAMES]
+    assert missing(Act.__struct_fields__, codes) == []
+    assert missing(RecordAdded.__struct_fields__, codes) == []
+    assert missing(Record.__struct_fields__, map(seen, NAMES)) == []
     assert missing(option.field for option in field_options()) == []
     assert missing({*Tool.__struct_fields__, *NOT_FOR_MODELS}) == []
 
@@ -99,12 +106,12 @@ def test_a_field_reaches_the_record(field: str) -> None:
     fields: Any = {field: given}
     with Memory.open(":memory:", embedder="none") as memory:
         memory.remember("before", id="old")
-        assert getattr(memory.remember("alone", **fields), field) == told
+        assert getattr(memory.remember("alone", **fields), seen(field)) == told
     with Memory.open(":memory:", embedder="none") as memory:
         memory.remember("before", id="old")
         with memory.batch() as batch:
             batch.remember("in a batch", **fields)
-        assert getattr(batch.results[0], field) == told
+        assert getattr(batch.results[0], seen(field)) == told
 
 
 @pytest.mark.parametrize("field", sorted(NAMES - {"id", "key", "tags", "supersedes"}))
@@ -127,7 +134,7 @@ def test_the_command_line_takes_each_field(field: str, store: Shell) -> None:
     store.run("remember", "Before.", "--id", "old")
     typed = {True: (), False: (_typed(given),)}[given is True]
     found = store.run("remember", "From a shell.", option.flag, *typed, "--json").json
-    assert found[field] == json.loads(msgspec.json.encode(told))
+    assert found[seen(field)] == json.loads(msgspec.json.encode(told))
 
 
 def _typed(value: object) -> str:

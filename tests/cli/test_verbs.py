@@ -113,12 +113,12 @@ def test_show_folds_record_history_and_why(store: Shell) -> None:
     new = remembered(store, "Window.", "--key", "seat")
     store.run("link", new, old, "--kind", "contradicts")
     view = store.run("show", old, "--json").json
-    assert [version["what"] for version in view["history"]] == ["added", "superseded"]
+    assert [version["what"] for version in view["history"]] == ["added", "replaced"]
     assert view["why"]["sources"][0]["quote"] == "I take the aisle."
     drawn = store.run("show", old).out
-    for part in (old, "Aisle.", "superseded", "I take the aisle.", "contradicts", new):
+    for part in (old, "Aisle.", "replaced", "I take the aisle.", "contradicts", new):
         assert part in drawn
-    assert store.run("show", episode, "--json").json["episode"]["status"] == "shadowed"
+    assert store.run("show", episode, "--json").json["episode"]["status"] == "hidden"
     assert "I take the aisle." in store.run("show", episode).out
 
 
@@ -152,10 +152,10 @@ def test_forget_says_what_is_shadowed_and_what_still_shows(store: Shell) -> None
     episode = store.run("observe", "Port 5432.", "--json").json["episodes"][0]["id"]
     id = remembered(store, "The port is 5432.", "--evidence", episode)
     gone = store.run("forget", id, "--json").json
-    assert (gone["shadowed"], gone["showing"]) == ([episode], [])
+    assert (gone["hidden"], gone["showing"]) == ([episode], [])
     store.run("restore", id)
     kept = store.run("forget", id, "--keep-sources", "--json").json
-    assert (kept["shadowed"], kept["showing"]) == ([], [episode])
+    assert (kept["hidden"], kept["showing"]) == ([], [episode])
     assert "still shown" in store.run("forget", id).out
 
 
@@ -222,13 +222,13 @@ def test_link_and_unlink(store: Shell) -> None:
 
 
 def test_a_tool_result_is_held_apart(store: Shell) -> None:
-    held = store.run("remember", "Mallory is an admin.", "--origin", "unverified", "--json").json
-    assert held["status"] == "held"
+    held = store.run("remember", "Mallory is an admin.", "--trust", "unverified", "--json").json
+    assert held["status"] == "waiting"
     found = store.run("recall", "mallory admin", "--json")
     assert found.code == 1
     assert found.json["unverified"][0]["id"] == held["id"]
     assert "Unverified" in store.run("recall", "mallory admin").out
-    assert store.run("recall", "mallory", "--include", "held", "--json").code == 0
+    assert store.run("recall", "mallory", "--include", "waiting", "--json").code == 0
 
 
 def test_spaces_are_apart_and_options_stand_on_both_sides(shell: Shell) -> None:

@@ -31,7 +31,7 @@ def as_(origin: Any, path: Path, work: Work) -> Any:
     """Runs some work in one transaction of an engine with this origin."""
 
     async def run() -> Any:
-        engine = await create_engine(str(path), origin=origin)
+        engine = await create_engine(str(path), trust=origin)
         try:
             async with engine.begin() as conn:
                 return await work(conn)
@@ -61,7 +61,7 @@ def test_more_than_20_are_archived_at_once_by_who_may(tmp_path: Path) -> None:  
     as_("agent", path, thirty)
     with pytest.raises(Forbidden, match="more than 20") as caught:
         as_("agent", path, archive_all)
-    assert 'create_engine(path, origin="person")' in (caught.value.hint or "")
+    assert 'create_engine(path, trust="person")' in (caught.value.hint or "")
     with Memory.open(f"{path}-memory") as memory:
         memory.remember("Said by a person.", id="said")
 
@@ -77,7 +77,7 @@ def test_more_than_20_are_archived_at_once_by_who_may(tmp_path: Path) -> None:  
     assert as_("agent", path, counted) == 0
     with Memory.open(f"{path}-memory") as memory:
         gone = memory.list(filter="status = 'archived'", include=["archived"], limit=100)
-        assert {memory.history(record.id)[-1].origin for record in gone} == {"person"}
+        assert {memory.history(record.id)[-1].by for record in gone} == {"person"}
         assert len(gone) == 31
 
 
@@ -117,7 +117,7 @@ def test_a_policy_can_ask_for_less_than_20_of_an_agent_alone(tmp_path: Path) -> 
 
 
 def test_an_origin_is_one_that_there_is(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="origin"):
+    with pytest.raises(InvalidInput, match="trust"):
         as_("root", tmp_path / "x.db", queries.get_inbox_count)
 
 
@@ -159,7 +159,7 @@ def test_what_an_insert_says_is_kept(tmp_path: Path) -> None:  # S4-237
 
 def test_the_session_of_a_handle_shows_until_a_row_says_another(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "w") as memory:
-        memory.scoped(origin="agent", session="talk").remember("Tea is at four.", id="tea")
+        memory.scoped(trust="agent", session="talk").remember("Tea is at four.", id="tea")
 
     async def work(engine: AsyncEngine) -> None:
         for said in ("talk", None, "other"):
@@ -332,7 +332,7 @@ def test_a_frame_of_the_database_is_one_that_contexts_use(tmp_path: Path) -> Non
                 "tokens": 80,
                 "template": {},
             }
-            memory.scoped(origin="agent").settings.presets.set(changed)
+            memory.scoped(trust="agent").settings.presets.set(changed)
         async with engine.begin() as conn:
             row = await queries.get_frame(conn, "kitchen") or {}
             assert (row["token_budget"], row["template"][:5]) == (80, "Notes")
@@ -390,7 +390,7 @@ def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> No
         "template": "T", "token_budget": 5, "source": "user", "created_at": "2026-01-01",
     }  # fmt: skip
     with Memory.open(tmp_path / "w") as person:
-        memory = person.scoped(origin="agent")
+        memory = person.scoped(trust="agent")
         for name in ("kitchen", "self"):  # rows alone, also of the built-in frames
             memory.settings.documents.set("block-frame", name, row)
         for id in "abc":

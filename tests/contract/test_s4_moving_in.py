@@ -92,7 +92,7 @@ def test_a_database_of_84_blocks_moves_in_field_by_field(tmp_path: Path) -> None
         assert memory.recall("block 83 about tea", k=1)[0].text == "  Block 83 is about *tea*.\n"
         record = memory.get(str(given["blocks"][3]["id"]))
         assert isinstance(record, Record)
-        assert (record.trust, record.source_type) == ("agent", "imported")
+        assert (record.trust, record.how_known) == ("agent", "imported")
         assert record.said_at == "2026-02-04T10:03:00.000000Z"
         assert memory.context("tea", preset="kitchen").hits
 
@@ -170,8 +170,8 @@ def test_what_is_held_waits_whole_and_raises_no_trust(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory") as memory:
         memory.remember("Tea is at six.", id=str(sample()["blocks"][0]["id"]))
         done = memory.admin.import_(file, hold=True)
-        assert done.held
-        held = memory.list(filter="status = 'held'", include=["held"], limit=200)
+        assert done.waiting
+        held = memory.list(filter="status = 'waiting'", include=["waiting"], limit=200)
         assert {record.trust for record in held} == {"unverified"}
         assert [record.text for record in memory.list()] == ["Tea is at six."]
         assert "kitchen" not in [frame.name for frame in memory.settings.presets.list()]

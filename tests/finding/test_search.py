@@ -100,12 +100,12 @@ def test_a_question_that_cannot_be_written_down_is_refused(embedder: str) -> Non
 def test_a_user_hears_of_what_is_held_of_theirs_however_much_is_held_of_others() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
-        ann.scoped(origin="unverified").remember("tea and much else " * 20)
-        with bob.scoped(origin="unverified").batch() as batch:
+        ann.scoped(trust="unverified").remember("tea and much else " * 20)
+        with bob.scoped(trust="unverified").batch() as batch:
             for number in range(150):
                 batch.remember(f"tea {number}")
         found = ann.recall("tea")
-        assert (found.held, len(found.unverified)) == (1, 1)
+        assert (found.waiting, len(found.unverified)) == (1, 1)
 
 
 def test_a_user_is_told_of_no_link_that_names_what_is_another_users() -> None:

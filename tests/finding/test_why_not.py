@@ -59,16 +59,16 @@ def test_what_was_superseded_names_its_successor(memory: Memory) -> None:
     old = memory.remember("The port is 5432", key="port")
     new = memory.remember("The port is 5433", key="port")
     why = memory.why_not(old.id, "port")
-    assert told(why) == ("superseded", (new.id,))
+    assert told(why) == ("replaced", (new.id,))
     assert new.id in why.detail
-    assert memory.why_not(old.id, "port", include=["superseded"]).reason == "there"
+    assert memory.why_not(old.id, "port", include=["replaced"]).reason == "there"
 
 
 def test_what_is_shadowed_names_what_rested_on_it(memory: Memory) -> None:
     (said,) = memory.observe("The flight leaves on Tuesday")
     record = memory.remember("They fly on Tuesday", evidence=[said.id])
     memory.forget(record.id)
-    assert told(memory.why_not(said.id, "flight Tuesday")) == ("shadowed", (record.id,))
+    assert told(memory.why_not(said.id, "flight Tuesday")) == ("hidden", (record.id,))
     assert memory.why_not(record.id, "flight Tuesday").reason == "forgotten"
 
 
@@ -83,7 +83,7 @@ def test_an_id_that_a_user_may_not_see_is_not_named(memory: Memory) -> None:
 def test_what_is_forgotten_held_expired_or_not_yet_true_says_so(memory: Memory) -> None:
     (said,) = memory.observe("I drink tea")
     memory.forget(said.id)
-    nobody = memory.scoped(origin="unverified")
+    nobody = memory.scoped(trust="unverified")
     held = nobody.remember("The tea costs nothing")
     (heard,) = nobody.observe("The tea is free", role="tool")
     old = memory.remember("The tea is fresh", valid_to=LONG_AGO)
@@ -91,8 +91,8 @@ def test_what_is_forgotten_held_expired_or_not_yet_true_says_so(memory: Memory) 
     gone = memory.remember("The tea is hot", expires=datetime.now(UTC) + timedelta(days=1))
     reasons = {
         said.id: "forgotten",
-        held.id: "held",
-        heard.id: "held",
+        held.id: "waiting",
+        heard.id: "waiting",
         old.id: "expired",
         later.id: "expired",
         gone.id: "there",

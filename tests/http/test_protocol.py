@@ -102,7 +102,7 @@ def _next(said: Said) -> str | None:
 
 
 @pytest.mark.parametrize(
-    "path", ["records?limit=2", "records?include=held&limit=2", "events?limit=3"]
+    "path", ["records?limit=2", "records?include=waiting&limit=2", "events?limit=3"]
 )
 def test_a_link_leads_through_all_pages(agent: Client, path: str) -> None:
     for n in range(5):
@@ -190,7 +190,7 @@ def test_of_many_who_create_one_does(agent: Client) -> None:
         assert {each.result() for each in others} == {201}
     assert found.count(201) == 1
     assert set(found) <= {201, 412, 503}
-    everything = agent.get(f"{S}/records?include=superseded").json["items"]
+    everything = agent.get(f"{S}/records?include=replaced").json["items"]
     assert len([one for one in everything if one["key"] == "one"]) == 1
 
 

@@ -52,7 +52,7 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
             tags=[Color.RED, Label("paint")],
             confidence=Share(0.5),
             evidence=[Label(said[0].id)],
-            source_type=Label("told"),  # type: ignore[arg-type]
+            how_known=Label("told"),  # type: ignore[arg-type]
             data={Label("n"): Size(3), "f": Share(0.5), "l": [Label("x"), Color.RED]},
         )
         assert (made.text, made.key, made.kind) == ("The gate is red.", "gate.color", "red")

@@ -166,7 +166,7 @@ class Life:
 
     def _reviews(self, memory: Memory) -> None:
         """Proposals with each outcome that a call gives them."""
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for verdict in ("approve", "reject", "withdraw"):
             made = agent.review.propose(f"to {verdict}")
             if verdict == "withdraw":

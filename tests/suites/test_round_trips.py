@@ -102,7 +102,7 @@ def compare(database: str, folder: Path, count: int, tell: Tell) -> None:
             format = ("json", "ndjson")[seed // len(WAYS) % 2]
             digests = moved(source, target, folder / f"{seed}.{format}", format)
             assert digests[0] == digests[1], f"seed {seed}, from {start} to {end}, {format}"
-            records += len(source.list(limit=10_000, include=("archived", "forgotten", "held")))
+            records += len(source.list(limit=10_000, include=("archived", "forgotten", "waiting")))
     ways = ", ".join(f"{start} → {end}" for start, end in WAYS)
     tell(f"round trips: {count:,} histories, {ways}: {records:,} records, one digest each")
 

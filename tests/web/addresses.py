@@ -14,7 +14,7 @@ from recollect.model.wire import to_segment
 ASKED: dict[str, list[str]] = {
     "search": [
         "q=where+does+alice+sit&k=5",
-        "q=alice&include=held&include=superseded&unit=record",
+        "q=alice&include=waiting&include=replaced&unit=record",
         "q=zzz",
         "q=alice&id={record}",
     ],
@@ -25,7 +25,7 @@ ASKED: dict[str, list[str]] = {
         "q=zzz",
     ],
     "diff": ["from=0", "from=12&to=20", "from=2000-01-01"],
-    "records": ["where=kind+%3D+%27fact%27", "include=superseded&include=held&limit=3"],
+    "records": ["where=kind+%3D+%27fact%27", "include=replaced&include=waiting&limit=3"],
     "receipts": ["before=20"],
     "stops": ["width=9"],
     "timeline": [

@@ -52,9 +52,9 @@ def told() -> Iterator[Store]:
         memory.remember(f"Bob lives in {SECRET}.", key="home")
         gone = memory.remember(f"Carol works in {SECRET}.", key="work")
         memory.forget(gone.id)
-        agent = memory.scoped(origin="agent", agent="planner")
+        agent = memory.scoped(trust="agent", agent="planner")
         agent.review.propose(f"Alice stands in {SECRET}.", target=memory.keyed("seat").id)
-        memory.scoped(origin="unverified").remember(f"Dora drives to {SECRET}.", key="seat")
+        memory.scoped(trust="unverified").remember(f"Dora drives to {SECRET}.", key="seat")
         yield store
 
 
@@ -228,7 +228,7 @@ class ForAgents(Own):
     """A store that is opened with the rights of an agent."""
 
     def open(self, space: str) -> Memory:
-        return super().open(space).scoped(origin="agent", agent="planner")
+        return super().open(space).scoped(trust="agent", agent="planner")
 
 
 def all_acts(store: Store, memories: Own, only: str = "") -> tuple[int, Counter[int]]:

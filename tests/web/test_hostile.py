@@ -56,7 +56,7 @@ def written(text: str) -> list[str]:
 def hostile() -> Iterator[Store]:
     with Store.open(":memory:") as store:
         memory = store.space(SPACE)
-        agent = memory.scoped(origin="agent", agent=as_name(HOSTILE[0]))
+        agent = memory.scoped(trust="agent", agent=as_name(HOSTILE[0]))
         for place, text in enumerate(HOSTILE):
             name = as_name(text)
             said = memory.scoped(session=name, agent=name).observe(text)[0]
@@ -68,7 +68,7 @@ def hostile() -> Iterator[Store]:
         memory.revise(first.id, HOSTILE[1], reason=HOSTILE[6])
         memory.graph.link(first.id, second.id, as_name(HOSTILE[8]))
         memory.forget(second.id, reason=HOSTILE[2])
-        memory.scoped(origin="unverified").remember(HOSTILE[3], key=first.key)
+        memory.scoped(trust="unverified").remember(HOSTILE[3], key=first.key)
         agent.review.propose(HOSTILE[1], target=first.id, reason=HOSTILE[5])
         memory.settings.presets.set(
             Preset(

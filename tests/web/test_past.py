@@ -71,7 +71,7 @@ def test_every_number_of_a_context_is_that_of_the_call(
             counts[each.reason] = counts.get(each.reason, 0) + 1
         told_counts = re.findall(r"<summary><b>([0-9,]+)</b>", page.text)
         assert sorted(map(int, told_counts)) == sorted(counts.values())
-        held = memory.recall(question, k=1).held
+        held = memory.recall(question, k=1).waiting
         assert (f"{held} text" in page.words) == bool(held)
 
 
@@ -269,7 +269,7 @@ def test_about_shows_what_is_believed_and_what_was(visitor: Visitor, memory: Mem
     for record in memory.list(filter="about = 'alice'"):
         assert record.text in now
     assert "Alice sits in 12A." in before
-    assert "held" in before
+    assert "waiting" in before
     assert "Nothing is believed about it" in visitor.get("/demo/about/nobody").words
 
 
@@ -280,7 +280,7 @@ def test_a_conversation_shows_what_rests_on_each_turn(visitor: Visitor, memory: 
     assert order == sorted(order)
     turn = page.text[page.text.index("Yes please.") :].partition('<li class="')[0]
     assert "Alice eats vegetarian meals on flights." in turn
-    assert "Shadowed: what rested on it was corrected or forgotten" in page.words
+    assert "Hidden: what rested on it was corrected or forgotten" in page.words
     assert visitor.get("/demo/session/nothing").status == 404
 
 

@@ -588,7 +588,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * One proposal or held record, with the digest that a decision names.
+         * One proposal or waiting record, with the digest that a decision names.
          * @description Needs the verb `read`.
          */
         readonly get: operations["get_review"];
@@ -610,7 +610,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a proposal or a held record in.
+         * Let a proposal or a waiting record in.
          * @description Needs the verb `review`.
          */
         readonly post: operations["approve"];
@@ -630,7 +630,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Turn a proposal or a held record down.
+         * Turn a proposal or a waiting record down.
          * @description Needs the verb `review`.
          */
         readonly post: operations["reject"];
@@ -902,7 +902,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Bring back an earlier version, or the record that was superseded.
+         * Bring back an earlier version, or the record that was replaced.
          * @description Needs the verb `write`.
          */
         readonly post: operations["revert"];
@@ -1838,7 +1838,7 @@ export interface components {
             /** @description An instant or a date, ISO 8601. */
             readonly valid_to?: string;
             /** @enum {unknown} */
-            readonly source_type?: "imported" | "inferred" | "observed" | "told";
+            readonly how_known?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
             readonly supersedes?: string;
             readonly id?: string;
@@ -1868,19 +1868,19 @@ export interface components {
             readonly scope: components["schemas"]["Scope"];
             readonly confidence: number;
             /** @enum {unknown} */
-            readonly source_type: "imported" | "inferred" | "observed" | "told";
+            readonly how_known: "imported" | "inferred" | "observed" | "told";
             readonly evidence: readonly string[];
             readonly is_hypothesis: boolean;
             /** @enum {unknown} */
-            readonly status: "active" | "archived" | "forgotten" | "held" | "inbox";
-            readonly reason: ("decayed" | "merged" | "refuted" | "rejected" | "sources_kept" | "superseded" | "was_held") | null;
+            readonly status: "active" | "archived" | "forgotten" | "inbox" | "replaced" | "waiting";
+            readonly reason: ("decayed" | "merged" | "refuted" | "rejected" | "replaced" | "sources_kept" | "was_waiting") | null;
             readonly valid_from: string | null;
             readonly valid_to: string | null;
             readonly expires: string | null;
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
-            readonly supersedes: string | null;
-            readonly superseded_by: string | null;
+            readonly replaces: string | null;
+            readonly replaced_by: string | null;
             readonly reinforcement_count: number;
             readonly last_reinforced_at: string;
             readonly reinforced_hours: number;
@@ -1937,7 +1937,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
             readonly seq: number;
         };
         /**
@@ -1962,7 +1962,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             /** @default [] */
-            readonly shadowed: readonly string[];
+            readonly hidden: readonly string[];
             /** @default [] */
             readonly showing: readonly string[];
             /** @default null */
@@ -2038,9 +2038,9 @@ export interface components {
             readonly seq: number;
             readonly at: string;
             /** @enum {unknown} */
-            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "restored" | "reviewed" | "revised" | "superseded" | "tagged" | "vouched";
+            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "replaced" | "restored" | "reviewed" | "revised" | "tagged" | "vouched";
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly note: string | null;
             readonly record: components["schemas"]["Record"];
             /** @default null */
@@ -2063,7 +2063,7 @@ export interface components {
         readonly Why: {
             readonly record: components["schemas"]["Record"];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly sources: readonly components["schemas"]["Source"][];
             readonly other_evidence: readonly string[];
             readonly replaced: readonly components["schemas"]["Record"][];
@@ -2083,7 +2083,7 @@ export interface components {
             readonly role: "assistant" | "system" | "tool" | "user";
             readonly said_at: string;
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
             /** @default [] */
             readonly changed: readonly components["schemas"]["Record"][];
         };
@@ -2192,7 +2192,7 @@ export interface components {
             /** @description An instant or a date, ISO 8601. */
             readonly valid_to?: string;
             /** @enum {unknown} */
-            readonly source_type?: "imported" | "inferred" | "observed" | "told";
+            readonly how_known?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
             readonly supersedes?: string;
             readonly id?: string;
@@ -2252,7 +2252,7 @@ export interface components {
             readonly act: "forget";
             readonly id: string;
             /** @enum {unknown} */
-            readonly sources?: "keep" | "shadow";
+            readonly sources?: "hide" | "keep";
             readonly reason?: string;
         };
         /**
@@ -2309,7 +2309,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2318,8 +2318,8 @@ export interface components {
          * Recall
          * @description The answers to one query, best first: a sequence of hits. Unverified ones stand apart.
          *
-         *         ``abstained``: something was found, and none of it was relevant enough. ``held``: how many more
-         *         texts are held back. ``degraded``: a sentence about what this recall had to do without.
+         *         ``abstained``: something was found, and none of it was relevant enough. ``waiting``: how many
+         *         more texts wait for a review. ``degraded``: a sentence about what this recall had to do without.
          */
         readonly Recall: {
             readonly query: string;
@@ -2327,7 +2327,7 @@ export interface components {
             /** @default [] */
             readonly unverified: readonly components["schemas"]["Hit"][];
             /** @default 0 */
-            readonly held: number;
+            readonly waiting: number;
             /** @default false */
             readonly abstained: boolean;
             /** @default null */
@@ -2415,7 +2415,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2433,7 +2433,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2454,7 +2454,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             readonly query: string;
-            readonly reason: ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
+            readonly reason: ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
             readonly detail: string;
             /** @default null */
             readonly place: number | null;
@@ -2681,7 +2681,7 @@ export interface components {
             readonly at: string;
             readonly kind: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | null;
             readonly id: string | null;
             readonly what: string | null;
@@ -2708,7 +2708,7 @@ export interface components {
             readonly at: string;
             readonly kind: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly body: {
                 readonly [key: string]: unknown;
             } | null;
@@ -2738,7 +2738,7 @@ export interface components {
         };
         /**
          * Proposal
-         * @description A change that waits for a person, or waited: a proposal, or a record that is held.
+         * @description A change that waits for a person, or waited: a proposal, or a record.
          *
          *         ``digest`` is over everything shown here that a review is about: approving needs it, so that
          *         only what was seen is approved. ``stale`` is true if the target has changed since.
@@ -2769,7 +2769,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly scope: components["schemas"]["Scope"];
             readonly stale: boolean;
             readonly digest: string;
@@ -2778,13 +2778,13 @@ export interface components {
             /** @default null */
             readonly record: string | null;
             /** @default null */
-            readonly settled_by: ("agent" | "person" | "system" | "unverified") | null;
+            readonly closed_by: ("agent" | "person" | "system" | "unverified") | null;
             /** @default null */
             readonly author: components["schemas"]["Author"] | null;
             /** @default null */
             readonly decided_by: components["schemas"]["Author"] | null;
             /** @default null */
-            readonly settled_at: string | null;
+            readonly closed_at: string | null;
             /** @default null */
             readonly note: string | null;
         };
@@ -2801,7 +2801,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
         };
         /**
          * Decide
@@ -2822,11 +2822,12 @@ export interface components {
             readonly head: string;
             readonly at: string | null;
             readonly records: number;
-            readonly held: number;
-            readonly superseded: number;
+            readonly waiting: number;
+            readonly replaced: number;
+            readonly archived: number;
             readonly forgotten: number;
             readonly episodes: number;
-            readonly shadowed: number;
+            readonly hidden: number;
             readonly links: number;
             readonly active_hours: number;
         };
@@ -2900,7 +2901,7 @@ export interface components {
             readonly at: string;
             readonly kind: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly erased_by: number | null;
             readonly size: number;
             readonly document: string;
@@ -3012,13 +3013,13 @@ export interface components {
             readonly dry_run?: boolean;
         };
         /**
-         * Curation
+         * Archived
          * @description What ``curate`` archived: the records as they were, the longest unused first.
          *
          *         ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there
          *         were more than the limit.
          */
-        readonly Curation: {
+        readonly Archived: {
             readonly records: readonly components["schemas"]["Record"][];
             readonly kept: number;
             readonly more: boolean;
@@ -3112,7 +3113,7 @@ export interface components {
             readonly kind: string | null;
             readonly what: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly trust: ("agent" | "person" | "unverified") | null;
             readonly scope: components["schemas"]["Scope"];
             readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
@@ -3142,7 +3143,7 @@ export interface components {
             readonly seq: number;
             readonly at: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly events: readonly number[];
             readonly reason: string | null;
         };
@@ -3329,7 +3330,7 @@ export interface components {
             readonly note: string | null;
             readonly record: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly scope: components["schemas"]["Scope"];
             readonly at: string;
             readonly seq: number;
@@ -3370,7 +3371,7 @@ export interface components {
             readonly conflict: boolean;
             readonly reason: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly at: string;
             readonly seq: number;
         };
@@ -3380,7 +3381,7 @@ export interface components {
          */
         readonly Merge: {
             readonly digest: string;
-            readonly settle?: {
+            readonly choose?: {
                 readonly [key: string]: "ours" | "theirs";
             };
             readonly edits?: {
@@ -3435,7 +3436,7 @@ export interface components {
             readonly state: "cancelled" | "done" | "failed" | "running" | "waiting";
             readonly asked_by: number | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly asked_at: string;
             readonly due_at: string;
             readonly lease_until: string | null;
@@ -3501,7 +3502,7 @@ export interface components {
             readonly space: string | null;
             readonly verbs: readonly string[];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly user: string | null;
             readonly agent: string | null;
             readonly made: string;
@@ -3528,7 +3529,7 @@ export interface components {
             readonly space?: string | null;
             readonly verbs?: readonly ("admin" | "create" | "drop" | "erase" | "read" | "review" | "write")[];
             /** @enum {unknown} */
-            readonly origin?: "agent" | "person" | "unverified";
+            readonly trust?: "agent" | "person" | "unverified";
             readonly user?: string;
             readonly agent?: string;
             /** @description An instant or a date, ISO 8601. */
@@ -3544,7 +3545,7 @@ export interface components {
             readonly space: string | null;
             readonly verbs: readonly string[];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly user: string | null;
             readonly agent: string | null;
             readonly made: string;
@@ -3614,7 +3615,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -3629,7 +3630,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3673,7 +3674,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3720,7 +3721,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3730,7 +3731,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3767,7 +3768,7 @@ export interface operations {
     readonly forget: {
         readonly parameters: {
             readonly query?: {
-                readonly sources?: "keep" | "shadow";
+                readonly sources?: "hide" | "keep";
                 readonly reason?: string;
             };
             readonly header?: {
@@ -3778,7 +3779,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3827,7 +3828,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3873,7 +3874,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3883,7 +3884,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3928,7 +3929,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3977,7 +3978,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4030,7 +4031,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4085,7 +4086,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4132,7 +4133,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4173,7 +4174,7 @@ export interface operations {
                 readonly hops?: number;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly limit?: number;
             };
             readonly header?: {
@@ -4184,7 +4185,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4222,7 +4223,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -4237,7 +4238,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4281,7 +4282,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4333,7 +4334,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4388,7 +4389,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4437,7 +4438,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4491,7 +4492,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4541,7 +4542,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4591,7 +4592,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4641,7 +4642,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4695,7 +4696,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4741,7 +4742,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4788,7 +4789,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4835,7 +4836,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4888,7 +4889,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4940,7 +4941,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4991,7 +4992,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5037,7 +5038,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5082,7 +5083,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5139,7 +5140,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5193,7 +5194,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5239,7 +5240,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5287,7 +5288,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5335,7 +5336,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5379,7 +5380,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5433,7 +5434,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5478,7 +5479,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5531,7 +5532,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5586,7 +5587,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5632,7 +5633,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5679,7 +5680,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5723,7 +5724,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5767,7 +5768,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5815,7 +5816,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5860,7 +5861,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5907,7 +5908,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5951,7 +5952,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6006,7 +6007,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6052,7 +6053,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6100,7 +6101,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6148,7 +6149,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6201,7 +6202,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6254,7 +6255,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6307,7 +6308,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6360,7 +6361,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6387,7 +6388,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Curation"];
+                    readonly "application/json": components["schemas"]["Archived"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -6412,7 +6413,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6464,7 +6465,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6518,7 +6519,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6562,7 +6563,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6612,7 +6613,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6666,7 +6667,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6710,7 +6711,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6769,7 +6770,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6818,7 +6819,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6856,7 +6857,7 @@ export interface operations {
             readonly query?: {
                 readonly at?: string;
                 readonly kinds?: readonly string[];
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly limit?: number;
                 readonly after?: string;
             };
@@ -6868,7 +6869,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6909,7 +6910,7 @@ export interface operations {
                 readonly b: string;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -6919,7 +6920,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6970,7 +6971,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7016,7 +7017,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7062,7 +7063,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7108,7 +7109,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7154,7 +7155,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7201,7 +7202,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7246,7 +7247,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7293,7 +7294,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7339,7 +7340,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7385,7 +7386,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7443,7 +7444,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7496,7 +7497,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7542,7 +7543,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7587,7 +7588,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7644,7 +7645,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7696,7 +7697,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7740,7 +7741,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7794,7 +7795,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7843,7 +7844,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7896,7 +7897,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7954,7 +7955,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7998,7 +7999,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8052,7 +8053,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8099,7 +8100,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8144,7 +8145,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8197,7 +8198,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8250,7 +8251,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8303,7 +8304,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8359,7 +8360,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8403,7 +8404,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8455,7 +8456,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8500,7 +8501,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8549,7 +8550,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8593,7 +8594,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8638,7 +8639,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8691,7 +8692,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */

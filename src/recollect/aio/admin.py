@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from recollect.lifecycle.commands import Expect
     from recollect.memory.admin import Admin
     from recollect.model.values import (
+        Archived,
         Backup,
-        Carried,
-        Curation,
+        Choice,
+        Copied,
         Embedded,
         Exported,
         Finding,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
         LedgerMerge,
         Rebuilt,
         Sealed,
-        Settlement,
         Verification,
     )
     from recollect.store.port import Progress
@@ -146,7 +146,7 @@ class AsyncAdmin(AsyncCalls):
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
-    ) -> Curation:
+    ) -> Archived:
         """Archive the records that have faded: long unused, by their decay tier.
 
         Nothing calls this by itself. Recency falls with each active hour since a record was last
@@ -193,7 +193,7 @@ class AsyncAdmin(AsyncCalls):
         """
         return await self._run(self._calls.backup, target, progress)
 
-    async def copy_to(self, other: AsyncCalls, progress: Progress | None = None) -> Carried:
+    async def copy_to(self, other: AsyncCalls, progress: Progress | None = None) -> Copied:
         """Append to another memory the events of this one that it lacks, byte for byte.
 
         Afterwards both ledgers end alike. If it is stopped halfway, the same call continues.
@@ -213,7 +213,7 @@ class AsyncAdmin(AsyncCalls):
         self,
         other: AsyncCalls,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         digest: str | None = None,
         is_mine: bool = False,
         dry_run: bool = False,
@@ -227,7 +227,7 @@ class AsyncAdmin(AsyncCalls):
 
         Args:
             other: A memory whose ledger began as a copy of this one, or this one as a copy of it.
-            settle: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
+            choose: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
                 takes the other's.
             digest: The ``digest`` of the dry run that was shown; another state is refused.
             is_mine: What the other memory says has the trust that it has there, also where no key
@@ -236,7 +236,7 @@ class AsyncAdmin(AsyncCalls):
             progress: Called with the commands done and the commands in all.
 
         Raises:
-            Conflict: A conflict is not settled, or the ledgers have nothing in common; nothing was
+            Conflict: A conflict is not decided, or the ledgers have nothing in common; nothing was
                 merged.
             IntegrityError: One of the ledgers is damaged, or contradicts a checkpoint.
             Unsupported: One of the memories is encrypted for subjects.
@@ -245,7 +245,7 @@ class AsyncAdmin(AsyncCalls):
         return await self._run(
             self._calls.merge_from,
             other._calls,
-            settle=settle,
+            choose=choose,
             digest=digest,
             is_mine=is_mine,
             dry_run=dry_run,

@@ -48,7 +48,7 @@ class AsyncCorrecting(AsyncCalls):
     ) -> Record:
         """Store a new record in the place of an old one, which stays in the history.
 
-        For something that changed. The old record is archived as superseded: default reads leave
+        For something that changed. The old record is kept as replaced: default reads leave
         it out, and its page shows it struck through. ``revise`` corrects a record in place instead.
         The new record has the key, ``about``, kind, tags, data, decay tier and user of the old one,
         unless they are given. ``undo`` takes it back.
@@ -76,7 +76,7 @@ class AsyncCorrecting(AsyncCalls):
 
         Raises:
             NotFound: This handle sees no record with that id.
-            Conflict: The record says this already, or does not hold: it was superseded, is
+            Conflict: The record says this already, or does not hold: it was replaced, is
                 forgotten or waits for a review.
             InvalidInput: An argument is not valid, or a quote does not occur in its episode.
             Forbidden: A person names unverified evidence.
@@ -152,7 +152,7 @@ class AsyncCorrecting(AsyncCalls):
 
         Derived is what names it as evidence or has a link ``derived_from`` to it, at any distance.
         Afterwards the memory is as if none of that had been written: a record that was revised
-        because of it says what it said before, and what was superseded has its key again. Trust is
+        because of it says what it said before, and what was replaced has its key again. Trust is
         not raised by it: what was lowered waits for a review. Nothing is erased, and ``undo``
         brings all of it back.
 

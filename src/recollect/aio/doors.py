@@ -33,7 +33,7 @@ class AsyncDoors(AsyncCalls):
 
     @property
     def review(self) -> AsyncReview:
-        """What waits for a person: proposals and held records."""
+        """What waits for a person: proposals and waiting records."""
         return AsyncReview(self._calls.review, self._workers)
 
     @property

@@ -47,7 +47,7 @@ class AsyncReading(AsyncCalls):
                 the key of a record, or the content id of an active record. Every call that takes
                 an id takes the same.
             include: Also return it if it is hidden for one of these reasons, such as
-                ``superseded``, ``forgotten`` or ``expired``.
+                ``replaced``, ``forgotten`` or ``expired``.
 
         Raises:
             NotFound: This handle sees nothing with that id, or it is hidden.
@@ -236,7 +236,7 @@ class AsyncReading(AsyncCalls):
         return await self._run(self._calls.history, id)
 
     async def why(self, id: str) -> Why:
-        """Where a record comes from: who said it, its evidence, and what it superseded.
+        """Where a record comes from: who said it, its evidence, and what it replaced.
 
         Raises:
             NotFound: This handle sees no record with that id.

@@ -155,7 +155,7 @@ class AsyncSessions(AsyncCalls):
             limit: At most this many, up to 10,000.
 
         Returns:
-            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
+            Newest first. Names are compared exactly. What waits, is hidden or expired is left out.
 
         Raises:
             InvalidInput: An argument could not be understood.

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.memory import Memory
-    from recollect.model.events import Role, Sources, SourceType
+    from recollect.model.events import Role, SourceType
     from recollect.model.instants import Moment
     from recollect.model.messages import Content
     from recollect.model.validate import Json
     from recollect.model.values import Episode, Forgotten, Quote, Record
+    from recollect.model.words import Sources
 
 
 class AsyncWriting(AsyncCalls):
@@ -50,7 +51,7 @@ class AsyncWriting(AsyncCalls):
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
-        source_type: SourceType | None = None,
+        how_known: SourceType | None = None,
         is_hypothesis: bool | None = None,
         supersedes: str | None = None,
         id: str | None = None,
@@ -64,7 +65,7 @@ class AsyncWriting(AsyncCalls):
         Args:
             text: One self-contained statement, up to 1 MiB.
             key: A name for what the statement answers, such as ``db.port``. A new record under a
-                key supersedes the record that held the key.
+                key replaces the record that had the key.
             about: The person, project or thing that the statement is about.
             kind: A word such as ``fact``, ``preference`` or ``decision``; ``fact`` by default.
             tags: Words to group and filter by, at most 64.
@@ -80,7 +81,7 @@ class AsyncWriting(AsyncCalls):
                 calls, not this, decides which record a key holds.
             valid_from: From when the statement is true; always by default.
             valid_to: Until when the statement is true; always by default.
-            source_type: How the statement came to be known; ``told`` by default.
+            how_known: How the statement came to be known; ``told`` by default.
             is_hypothesis: True if the statement is a guess that is still to be tested.
             supersedes: A record whose place this one takes, as with ``supersede``.
             id: An id of your own; one is made by default.
@@ -88,7 +89,7 @@ class AsyncWriting(AsyncCalls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            The record. Its ``status`` is ``held`` if it waits for a person's review.
+            The record. Its ``status`` is ``waiting`` if it waits for a person's review.
 
         Raises:
             InvalidInput: An argument is not valid, or a quote does not occur in its episode.
@@ -109,7 +110,7 @@ class AsyncWriting(AsyncCalls):
             said_at=said_at,
             valid_from=valid_from,
             valid_to=valid_to,
-            source_type=source_type,
+            how_known=how_known,
             is_hypothesis=is_hypothesis,
             supersedes=supersedes,
             id=id,
@@ -213,7 +214,7 @@ class AsyncWriting(AsyncCalls):
         self,
         id: str,
         *,
-        sources: Sources = "shadow",
+        sources: Sources = "hide",
         reason: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
@@ -222,7 +223,7 @@ class AsyncWriting(AsyncCalls):
 
         Args:
             id: The record or episode.
-            sources: ``shadow`` also hides episodes that were evidence for nothing else; ``keep``
+            sources: ``hide`` also hides episodes that were evidence for nothing else; ``keep``
                 leaves them.
             reason: Why, for people who read the history.
             idempotency_key: The same key with the same call again returns the first outcome.

@@ -15,11 +15,12 @@ from msgspec import UNSET, UnsetType
 
 from recollect.client.plain import plain
 from recollect.errors import Conflict
-from recollect.model.events import Role, Sources, SourceType
+from recollect.model.events import Role, SourceType
 from recollect.model.instants import Moment
 from recollect.model.messages import Content, with_text
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Quote, Record
+from recollect.model.words import Sources
 
 Submit = Callable[[list[dict[str, Any]]], list[Record | Episode]]
 
@@ -47,7 +48,7 @@ class Batch:
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
-        source_type: SourceType | None = None,
+        how_known: SourceType | None = None,
         is_hypothesis: bool | None = None,
         supersedes: str | None = None,
         id: str | None = None,
@@ -56,7 +57,7 @@ class Batch:
         self._add(
             "remember", text=text, key=key, about=about, kind=kind, tags=tags, data=data,
             confidence=confidence, evidence=evidence, expires=expires, said_at=said_at,
-            valid_from=valid_from, valid_to=valid_to, source_type=source_type,
+            valid_from=valid_from, valid_to=valid_to, how_known=how_known,
             is_hypothesis=is_hypothesis, supersedes=supersedes, id=id,
         )  # fmt: skip
 
@@ -102,7 +103,7 @@ class Batch:
         """Store a statement in the place of a record; ``remember`` takes more fields."""
         self._add("supersede", id=id, text=text, reason=reason, tags=tags, evidence=evidence)
 
-    def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
+    def forget(self, id: str, *, sources: Sources = "hide", reason: str | None = None) -> None:
         """Take something out of default reads."""
         self._add("forget", id=id, sources=sources, reason=reason)
 

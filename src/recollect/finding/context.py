@@ -76,7 +76,7 @@ def assemble(
         if hit.relevance < preset.floor and (hit.until is not None or hit.id not in names)
     )
     replaced = tuple(
-        Omitted(id=id, reason="replaced", detail=sentence("replaced", by=by), by=(by,))
+        Omitted(id=id, reason="replaced", detail=sentence("stale", by=by), by=(by,))
         for id, by in told.spent.items()
     )
     return Assembled(

@@ -23,9 +23,21 @@ from recollect.model.events import (
 )
 from recollect.model.reasons import Reason
 from recollect.model.validate import Json
-from recollect.model.values import Op
 
 Hidden = Literal["shadowed", "forgotten"]
+# What an event did to a record, as rows keep it; ``model.words`` has what people read.
+Op = Literal[
+    "added",
+    "revised",
+    "superseded",
+    "reinforced",
+    "forgotten",
+    "archived",
+    "restored",
+    "tagged",
+    "vouched",
+    "reviewed",
+]
 Cell = str | int | float | bytes | None
 Row = tuple[Cell, ...]
 

@@ -18,9 +18,10 @@ from recollect.memory.proof import checking, consistency
 from recollect.memory.proof.checking import require_last
 from recollect.model import limits, validate
 from recollect.model.values import (
+    Archived,
     Backup,
-    Carried,
-    Curation,
+    Choice,
+    Copied,
     Embedded,
     Exported,
     Finding,
@@ -28,7 +29,6 @@ from recollect.model.values import (
     LedgerMerge,
     Rebuilt,
     Sealed,
-    Settlement,
     Verification,
 )
 from recollect.store.carry import carry
@@ -159,7 +159,7 @@ class Admin(Calls):
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
-    ) -> Curation:
+    ) -> Archived:
         """Archive the records that have faded: long unused, by their decay tier.
 
         Nothing calls this by itself. Recency falls with each active hour since a record was last
@@ -212,7 +212,7 @@ class Admin(Calls):
         checking.require_last(self._handle)
         return self._handle.space.backup(None if target is None else os.fspath(target), progress)
 
-    def copy_to(self, other: Calls, progress: Progress | None = None) -> Carried:
+    def copy_to(self, other: Calls, progress: Progress | None = None) -> Copied:
         """Append to another memory the events of this one that it lacks, byte for byte.
 
         Afterwards both ledgers end alike. If it is stopped halfway, the same call continues.
@@ -237,7 +237,7 @@ class Admin(Calls):
         self,
         other: Calls,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         digest: str | None = None,
         is_mine: bool = False,
         dry_run: bool = False,
@@ -251,7 +251,7 @@ class Admin(Calls):
 
         Args:
             other: A memory whose ledger began as a copy of this one, or this one as a copy of it.
-            settle: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
+            choose: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
                 takes the other's.
             digest: The ``digest`` of the dry run that was shown; another state is refused.
             is_mine: What the other memory says has the trust that it has there, also where no key
@@ -260,7 +260,7 @@ class Admin(Calls):
             progress: Called with the commands done and the commands in all.
 
         Raises:
-            Conflict: A conflict is not settled, or the ledgers have nothing in common; nothing was
+            Conflict: A conflict is not decided, or the ledgers have nothing in common; nothing was
                 merged.
             IntegrityError: One of the ledgers is damaged, or contradicts a checkpoint.
             Unsupported: One of the memories is encrypted for subjects.
@@ -274,7 +274,7 @@ class Admin(Calls):
             handle.require_whole("merging a memory")
             handle.require_person("merging two ledgers")
         require_last(source if is_mine else self._handle)
-        wanted = Wanted(dict(settle or {}), digest, is_mine, dry_run)
+        wanted = Wanted(dict(choose or {}), digest, is_mine, dry_run)
         return merge(self._handle, source, wanted, progress)
 
     def import_(

@@ -23,7 +23,7 @@ class Doors(Calls):
 
     @property
     def review(self) -> Review:
-        """What waits for a person: proposals and held records."""
+        """What waits for a person: proposals and waiting records."""
         return Review(self._handle)
 
     @property

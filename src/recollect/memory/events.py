@@ -89,7 +89,7 @@ def _change(row: EventRow, authors: Authors) -> Change:
         seq=row.seq,
         at=row.at,
         kind=row.kind,
-        origin=row.origin,
+        by=row.origin,
         unit=cast("EventUnit | None", row.unit),
         id=row.id,
         what=row.what,

@@ -53,13 +53,13 @@ class Reading(Calls):
                 the key of a record, or the content id of an active record. Every call that takes
                 an id takes the same.
             include: Also return it if it is hidden for one of these reasons, such as
-                ``superseded``, ``forgotten`` or ``expired``.
+                ``replaced``, ``forgotten`` or ``expired``.
 
         Raises:
             NotFound: This handle sees nothing with that id, or it is hidden.
             Ambiguous: A key or a beginning that several have; the message lists their ids.
         """
-        words = check_include(include) | {"held"}
+        words = check_include(include) | {"waiting"}
         with self._handle.reading() as reads:
             row = self._handle.find(reads, id)
             hidden = self._handle.why_hidden(row)
@@ -269,7 +269,7 @@ class Reading(Calls):
             ]
 
     def why(self, id: str) -> Why:
-        """Where a record comes from: who said it, its evidence, and what it superseded.
+        """Where a record comes from: who said it, its evidence, and what it replaced.
 
         Raises:
             NotFound: This handle sees no record with that id.
@@ -285,7 +285,7 @@ class Reading(Calls):
             by = reads.version(row.superseded_by) if row.superseded_by else None
             return Why(
                 record=record_of(row),
-                origin=version_of(said).origin,  # of its present words
+                by=version_of(said).by,  # of its present words
                 sources=tuple(quoted),
                 other_evidence=tuple(other),
                 replaced=tuple(search.replaced_by(reads, row)),

@@ -91,8 +91,8 @@ class DocumentsSuite:
         assert memory.at(position).settings.documents.list() == [first]
 
     def test_a_document_is_not_changed_with_less_trust(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent").settings.documents
-        low = memory.scoped(origin="unverified").settings.documents
+        agent = memory.scoped(trust="agent").settings.documents
+        low = memory.scoped(trust="unverified").settings.documents
         assert agent.set("rules", "mail", {"n": 1}).trust == "agent"
         person = memory.settings.documents
         assert person.set("rules", "mail", {"n": 2}).trust == "person"
@@ -110,7 +110,7 @@ class DocumentsSuite:
         assert len(person.list()) == 1
 
     def test_an_agent_is_told_what_to_do_instead_of_erasing(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent").settings.documents
+        agent = memory.scoped(trust="agent").settings.documents
         agent.set("rules", "mail", {"n": 1})
         with pytest.raises(Forbidden) as refusal:
             agent.drop("rules", "mail", erase=True)
@@ -230,7 +230,7 @@ class DocumentsSuite:
     def test_an_agent_brings_back_no_document_or_preset_that_a_person_dropped(
         self, memory: Memory
     ) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.settings.documents.set("rules", "mail", {"n": 1})
         agent.settings.presets.set(
             Preset(name="mine", weights=BUILT_IN["task"].weights, tokens=100)

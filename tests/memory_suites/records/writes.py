@@ -72,7 +72,7 @@ def _pair(memory: Memory) -> tuple[str, str]:
 
 
 def _proposal(memory: Memory) -> str:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     return agent.review.propose(_new("Likes fado"), reason="said so").id
 
 

@@ -64,7 +64,7 @@ class SettleSuite:
             memory.settle(guess.id, True, evidence=[rumour.id])
         assert memory.settle(guess.id, True, evidence=[heard.id]).trust == "person"
         assert memory.get(rests.id) == rests
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         its = agent.remember("The cache slows the tests", is_hypothesis=True)
         assert agent.settle(its.id, True, evidence=[heard.id]).trust == "agent"
         its = agent.remember("The disk slows the tests", is_hypothesis=True)
@@ -74,7 +74,7 @@ class SettleSuite:
     def test_an_agent_proposes_to_settle_a_persons_hypothesis(
         self, memory: Memory, holds: bool
     ) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         guess = memory.remember("The job slows the tests", is_hypothesis=True)
         answer = agent.settle(guess.id, holds, evidence=["run-12"])
         assert answer.is_hypothesis
@@ -92,14 +92,14 @@ class SettleSuite:
         assert not agent.settle(mine.id, True).is_hypothesis  # the control: its own it may
 
     def test_what_was_held_comes_back_held(self, memory: Memory) -> None:
-        web = memory.scoped(origin="unverified")
+        web = memory.scoped(trust="unverified")
         guess = web.remember("The moon is hollow", is_hypothesis=True)
         assert memory.settle(guess.id, False).reason == "rejected"
-        assert memory.restore(guess.id).status == "held"
+        assert memory.restore(guess.id).status == "waiting"
         memory.undo()
         assert _record(memory, guess.id).status == "archived"
         memory.restore(guess.id)
-        assert memory.settle(guess.id, True).status == "held"  # a review lets it in, not this
+        assert memory.settle(guess.id, True).status == "waiting"  # a review lets it in, not this
 
     def test_what_cannot_be_settled(self, memory: Memory) -> None:
         plain = memory.remember("Water is wet")
@@ -111,13 +111,13 @@ class SettleSuite:
             memory.settle(plain.id, "yes")  # type: ignore[arg-type]
 
     def test_curate_archives_what_has_faded(self, memory: Memory) -> None:
-        agent, ann = memory.scoped(origin="agent"), memory.scoped(user="ann")
+        agent, ann = memory.scoped(trust="agent"), memory.scoped(user="ann")
         (said,) = memory.observe("Tea is at four")
         mine = memory.remember("Tea at four", key="tea", evidence=[said.id])
         door = memory.remember("The door is blue")
         memory.events.submit(Revise(id=door.id, decay_tier="permanent"))
         agents, anns = agent.remember("Coffee at five"), ann.remember("Juice at six")
-        held = memory.scoped(origin="unverified").remember("Held things wait")
+        held = memory.scoped(trust="unverified").remember("Held things wait")
         memory.observe("Time passes.")
         assert memory.admin.archive().records == ()  # nothing has faded so far
         shown = agent.admin.archive(below=1.0, dry_run=True)
@@ -135,7 +135,7 @@ class SettleSuite:
         assert kinds == {"record.archived"}
         gone = _record(memory, mine.id)
         assert (gone.status, gone.reason) == ("archived", "decayed")
-        assert {record.id for record in memory.list(include=["held"])} == {door.id, held.id}
+        assert {record.id for record in memory.list(include=["waiting"])} == {door.id, held.id}
         assert said.id in {episode.id for episode in memory.sessions.episodes()}
         assert memory.admin.archive(below=1.0).records == ()
         memory.undo()
@@ -148,7 +148,7 @@ class SettleSuite:
         assert memory.revert(mine.id).status == "active"
 
     def test_an_agent_archives_few_at_once(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for number in range(22):
             agent.remember(f"number {number}")
         with pytest.raises(Forbidden, match="more than 20"):

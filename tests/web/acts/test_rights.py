@@ -37,7 +37,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         memory.graph.link(seat.id, memory.remember("She flies on Monday.", key="trip").id)
         memory.forget(memory.remember("Bob sits in 3F.", key="bob").id)
         said = memory.observe("She wants 14C.")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         quote = Quote(said[0].id, "14C")
         agent.review.propose("Alice sits in 14C.", target=seat.id, evidence=[quote])
         memory.erase(memory.remember("A secret.").id)
@@ -97,7 +97,7 @@ def offered(team: Team, cookie: dict[str, str]) -> tuple[set[str], set[str]]:
 
 
 def test_a_token_that_reads_is_offered_no_change(team: Team) -> None:
-    reading = team.cookie(team.token("eve", space="main", verbs=("read",), origin="person"))
+    reading = team.cookie(team.token("eve", space="main", verbs=("read",), trust="person"))
     on, off = offered(team, reading)
     assert on & {each.path for each in CHANGES} == set()
     unseen = {each.path for each in CHANGES} - off - AFTERWARDS
@@ -106,7 +106,7 @@ def test_a_token_that_reads_is_offered_no_change(team: Team) -> None:
 
 def test_control_a_person_with_every_verb_is_offered_all(team: Team) -> None:
     owner = team.cookie(team.token("alice", space="main", verbs=VERBS[:3] + VERBS[5:],
-                                   origin="person"))  # fmt: skip
+                                   trust="person"))  # fmt: skip
     on, off = offered(team, owner)
     assert off == set()
     assert {each.path for each in CHANGES} - on == AFTERWARDS
@@ -123,7 +123,7 @@ def test_control_without_the_table_of_rights_every_button_is_on(
 
 
 def test_every_change_of_a_token_that_reads_is_refused(team: Team) -> None:
-    reading = team.cookie(team.token("eve", space="main", verbs=("read",), origin="person"))
+    reading = team.cookie(team.token("eve", space="main", verbs=("read",), trust="person"))
     memory = team.store.space("main")
     before = memory.position, team.store.tokens.list(), team.store.jobs.list()
     for act in CHANGES:
@@ -139,7 +139,7 @@ def test_every_change_of_a_token_that_reads_is_refused(team: Team) -> None:
 def test_each_act_needs_its_verb_and_nothing_else(act: table.Act | table.StoreAct) -> None:
     def token(*verbs: str, **options: object) -> Token:
         fields: dict[str, object] = {
-            "id": 1, "label": "x", "space": None, "verbs": verbs, "origin": "person",
+            "id": 1, "label": "x", "space": None, "verbs": verbs, "trust": "person",
             "user": None, "agent": None, "made": "", "expires": None, "revoked": None,
             "live": True, **options,
         }  # fmt: skip
@@ -150,7 +150,7 @@ def test_each_act_needs_its_verb_and_nothing_else(act: table.Act | table.StoreAc
     assert Rights(None).lacks(needs) is None
     others = [verb for verb in VERBS if verb != needs.verb]
     assert (Rights(token(*others)).lacks(needs) is not None) == bool(needs.verb)
-    agents = Rights(token(*VERBS, origin="agent"), "agent").lacks(needs)
+    agents = Rights(token(*VERBS, trust="agent"), "agent").lacks(needs)
     assert agents == (NEEDS_PERSON if needs.by_person else None)
     for name in ("user", "agent"):
         bound = Rights(token(*VERBS, **{name: "bob"})).lacks(needs)

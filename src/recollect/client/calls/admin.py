@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from recollect.client.asking import Calls
 from recollect.client.kinds import Expect, Progress
 from recollect.model.values import (
+    Archived,
     Backup,
-    Carried,
-    Curation,
+    Choice,
+    Copied,
     Embedded,
     Exported,
     Finding,
@@ -26,7 +27,6 @@ from recollect.model.values import (
     LedgerMerge,
     Rebuilt,
     Sealed,
-    Settlement,
 )
 
 
@@ -86,14 +86,14 @@ class Admin(Calls):
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
-    ) -> Curation:
+    ) -> Archived:
         """Archive the records that have faded: long unused, by their decay tier.
 
         It is ``recollect.Memory.admin.archive``.
         """
-        answer: Curation = self._do(
+        answer: Archived = self._do(
             "curate",
-            Curation,
+            Archived,
             {"below": below, "limit": limit, "dry_run": dry_run},
             idempotency_key=idempotency_key,
             expect=expect,
@@ -110,7 +110,7 @@ class Admin(Calls):
         """
         raise self._unsupported("admin.backup")
 
-    def copy_to(self, other: Calls, progress: Progress | None = None) -> Carried:
+    def copy_to(self, other: Calls, progress: Progress | None = None) -> Copied:
         """Append to another memory the events of this one that it lacks, byte for byte.
 
         It is ``recollect.Memory.admin.copy_to``.
@@ -121,7 +121,7 @@ class Admin(Calls):
         self,
         other: Calls,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         digest: str | None = None,
         is_mine: bool = False,
         dry_run: bool = False,

@@ -27,7 +27,7 @@ class Leaving(Calls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Record:
-        """Bring back what held before: an earlier version, or the record that was superseded.
+        """Bring back what held before: an earlier version, or the record that was replaced.
 
         It is ``recollect.Memory.revert``.
         """

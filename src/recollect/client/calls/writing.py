@@ -17,10 +17,11 @@ from msgspec import UNSET, UnsetType
 
 from recollect.client.asking import Calls
 from recollect.client.kinds import Expect
-from recollect.model.events import Sources, SourceType
+from recollect.model.events import SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Forgotten, Quote, Record
+from recollect.model.words import Sources
 
 
 class Writing(Calls):
@@ -41,7 +42,7 @@ class Writing(Calls):
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
-        source_type: SourceType | None = None,
+        how_known: SourceType | None = None,
         is_hypothesis: bool | None = None,
         supersedes: str | None = None,
         id: str | None = None,
@@ -68,7 +69,7 @@ class Writing(Calls):
                 "said_at": said_at,
                 "valid_from": valid_from,
                 "valid_to": valid_to,
-                "source_type": source_type,
+                "how_known": how_known,
                 "is_hypothesis": is_hypothesis,
                 "supersedes": supersedes,
                 "id": id,
@@ -116,7 +117,7 @@ class Writing(Calls):
         self,
         id: str,
         *,
-        sources: Sources = "shadow",
+        sources: Sources = "hide",
         reason: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,

@@ -224,7 +224,7 @@ def belief(
         confidence=DEFAULT_CONFIDENCE if confidence is None else confidence,
         evidence=names_of(fields.get("evidence") or []),
         is_hypothesis=fields.get("is_hypothesis") is True,
-        source_type=source_type,
+        how_known=source_type,
         data=data | ({KEY: beside} if beside else {}),
         said_at=said_at,
         status="forgotten" if is_gone else leaving(status) or "active",

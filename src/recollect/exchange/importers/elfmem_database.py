@@ -161,7 +161,7 @@ class Tables:
             embedding=self._bytes(BLOCKS, row, "embedding"),
             confidence=self._fraction(BLOCKS, row, "confidence"),
             said_at=moment_of(beside.created_at),
-            source_type="imported",
+            how_known="imported",
             status=standing,
             state=state,
         )

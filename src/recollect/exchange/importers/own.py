@@ -30,9 +30,9 @@ from recollect.exchange.items import (
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
 from recollect.exchange.outward import VERSION
-from recollect.model.events import Role, SourceType, Status, Tier, Trust
-from recollect.model.reasons import Reason
+from recollect.model.events import Role, SourceType, Tier, Trust
 from recollect.model.values import EpisodeStatus
+from recollect.model.words import RecordReason, RecordStatus, reason_code, status_code
 
 FORMAT: Final = "recollect"
 _SIGN: Final = re.compile(rb'\s*\{\s*"(?:export"\s*:\s*\{\s*")?format"\s*:\s*"recollect"')
@@ -51,7 +51,7 @@ class _Scope(msgspec.Struct, frozen=True):
 class _Record(msgspec.Struct, frozen=True):
     id: str
     text: str
-    status: Status
+    status: RecordStatus
     trust: Trust
     kind: str | None = None
     key: str | None = None
@@ -59,15 +59,15 @@ class _Record(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     scope: _Scope = _Scope()
     confidence: float | None = None
-    source_type: SourceType = "told"
+    how_known: SourceType = "told"
     evidence: tuple[str, ...] = ()
     is_hypothesis: bool = False
-    reason: Reason | None = None
+    reason: RecordReason | None = None
     valid_from: str | None = None
     valid_to: str | None = None
     expires: str | None = None
-    supersedes: str | None = None
-    superseded_by: str | None = None
+    replaces: str | None = None
+    replaced_by: str | None = None
     reinforcement_count: int = 0
     decay_tier: Tier = "standard"
     data: dict[str, object] = {}
@@ -181,12 +181,12 @@ def _record(where: str, value: Given) -> RecordItem:
     given = msgspec.convert(value, _Record)
     state = State(
         trust=given.trust,
-        status=given.status,
-        reason=given.reason,
+        status=status_code(given.status),
+        reason=reason_code(given.reason),
         key=_plain(given.key),
         expires=_plain(given.expires),
         decay_tier=given.decay_tier,
-        superseded_by=_plain(given.superseded_by),
+        replaced_by=_plain(given.replaced_by),
         reinforced=max(0, given.reinforcement_count),
     )
     return RecordItem(
@@ -202,9 +202,9 @@ def _record(where: str, value: Given) -> RecordItem:
         said_at=_plain(given.said_at or given.created_at),
         valid_from=_plain(given.valid_from),
         valid_to=_plain(given.valid_to),
-        source_type=given.source_type,
+        how_known=given.how_known,
         is_hypothesis=given.is_hypothesis,
-        supersedes=_plain(given.supersedes),
+        replaces=_plain(given.replaces),
         user=_plain(given.scope.user),
         session=_plain(given.scope.session),
         agent=_plain(given.scope.agent),
@@ -229,7 +229,7 @@ def _episode(where: str, value: Given) -> EpisodeItem:
 
 
 def _hidden(where: str, value: Given) -> GoneItem | None:
-    """An episode that was forgotten, or shadowed: by words, perhaps, that no record has now."""
+    """An episode that was forgotten or is hidden: by words, perhaps, that no record has now."""
     given = msgspec.convert(value, _Episode)
     if given.status == "visible":
         return None

@@ -112,7 +112,7 @@ Branch = Annotated[
 ]
 Session = Annotated[str | None, Option(metavar="NAME", help="The conversation it belongs to.")]
 Agent = Annotated[str | None, Option(metavar="NAME", help="The agent that writes.")]
-Origin = Annotated[
+TrustOption = Annotated[
     Literal["person", "agent", "unverified"] | None,
     Option(help="Write with less trust than a person."),
 ]
@@ -161,11 +161,11 @@ AsHook = Annotated[
 
 # Which memory.
 MountOption = Annotated[
-    Literal["project", "me"] | None,
+    Literal["project", "personal"] | None,
     Option(
-        "--mount",
+        "--memory",
         metavar="NAME",
-        help="project or me: one of the two memories that an assistant has.",
+        help="project or personal: which of the two memories that an assistant has.",
     ),
 ]
 

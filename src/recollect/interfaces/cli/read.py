@@ -224,9 +224,9 @@ def _status(now: SpaceStatus, found: str, spaces: list[str], search: compose.Sea
     rows = {
         "records": f"{now.records:,}"
         + plain.dim(
-            f"   held {now.held:,}, superseded {now.superseded:,}, forgotten {now.forgotten:,}"
+            f"   waiting {now.waiting:,}, replaced {now.replaced:,}, forgotten {now.forgotten:,}"
         ),
-        "episodes": f"{now.episodes:,}" + plain.dim(f"   of them shadowed {now.shadowed:,}"),
+        "episodes": f"{now.episodes:,}" + plain.dim(f"   of them hidden {now.hidden:,}"),
         "links": f"{now.links:,}",
         "position": f"{now.seq:,}" + (plain.dim(f"   {plain.moment(now.at)}") if now.at else ""),
         "head": now.head[:_HEAD_CHARS] + plain.dim(" … (--json shows all of it)"),

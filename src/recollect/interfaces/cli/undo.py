@@ -36,7 +36,7 @@ _DID: Final = {
     "author.named": "named",
     "record.added": "remembered",
     "record.revised": "revised",
-    "record.superseded": "superseded",
+    "record.superseded": "replaced",
     "record.forgotten": "forgot",
     "record.archived": "archived",
     "record.restored": "restored",
@@ -110,7 +110,7 @@ def revert(call: Call, id: o.RecordId, to: To = None) -> None:
 
 @verb
 def restore(call: Call, id: o.Id, idempotency_key: o.IdempotencyKey = None) -> None:
-    """Bring back a forgotten, superseded or archived record or episode."""
+    """Bring back a forgotten, replaced or archived record or episode."""
     with call.memory(having=id) as memory:
         before = memory.get(id, include=INCLUDES)
         value = memory.restore(before.id, idempotency_key=idempotency_key)

@@ -31,12 +31,12 @@ from recollect.model import wire
 from recollect.model.limits import COMMAND_MAX_BYTES
 from recollect.model.presets import Preset
 from recollect.model.values import (
+    Archived,
     AuditEntry,
     Branch,
     Change,
     Checkpoint,
     Context,
-    Curation,
     Diff,
     Document,
     Episode,
@@ -212,7 +212,7 @@ TABLE: Final = (
           f.Retract, verb="write"),
     Route("POST", f"{_S}/records/{{id}}/revert", "revert", correcting.revert, Record, f.Revert,
           verb="write"),
-    Route("POST", f"{_S}/curate", "curate", correcting.curate, Curation, f.Curate, verb="write"),
+    Route("POST", f"{_S}/curate", "curate", correcting.curate, Archived, f.Curate, verb="write"),
     Route("POST", f"{_S}/undo", "undo", correcting.undo, Undone, f.Undo, verb="write"),
     Route("POST", f"{_S}/erase", "erase_many", correcting.erase_many, Erasure, f.EraseMany,
           verb="erase"),

@@ -48,7 +48,7 @@ def serve(
     start = None if folder is None else Path(folder).absolute()
     if start is not None and not start.is_dir():
         raise ConfigError(f"{folder} is not a folder", hint="give the path of the project's folder")
-    mounts = Mounts.open(store, space=space, start=start, scope=Scoping(origin="agent"))
+    mounts = Mounts.open(store, space=space, start=start, scope=Scoping(trust="agent"))
     if http:
         _serve_http(mounts, tools, port, seam)
     else:

@@ -254,7 +254,9 @@ _PROMPTS: Final = types.ListPromptsResult(
             description="Propose records from the newest episodes, with evidence.",
             arguments=[
                 types.PromptArgument(name="session", description="only this one", required=False),
-                types.PromptArgument(name="mount", description="project or me", required=False),
+                types.PromptArgument(
+                    name="memory", description="project or personal", required=False
+                ),
             ],
         )
     ]

@@ -154,7 +154,7 @@ PAGES: Final = (
     Page("stops", "Stops", stops.page, "stops.html",
          "The positions at which the memory stood still.", ("events.list",)),
     Page("review", "Review", review.page, "review.html",
-         "What waits for a person, one proposal or held record at a time.",
+         "What waits for a person, one proposal or waiting record at a time.",
          ("review.list", "review.show"), nav=True, key="r"),
     Page("ledger", "Ledger", ledger.page, "ledger.html",
          "The chain of events: where it ends, whether it is sound, who signed it.",

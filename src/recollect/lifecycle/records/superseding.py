@@ -75,13 +75,13 @@ def _replaceable(view: View, actor: c.Actor, name: str) -> VersionRow:
     if old.superseded_by is not None:
         last = _last(view, actor, old)
         raise Conflict(
-            f"{old.id} was superseded by {old.superseded_by}",
+            f"{old.id} was replaced by {old.superseded_by}",
             hint="restore it first" if last is None else f"supersede {last.id} instead",
         )
     waits = old.status in ("held", "inbox")
     raise Conflict(
         f"{old.id} is {records.state_of(old)}",
-        hint="only what holds is superseded: review it first" if waits else "restore it first",
+        hint="only what holds is replaced: review it first" if waits else "restore it first",
     )
 
 

@@ -59,10 +59,10 @@ class Leaving(Calls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Record:
-        """Bring back what held before: an earlier version, or the record that was superseded.
+        """Bring back what held before: an earlier version, or the record that was replaced.
 
         The version is written again, so the history shows both. A record that holds the key
-        instead is superseded, in the same command. Trust is never raised: a version comes back
+        instead is replaced, in the same command. Trust is never raised: a version comes back
         with at most the trust that its record has now.
 
         Args:

@@ -56,7 +56,7 @@ def fields_of(item: RecordItem) -> RecordFields:
         "said_at": in_years(item.said_at),
         "valid_from": in_years(item.valid_from),
         "valid_to": in_years(item.valid_to),
-        "source_type": item.source_type,
+        "how_known": item.how_known,
         "is_hypothesis": item.is_hypothesis,
         "id": item.id,
     }
@@ -71,7 +71,7 @@ def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act,
         expires=in_years(state.expires) or msgspec.UNSET,
         decay_tier=state.decay_tier,
     )
-    names = {"supersedes": item.supersedes, "superseded_by": state.superseded_by}
+    names = {"supersedes": item.replaces, "superseded_by": state.replaced_by}
     return (
         Bring(
             wanted=wanted,

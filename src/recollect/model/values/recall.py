@@ -73,14 +73,14 @@ class Hit(Value, frozen=True, kw_only=True):
 class Recall(Value, frozen=True, kw_only=True):
     """The answers to one query, best first: a sequence of hits. Unverified ones stand apart.
 
-    ``abstained``: something was found, and none of it was relevant enough. ``held``: how many more
-    texts are held back. ``degraded``: a sentence about what this recall had to do without.
+    ``abstained``: something was found, and none of it was relevant enough. ``waiting``: how many
+    more texts wait for a review. ``degraded``: a sentence about what this recall had to do without.
     """
 
     query: str
     hits: tuple[Hit, ...]
     unverified: tuple[Hit, ...] = ()
-    held: int = 0
+    waiting: int = 0
     abstained: bool = False
     degraded: str | None = None
 

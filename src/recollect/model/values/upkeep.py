@@ -20,7 +20,7 @@ class Forgotten(Value, frozen=True, kw_only=True):
 
     id: str
     unit: Unit
-    shadowed: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     showing: tuple[str, ...] = ()
     pending: str | None = None
 
@@ -100,7 +100,7 @@ class OrderedErasure(Value, frozen=True, kw_only=True):
 
     seq: int
     at: str
-    origin: Origin
+    by: Origin
     events: tuple[int, ...]
     reason: str | None
 
@@ -142,7 +142,7 @@ class Token(Value, frozen=True, kw_only=True):
     label: str
     space: str | None  # None: every space
     verbs: tuple[str, ...]
-    origin: Trust
+    trust: Trust
     user: str | None
     agent: str | None
     made: str
@@ -254,7 +254,7 @@ class Drop(Value, frozen=True, kw_only=True):
     dropped: Dropped | None = None
 
 
-class Carried(Value, frozen=True, kw_only=True):
+class Copied(Value, frozen=True, kw_only=True):
     """What ``push`` or ``pull`` copied to the other place; both ledgers now end alike."""
 
     space: str
@@ -284,10 +284,11 @@ class SpaceStatus(Value, frozen=True, kw_only=True):
     head: str
     at: str | None
     records: int
-    held: int
-    superseded: int
+    waiting: int
+    replaced: int
+    archived: int
     forgotten: int
     episodes: int
-    shadowed: int
+    hidden: int
     links: int
     active_hours: float

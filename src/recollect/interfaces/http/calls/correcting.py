@@ -6,7 +6,7 @@ from recollect.errors import InvalidInput
 from recollect.interfaces.http import further
 from recollect.interfaces.http.call import Answer, Call, needs_match
 from recollect.interfaces.http.calls.records import fields, tagged
-from recollect.model.values import Curation, Erasure, Retraction, Undone
+from recollect.model.values import Archived, Erasure, Retraction, Undone
 
 
 def supersede(call: Call) -> Answer:
@@ -29,13 +29,13 @@ def retract(call: Call) -> Retraction:
     return call.space.retract(id, **call.body.given(), **call.write.options(id))
 
 
-def curate(call: Call) -> Curation:
+def curate(call: Call) -> Archived:
     """Archive the records that have faded."""
     return call.space.admin.archive(**call.body.given(), **call.write.options())
 
 
 def revert(call: Call) -> Answer:
-    """Bring back an earlier version, or the record that was superseded."""
+    """Bring back an earlier version, or the record that was replaced."""
     id = call.path["id"]
     return tagged(call.space.revert(id, **call.body.given(), **call.write.options(id)))
 

@@ -124,17 +124,17 @@ def waiting(call: Call) -> list[Proposal]:
 
 
 def proposal(call: Call) -> Proposal:
-    """One proposal or held record, with the digest that a decision names."""
+    """One proposal or waiting record, with the digest that a decision names."""
     return call.space.review.show(call.path["id"])
 
 
 def approve(call: Call) -> Proposal:
-    """Let a proposal or a held record in."""
+    """Let a proposal or a waiting record in."""
     return _decided(call, call.space.review.approve)
 
 
 def reject(call: Call) -> Proposal:
-    """Turn a proposal or a held record down."""
+    """Turn a proposal or a waiting record down."""
     return _decided(call, call.space.review.reject)
 
 

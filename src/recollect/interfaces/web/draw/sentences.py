@@ -58,10 +58,10 @@ def _told(words: str) -> Callable[[Change], Sentence]:
 
 
 def _who(change: Change) -> Said:
-    if change.author is not None and change.origin == "person":
+    if change.author is not None and change.by == "person":
         return Said("who", str(change.author))
-    agent = change.scope.agent or change.author if change.origin == "agent" else None
-    return Said("who", f"Agent {agent}" if agent else WHO.get(change.origin, change.origin))
+    agent = change.scope.agent or change.author if change.by == "agent" else None
+    return Said("who", f"Agent {agent}" if agent else WHO.get(change.by, change.by))
 
 
 SENTENCES: Final[Mapping[str, Callable[[Change], Sentence]]] = {

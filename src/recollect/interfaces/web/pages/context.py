@@ -93,7 +93,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     presets: tuple[str, ...]
     sides: tuple[Side, ...]
-    held: int
+    waiting: int
     why: WhyNot | None
     problem: str | None  # why nothing could be packed
     budgets: tuple[int, ...] = BUDGETS
@@ -109,17 +109,17 @@ def page(asked: Asked, memory: Memory) -> View:
     if tokens is not None:
         tokens = max(1, min(tokens, limits.CONTEXT_MAX_TOKENS))
     sides: tuple[Side, ...] = ()
-    problem, held, why = None, 0, None
+    problem, waiting, why = None, 0, None
     if q:
         try:
             sides = read(memory, q, tokens, [presets[name] for name in names])
-            held = memory.recall(q, k=1).held
+            waiting = memory.recall(q, k=1).waiting
             why = _why(asked, memory, q, names[0], tokens)
         except (LimitExceeded, InvalidInput) as error:
             problem = told(error, with_hint=True)
     main = Main(
         q=q, preset=names[0], other=names[1] if len(names) > 1 else "", tokens=tokens,
-        id=asked.text("id"), presets=tuple(presets), sides=sides, held=held, why=why,
+        id=asked.text("id"), presets=tuple(presets), sides=sides, waiting=waiting, why=why,
         problem=problem, usual=presets[names[0]].tokens,
     )  # fmt: skip
     return View(
