@@ -23,7 +23,7 @@ from recollect.memory.tokens import Tokens
 from recollect.model import validate
 from recollect.model.values import Drop, Dropped, Token
 from recollect.places import known
-from recollect.places.moving import move_if_needed
+from recollect.places.move import move_if_needed
 from recollect.store.checkpoints.seen_heads import forget_dropped
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
@@ -66,7 +66,8 @@ class Store:
                 or that of a service, ``https://…``. By default ``RECOLLECT_STORE``, else the
                 memory of the repository, else the nearest ``.recollect`` folder, else
                 ``~/.recollect``.
-            embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
+            embedder: ``none``, ``static``, ``model:NAME``, ``onnx:FOLDER`` or an endpoint;
+                ``auto`` by default.
             settings: Settings that were loaded before, instead of the other arguments.
             token: A token of that service or server; by default ``RECOLLECT_TOKEN``.
 

@@ -75,6 +75,7 @@ _CARE: Final = {
     "prove": "proofs",
     "audit": "audit",
     "embed": "embed",
+    "model": "",
     "import": "bring:import_",
     "export": "bring",
     "push": "carry",
@@ -123,6 +124,10 @@ _BRANCH: Final = {
     "merge": "branches",
     "abandon": "branches",
     "condense": "branches",
+}
+_MODEL: Final = {
+    "list": "models:list_all",
+    "get": "models",
 }
 _SESSION: Final = {
     "open": "sessions:open_session",
@@ -288,6 +293,12 @@ class PresetVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _PRESET}
 
 
+class ModelVerbs(Verbs):
+    """The verbs about models for search by meaning."""
+
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _MODEL}
+
+
 class SessionVerbs(Verbs):
     """The verbs about sessions."""
 
@@ -332,6 +343,11 @@ GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
         "",
     ),
     "rule": (RuleVerbs, "Set, list, show and drop rules.", ""),
+    "model": (
+        ModelVerbs,
+        "List and fetch models for search by meaning.",
+        "models:list_all",
+    ),
     "job": (JobVerbs, "Ask for background work, and see what became of it.", ""),
     "schedule": (ScheduleVerbs, "Set, list and drop when work is asked for again and again.", ""),
     "branch": (BranchVerbs, "Open, compare, merge and close branches.", ""),

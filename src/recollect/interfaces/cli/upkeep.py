@@ -34,7 +34,7 @@ from recollect.memory import Memory, Store
 from recollect.model import limits
 from recollect.model.values import Finding
 from recollect.places import consent, known
-from recollect.places.moving import move_if_needed
+from recollect.places.move import move_if_needed
 from recollect.store.files.backend import make_workspace
 
 _LOSSES: Final = ("ledger", "index", "keys")  # other problems, such as a full disk, are not losses

@@ -1,6 +1,6 @@
 """Presets: what setting and dropping one mean, and who may.
 
-Responsible for the events of acts on presets. Leaves erasing a preset to ``lifecycle.leaving`` and
+Responsible for the events of acts on presets. Leaves erasing a preset to ``lifecycle.removal`` and
 what a preset does to ``recall.presets``. Invariant: changing a preset needs at least the trust with
 which it was set.
 """

@@ -25,7 +25,7 @@ from recollect.memory.pages.page_limits import limits_of, status_at, tokens_abov
 from recollect.memory.pages.page_sources import Sources
 from recollect.mirror import words
 from recollect.mirror.gather import Made
-from recollect.mirror.naming import DOCUMENT, FLAG, PREFERENCES, PROFILE, document_name
+from recollect.mirror.names import DOCUMENT, FLAG, PREFERENCES, PROFILE, document_name
 from recollect.model import validate
 from recollect.model.rules import at_least
 from recollect.model.validate import Json
@@ -103,6 +103,15 @@ def is_long(handle: Handle, reads: Reads, page: str) -> bool:
     limits = limits_of(reads)
     found = (tokens_above(one.page, limits) for one in Sources(handle, reads).pages({page}))
     return any((tokens or 0) > limits.hard_limit_tokens for tokens in found)
+
+
+def flag_long(handle: Handle, pages: Callable[[Reads], Iterable[Made]]) -> None:
+    """Flags every page that is longer than the hard limit."""
+    with handle.reading() as reads:
+        made, limits, now = list(pages(reads)), limits_of(reads), handle.now()
+    for page in (info_of(one, limits, now) for one in made):
+        if page.needs_compact:
+            flag_once(handle, page.name, page.compact_reason)
 
 
 def flag_once(handle: Handle, page: str, reason: str | None) -> None:
