@@ -1,4 +1,4 @@
-"""`recollect supersede` and `remember --supersedes`: a new record in the place of an old one."""
+"""`recollect supersede` and `remember --replaces`: a new record in the place of an old one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_a_new_record_in_the_place_of_an_old_one(store: Shell) -> None:
 
 def test_as_part_of_remembering(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "old", "--tag", "seat")
-    new = store.run("remember", "Row 4.", "--supersedes", "old", "--json").json
-    assert (new["replaces"], new["tags"]) == ("old", ["seat"])
+    new = store.run("remember", "Row 4.", "--replaces", "old", "--json").json
+    assert (new["supersedes"], new["tags"]) == ("old", ["seat"])
     again = store.run("supersede", new["id"], "Row 5.", "--json").json
     assert (again["text"], again["replaces"]) == ("Row 5.", new["id"])
 
@@ -32,9 +32,9 @@ def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:
     twice = store.run("supersede", "old", "Row 5.")
     assert twice.code == 5
     assert f"old was replaced by {new['id']}" in twice.err
-    assert f"supersede {new['id']} instead" in twice.err
+    assert f"replace {new['id']} instead" in twice.err
     assert store.run("supersede", "r-none", "Row 5.").code == 3
-    assert store.run("remember", "Row 5.", "--supersedes", "r-none").code == 3
+    assert store.run("remember", "Row 5.", "--replaces", "r-none").code == 3
     same = store.run("supersede", new["id"], "Row 4.")
     assert (same.code, "says exactly this already" in same.err) == (5, True)
     assert "use `recollect supersede ID TEXT`" in store.run("replace", "old").err
@@ -42,7 +42,7 @@ def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:
 
 def test_what_waits_is_shown_as_a_new_record(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "old")
-    asked = store.run("remember", "Row 4.", "--supersedes", "old", "--trust", "agent")
+    asked = store.run("remember", "Row 4.", "--replaces", "old", "--trust", "agent")
     assert "Not changed yet: old" in asked.out
     (one,) = store.run("review", "--json").json["waiting"]
     shown = store.run("review", one["id"])

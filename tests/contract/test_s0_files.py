@@ -390,7 +390,7 @@ def test_a_backup_is_in_a_folder_named_after_its_time(tmp_path: Path) -> None:
         assert re.fullmatch(r"\d{8}T\d{6}", Path(path).name)
         store.upsert(ChronoRecord(id="D", label="after it"))
         assert store.backup() != path
-    with Memory.restore_backup(path, tmp_path / "restored") as memory:
+    with Store.restore_backup(path, tmp_path / "restored") as memory:
         assert ChronoStore.over(memory).query(status=None) == records
 
 
@@ -415,10 +415,10 @@ def test_evidence_counts_once_and_is_short(tmp_path: Path) -> None:
         assert found.evidence == ["a", "b"]
         found.evidence += ["b", "run 7"]
         store.upsert(found)
-        position = store.memory.position
+        position = store.memory.events.position
         found.evidence.append("run 7")
         store.upsert(found)
-        assert store.memory.position == position
+        assert store.memory.events.position == position
         known = store.get("H")
         assert known is not None
         assert known.evidence == ["a", "b", "run 7"]

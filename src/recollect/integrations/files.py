@@ -200,7 +200,7 @@ class Files:
         if key == ROOT:
             return None  # a record with exactly that key is not inside the directory
         try:
-            record = self._memory.keyed(key, include=["waiting"])
+            record = self._memory.get(key=key, include=["waiting"])
         except NotFound:
             return None
         waits = record.status == "waiting" and self._asks()

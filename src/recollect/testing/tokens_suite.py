@@ -208,11 +208,11 @@ class EnteredSuite:
                 mine.space("new").remember("One.")
                 assert mine.spaces() == store.spaces() == ["alice", "new"]
 
-    def test_a_token_writes_with_its_origin_at_most(self, store: Store) -> None:
+    def test_a_token_writes_with_its_trust_at_most(self, store: Store) -> None:
         for trust in ("unverified", "agent", "person"):
             token = store.tokens.create("a", space="alice", trust=trust).token
             memory = store.entered(token).space("alice")
-            assert memory.trust == trust
+            assert memory.scope.trust == trust
             assert memory.remember(f"As {trust}.").trust == trust
             if trust != "person":
                 with pytest.raises(Forbidden):
@@ -230,7 +230,7 @@ class EnteredSuite:
         memory = store.entered(token).space("alice")
         assert memory.recall("One").hits
         assert memory.context("One").receipt is None
-        before = owner.position
+        before = owner.events.position
         for call in (
             lambda: memory.remember("Two."),
             lambda: memory.observe("Two.", role="user"),
@@ -244,7 +244,7 @@ class EnteredSuite:
             with pytest.raises((Forbidden, Unsupported)):
                 call()
         memory.admin.flush()
-        assert owner.position == before
+        assert owner.events.position == before
 
     def test_erasing_reviewing_and_dropping_need_their_verbs(self, store: Store) -> None:
         owner = store.space("alice")

@@ -60,9 +60,9 @@ class MemoryFilesSuite:
         assert "tags: [preferences]\n" in text(files, "user-preferences")
 
     def test_opening_again_changes_nothing(self, memory: Memory, files: MemoryFiles) -> None:
-        position, before = memory.position, text(files, "user-profile")
+        position, before = memory.events.position, text(files, "user-profile")
         again = MemoryFiles.over(memory.scoped(trust="agent"), files.folder)
-        assert (memory.position, text(again, "user-profile")) == (position, before)
+        assert (memory.events.position, text(again, "user-profile")) == (position, before)
 
     def test_a_file_is_created_with_its_description(self, files: MemoryFiles) -> None:  # S3-191
         path = files.create("project-apollo.md", "The guidance computer", ["space", "c"])
@@ -339,9 +339,9 @@ class MemoryFilesSuite:
         assert [one.path for one in files.list_memories() if one.needs_compact] == [
             "user-profile.md"
         ]
-        position = memory.position
+        position = memory.events.position
         assert files.rebuild_index().applied == 0
-        assert memory.position == position
+        assert memory.events.position == position
 
     def test_a_file_is_compacted(self, files: MemoryFiles) -> None:  # S3-198 S3-215
         for _ in range(3):
@@ -397,12 +397,12 @@ class MemoryFilesSuite:
         files.supersede("user-profile", old, "User joined Acme Corp.", "a new job")
         files.create("tool-make", "Builds", ["c"])
         pages = {path.name: path.read_bytes() for path in files.folder.glob("*.md")}
-        before = (files.list_memories(), files.search("user"), memory.position)
+        before = (files.list_memories(), files.search("user"), memory.events.position)
         first, again = files.rebuild_index(), files.rebuild_index()
         assert first == again
         assert (first.files, first.entries, first.applied, first.problems) == (3, 2, 0, ())
         assert {path.name: path.read_bytes() for path in files.folder.glob("*.md")} == pages
-        assert (files.list_memories(), files.search("user"), memory.position) == before
+        assert (files.list_memories(), files.search("user"), memory.events.position) == before
 
     def test_one_broken_file_stops_nothing(self, files: MemoryFiles) -> None:
         # S3-222: the original stops at the first file that it cannot read

@@ -80,9 +80,9 @@ class ContextSuite(BehindSuite):
         first = memory.settings.presets.set(said)
         assert first.where == "kind = 'fact'"
         assert memory.settings.presets.get("mine") == first
-        then = memory.position
+        then = memory.events.position
         assert memory.settings.presets.set(first) == first
-        assert memory.position == then  # nothing had to change
+        assert memory.events.position == then  # nothing had to change
         second = memory.settings.presets.set(msgspec.structs.replace(first, tokens=400))
         assert [each.name for each in memory.settings.presets.list()][3:] == ["mine"]
         memory.settings.presets.drop("mine")
@@ -101,7 +101,7 @@ class ContextSuite(BehindSuite):
                 memory.settings.presets.set(wrong)
 
     def test_a_preset_that_cannot_be_used_is_refused(self, memory: Memory) -> None:
-        before = memory.position
+        before = memory.events.position
         with pytest.raises(InvalidInput, match="sum to"):
             memory.settings.presets.set(
                 {**preset().to_dict(), "weights": dict.fromkeys(WEIGHTS, 0.3)}
@@ -114,7 +114,7 @@ class ContextSuite(BehindSuite):
             memory.settings.presets.set(
                 {**preset().to_dict(), "template": {"record": "{text.upper}"}}
             )
-        assert memory.position == before
+        assert memory.events.position == before
 
     def test_who_may_set_a_preset(self, memory: Memory) -> None:
         agent, unverified = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
@@ -132,7 +132,7 @@ class ContextSuite(BehindSuite):
         with pytest.raises(Forbidden, match="whole space"):
             memory.scoped(user="ann").settings.presets.set(preset("hers"))
         with pytest.raises(Unsupported):
-            memory.at(memory.position).settings.presets.set(preset("late"))
+            memory.at(memory.events.position).settings.presets.set(preset("late"))
 
     def test_whether_a_preset_is_erased_is_said_with_true_or_false(self, memory: Memory) -> None:
         memory.settings.presets.set(
@@ -290,12 +290,12 @@ class ContextSuite(BehindSuite):
 
     def test_a_receipt_rides_on_the_next_append(self, memory: Memory) -> None:
         record = memory.remember("The garden has roses")
-        before = memory.position
+        before = memory.events.position
         context = memory.context("garden")
         assert context.receipt is not None
-        assert memory.position == before
+        assert memory.events.position == before
         memory.remember("The garden has tulips")
-        assert memory.position == before + 2
+        assert memory.events.position == before + 2
         (receipt,) = memory.proof.receipts.list()
         assert (receipt.id, receipt.seq, receipt.position) == (
             context.receipt,
@@ -332,7 +332,7 @@ class ContextSuite(BehindSuite):
     def test_some_contexts_leave_no_receipt(self, memory: Memory) -> None:
         memory.remember("The garden has roses")
         assert memory.context("garden", receipt=False).receipt is None
-        assert memory.at(memory.position).context("garden").receipt is None
+        assert memory.at(memory.events.position).context("garden").receipt is None
         assert memory.context("nothing like it").receipt is None
         memory.admin.flush()
         assert memory.proof.receipts.list() == []

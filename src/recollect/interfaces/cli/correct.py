@@ -15,7 +15,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
-from recollect.model.values import Archived, Record, Retraction
+from recollect.model.values import Archived, Forgotten, Record
 
 Below = Annotated[
     float, Option(metavar="NUMBER", help="Archive what has less recency than this, 0 to 1.")
@@ -33,8 +33,8 @@ def retract(call: Call, id: o.Id, dry_run: o.DryRun = False, yes: o.Yes = False)
     What was revised because of it says what it said before, and what was replaced is back.
     """
     with call.memory(having=id) as memory:
-        here = memory.position
-        planned = memory.retract(id, dry_run=True)
+        here = memory.events.position
+        planned = memory.forget(id, derived=True, dry_run=True)
         lines = _lines(memory, planned)
         if dry_run:
             call.answer(planned, lambda _: _planned(lines), memory)
@@ -43,7 +43,7 @@ def retract(call: Call, id: o.Id, dry_run: o.DryRun = False, yes: o.Yes = False)
             if not yes and not call.json:
                 plain.say_to_stderr(*lines)
             call.confirm("Take this back?", yes=yes, what="retracting")
-        done = memory.retract(id, expect=here)
+        done = memory.forget(id, derived=True, expect=here)
         call.answer(done, lambda _: _retracted(done, lines), memory)
     if not done.seq:
         raise Exit(answer.NO)
@@ -62,7 +62,8 @@ def settle(
     if holds == fails:
         raise InvalidInput("say whether it holds", hint="add --holds or --fails")
     with call.memory(having=id) as memory:
-        record = memory.settle(id, holds, evidence=o.words(evidence), reason=reason)
+        settle = memory.review.confirm if holds else memory.review.refute
+        record = settle(id, evidence=o.words(evidence), reason=reason)
         call.answer(record, _settled, memory)
 
 
@@ -88,7 +89,7 @@ def curate(
         call.answer(done, lambda _: _faded(done, "Archived"), memory)
 
 
-def _lines(memory: Memory, planned: Retraction) -> list[str]:
+def _lines(memory: Memory, planned: Forgotten) -> list[str]:
     """What would be taken back, for a person: the first of each."""
     found: list[str] = []
     for heading, ids in (("Goes", planned.taken), ("Is back, as it was", planned.back)):
@@ -109,7 +110,7 @@ def _planned(lines: list[str]) -> None:
     plain.say("Would take back:", *lines)
 
 
-def _retracted(done: Retraction, lines: list[str]) -> None:
+def _retracted(done: Forgotten, lines: list[str]) -> None:
     if not done.seq:
         plain.say("Nothing changed: it was taken back before.")
         return

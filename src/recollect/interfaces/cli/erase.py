@@ -121,7 +121,7 @@ def _holder(memories: list[Memory], choice: partial[Erasure]) -> tuple[Memory, E
     missing: NotFound | None = None
     for memory in memories:
         try:
-            position = memory.position  # read first: what is written after it is noticed
+            position = memory.events.position  # read first: what is written after it is noticed
             found.append((memory, choice(memory, dry_run=True), position))
         except NotFound as error:
             missing = missing or error

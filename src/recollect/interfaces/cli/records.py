@@ -75,7 +75,7 @@ def retain(call: Call, keep: Keep = None, dry_run: o.DryRun = False, yes: o.Yes 
         if keep is not None:
             _set(call, memory, keep)
             return
-        planned = memory.retain(dry_run=True)
+        planned = memory.erase(expired=True, dry_run=True)
         if dry_run or not planned.events:
             call.answer(planned, lambda _: _retained(memory, planned, done=False), memory)
             return
@@ -84,7 +84,7 @@ def retain(call: Call, keep: Keep = None, dry_run: o.DryRun = False, yes: o.Yes 
         question = f"Erase {plain.amounts(planned)} that expired permanently?"
         call.confirm(question, yes=yes, what="erasing")
         with call.progress("Erasing") as tick:
-            done = memory.retain(progress=tick)
+            done = memory.erase(expired=True, progress=tick)
         call.answer(done, lambda _: _retained(memory, done, done=True), memory)
 
 

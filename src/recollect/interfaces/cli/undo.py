@@ -102,7 +102,9 @@ def revert(call: Call, id: o.RecordId, to: To = None) -> None:
     """Bring back an earlier version of a record, or of the value of a key."""
     with call.memory(having=id) as memory:
         before = memory.get(id, include=INCLUDES)
-        record = memory.revert(before.id, to=o.position(to, "--to"))
+        record = memory.undo(before.id, to=o.position(to, "--to")).record
+        if record is None:
+            raise Conflict(f"{before.id} is an episode")
         call.answer(record, lambda _: _reverted(before, record), memory)
     if record == before:
         raise Exit(answer.NO)
@@ -113,8 +115,11 @@ def restore(call: Call, id: o.Id, idempotency_key: o.IdempotencyKey = None) -> N
     """Bring back a forgotten, replaced or archived record or episode."""
     with call.memory(having=id) as memory:
         before = memory.get(id, include=INCLUDES)
-        value = memory.restore(before.id, idempotency_key=idempotency_key)
-        is_unchanged = value == before
+        is_unchanged = before.status in ("active", "waiting", "visible")
+        value = before
+        if not is_unchanged:
+            undone = memory.undo(before.id, idempotency_key=idempotency_key)
+            value = undone.record or memory.get(before.id)
         call.answer(value, _unchanged if is_unchanged else _restored, memory)
     if is_unchanged and idempotency_key is None:
         raise Exit(answer.NO)

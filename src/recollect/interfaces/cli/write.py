@@ -49,7 +49,7 @@ def remember(
     mount: o.MountOption = None,
 ) -> None:
     """Store a record; with a key it replaces the previous value."""
-    old = fields.get("supersedes")  # it may be in another memory than new records go to
+    old = fields.get("replaces")  # it may be in another memory than new records go to
     with call.memory(create=old is None and branch is None, mount=mount, having=old) as memory:
         here = memory.scoped(user=user, session=session, agent=agent, trust=trust)
         here = here if branch is None else here.on(branch)
@@ -163,9 +163,9 @@ def supersede(
 ) -> None:
     """Store a new record in the place of an old one, which stays."""
     with call.memory(having=id) as memory:
-        record = memory.supersede(
-            id,
+        record = memory.remember(
             o.text_of(text),
+            replaces=id,
             reason=reason,
             evidence=o.words(evidence),
             idempotency_key=idempotency_key,
@@ -224,7 +224,7 @@ def _check_all(call: Call, ids: list[str], expect: int | None, idempotency_key: 
 def tag(call: Call, id: o.RecordId, tags: Tagged = None, remove: Untagged = None) -> None:
     """Add tags to a record, or remove them."""
     with call.memory(having=id) as memory:
-        record = memory.tag(id, *o.words(tags), remove=o.words(remove))
+        record = memory.revise(id, tags=o.words(tags), untag=o.words(remove))
     call.answer(record, lambda value: plain.record("Tagged", value), memory)
 
 

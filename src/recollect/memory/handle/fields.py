@@ -31,7 +31,7 @@ class RecordFields(TypedDict, total=False):
     key: str | None
     about: str | None
     kind: str | None
-    tags: Iterable[str]
+    tags: Iterable[str] | None
     data: Mapping[str, Json] | None
     confidence: float | None
     evidence: Iterable[str | Quote]
@@ -41,7 +41,8 @@ class RecordFields(TypedDict, total=False):
     valid_to: Moment | None
     how_known: SourceType | None
     is_hypothesis: bool | None
-    supersedes: str | None
+    replaces: str | None
+    reason: str | None
     id: str | None
 
 
@@ -128,7 +129,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "valid_to": dated,
     "how_known": how_known,
     "is_hypothesis": lambda value: validate.flag(value, "is_hypothesis"),
-    "supersedes": validate.reference,
+    "replaces": validate.reference,
+    "reason": validate.reason,
     "id": validate.identifier,
 }
 
@@ -146,6 +148,13 @@ def checked(fields: RecordFields, now: str) -> Checked:
     for name, value in given.items():
         if value is not None and name in _CHECKS:
             found[COLUMNS.get(name, name)] = _CHECKS[name](value)
+    if given.get("reason") is not None and given.get("replaces") is None:
+        raise InvalidInput(
+            "reason says why a record is replaced, and none is named",
+            hint="name it in replaces, or keep the reason in data",
+        )
+    if given.get("replaces") is not None and given.get("tags") is not None:
+        found["untagged"] = True  # it has these tags alone, also if there are none
     if given.get("evidence"):
         found |= evidence(given["evidence"])
     expires = fields.get("expires")
