@@ -72,7 +72,7 @@ class NotFound(RecollectError):
 
 
 class Forbidden(RecollectError):
-    """The handle's origin or scope does not allow the act."""
+    """The handle's trust or scope does not allow the act."""
 
     code = "forbidden"
 

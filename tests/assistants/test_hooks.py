@@ -89,7 +89,7 @@ def project(tmp_path: Path) -> Project:
         memory.remember("The staging database moved to port 5433.")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
-        memory.scoped(origin="unverified").remember(f"The staging port is {CANARY}.")
+        memory.scoped(trust="unverified").remember(f"The staging port is {CANARY}.")
     settings = places(start=made.folder, home=made.home, environment={}).project
     adopt(settings)
     consent.give(settings)
@@ -166,7 +166,9 @@ def test_the_end_of_a_session_captures_it_and_says_so_in_the_log(
     assert "5433" in project.prompt("what about the staging database port").context
     with Memory.open(project.store) as memory:
         captured = [
-            each for each in memory.sessions.episodes(include=["held"]) if each.id.startswith("cc-")
+            each
+            for each in memory.sessions.episodes(include=["waiting"])
+            if each.id.startswith("cc-")
         ]
         assert len(captured) == len(SAID)
 
@@ -260,10 +262,10 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.model.events.ledger
     recollect.model.events.proposals recollect.model.events.records
     recollect.model.events.settings
-    recollect.model.frames recollect.model.reasons recollect.model.values
+    recollect.model.presets recollect.model.reasons recollect.model.values
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking
-    recollect.recall.frames recollect.recall.pack recollect.recall.rank
+    recollect.recall.presets recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
     recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.figures

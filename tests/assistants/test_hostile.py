@@ -129,7 +129,7 @@ def test_no_folder_reaches_the_memory_of_another_project(
     assert "BLUEBIRD" not in said
     assert "blue folder" in said  # the person's own still speaks
     assert clone.captured(tmp_path) == Ran(0, "", "")
-    with Mounts.open(start=clone.folder, scope=Scoping(origin="agent")) as mounts:
+    with Mounts.open(start=clone.folder, scope=Scoping(trust="agent")) as mounts:
         assert all("BLUEBIRD" not in hit.value.text for hit in mounts.recall(ASKED).hits)
     assert everything_in(clone.kept) == before
 
@@ -344,7 +344,7 @@ def test_no_model_of_a_clone_is_run(clone: Clone) -> None:
         "real = onnxruntime.InferenceSession\n"
         "def run(*_, **__): print('a model was run'); return real(*_, **__)\n"
         "onnxruntime.InferenceSession = run\n"
-        "mounts = Mounts.open(scope=Scoping(origin='agent'))\n"
+        "mounts = Mounts.open(scope=Scoping(trust='agent'))\n"
         "mounts.remember('alice sits by the window', mount='project')\n"
         "print(len(mounts.recall('who sits at the window', mount='project').hits))"
     )
@@ -360,7 +360,7 @@ def test_unreadable_settings_do_not_hide_a_memory(clone: Clone, text: str) -> No
     assert "blue folder" in clone.asked()
     log = clone.store / "log" / "hooks.log"
     assert "ignored settings" in log.read_text()
-    with Mounts.open(start=clone.folder, scope=Scoping(origin="agent")) as mounts:
+    with Mounts.open(start=clone.folder, scope=Scoping(trust="agent")) as mounts:
         mounts.remember("The door is green.", mount="project")
         assert mounts.recall("which colour has the door", mount="project").hits
     ran = command(clone, "recall", "green door")

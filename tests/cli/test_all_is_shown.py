@@ -14,7 +14,7 @@ from tests.web.visiting import served
 
 HELD: dict[str, object] = {
     "kind": "instruction", "confidence": 0.12, "valid_from": "2020-01-02", "key": "tea.time",
-    "valid_to": "2098-03-04", "source_type": "inferred", "expires": "2097-05-06",
+    "valid_to": "2098-03-04", "how_known": "inferred", "expires": "2097-05-06",
     "said_at": "2021-07-08", "tags": ["pinned", "system"],
     "data": {"x": "long " * 100 + "hidden words"},
     "about": "person:Eve", "is_hypothesis": True,
@@ -27,7 +27,7 @@ SEEN = (
 
 def held(folder: Path) -> str:
     with Memory.open(folder, embedder="none") as memory:
-        eve = memory.scoped(origin="unverified", user="eve", session="s-web")
+        eve = memory.scoped(trust="unverified", user="eve", session="s-web")
         return eve.remember("Tea is at four.", **HELD).id  # type: ignore[arg-type]
 
 

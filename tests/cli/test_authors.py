@@ -25,7 +25,7 @@ def test_the_name_given_at_init_is_shown_with_what_a_person_does(shell: Shell) -
 def test_a_person_who_approves_is_named(shell: Shell) -> None:
     shell.run("init", "--name", "Mara")
     shell.run("remember", "Tea is at four.", "--key", "tea")
-    shell.run("remember", "Tea is at five.", "--key", "tea", "--origin", "agent")
+    shell.run("remember", "Tea is at five.", "--key", "tea", "--trust", "agent")
     (waiting,) = shell.run("review", "--json").json["waiting"]
     shell.run("review", f"{waiting['id']}@{waiting['digest']}", "--approve")
     assert "Mara (claimed): approved" in shell.run("audit").out

@@ -39,9 +39,9 @@ def fill(memory: Memory) -> None:
     mine.remember(f"{CANARY} of Ann", evidence=[], tags=[CANARY])
     memory.graph.link(new.id, old.id, "relates_to")
     memory.forget(memory.remember(f"{CANARY} forgotten").id)
-    memory.scoped(origin="unverified").remember(f"{CANARY} held")
-    memory.scoped(origin="agent").review.propose(f"{CANARY} proposed", evidence=[said.id])
-    memory.scoped(origin="agent").review.propose(f"{CANARY} alone")
+    memory.scoped(trust="unverified").remember(f"{CANARY} held")
+    memory.scoped(trust="agent").review.propose(f"{CANARY} proposed", evidence=[said.id])
+    memory.scoped(trust="agent").review.propose(f"{CANARY} alone")
     page = next(page.name for page in memory.pages.list() if CANARY in page.name)
     memory.pages.describe(page, description=f"{CANARY} described")
     memory.pages.flag(page, f"{CANARY} flagged")
@@ -72,7 +72,7 @@ def test_clean_memory_leaves_what_was_said(filled: Shell) -> None:
     ran = filled.run("--store", "app", "clean", "memory", "--yes", "--json")
     assert (ran.code, ran.json["records"], ran.json["episodes"]) == (0, 5, 0)
     with Memory.open(filled.folder / "app") as memory:
-        assert memory.list(include=["archived", "forgotten", "held"]) == []
+        assert memory.list(include=["archived", "forgotten", "waiting"]) == []
         assert memory.review.list() == []
         assert {page.name for page in memory.pages.list()} == {"user-preferences", "user-profile"}
         assert (
@@ -143,7 +143,7 @@ def test_something_written_meanwhile_is_noticed(filled: Shell) -> None:
 
 def test_who_may_not(filled: Shell) -> None:
     with Memory.open(filled.folder / "app") as memory:
-        for handle in (memory.scoped(origin="agent"), memory.scoped(user="ann")):
+        for handle in (memory.scoped(trust="agent"), memory.scoped(user="ann")):
             with pytest.raises(Forbidden):
                 clean(handle_of(handle), "memory")
         with pytest.raises(Unsupported):

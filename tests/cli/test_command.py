@@ -19,7 +19,7 @@ pytestmark = pytest.mark.ci
 VERBS = (
     "init remember observe recall context replay list show revise forget undo revert restore erase "
     "retain tag link receipts erasures "
-    "status doctor frame demo admin capture hooks"
+    "status doctor preset demo admin capture hooks"
 ).split()
 
 
@@ -90,7 +90,7 @@ def test_the_shell_completes(shell: Shell) -> None:
 
     assert complete("recollect rec", 1) == ["recall", "recent", "receipts"]
     assert complete("recollect admin re", 2) == ["restore-backup", "rebuild"]
-    assert complete("recollect recall --include sh", 3) == ["shadowed"]
+    assert complete("recollect recall --include hi", 3) == ["hidden"]
 
 
 def test_a_bar_is_drawn_on_a_terminal_alone(shell: Shell) -> None:

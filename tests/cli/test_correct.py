@@ -73,7 +73,7 @@ def test_a_hypothesis_is_settled(store: Shell) -> None:
     assert store.run("settle", one.id, "--holds", "--fails").code != 0
     assert "Confirmed" in store.run("settle", one.id, "--holds", "--evidence", "run-1").out
     assert "Refuted" in store.run("settle", other.id, "--fails", "--reason", "df").out
-    waits = store.run("settle", third.id, "--holds", "--origin", "agent")
+    waits = store.run("settle", third.id, "--holds", "--trust", "agent")
     assert waits.code != 0 or "Waits for a review" in waits.out
 
 

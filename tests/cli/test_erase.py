@@ -62,12 +62,13 @@ def test_names_that_were_not_found_and_one_id_too_many_say_what_to_type(store: S
 
 def test_erase_takes_one_choice_in_one_memory(store: Shell) -> None:
     remembered(store, "Here.", "--key", "k", "--about", "x")
-    remembered(store, "Mine.", "--key", "k", "--mount", "me")
+    remembered(store, "Mine.", "--key", "k", "--memory", "personal")
     for words in ((), ("k", "--key", "k"), ("--key", "k", "--about", "x")):
         assert store.run("erase", *words, "--yes").code == 2
     assert store.run("erase", "--key", "k", "--yes", "--json").error["code"] == "ambiguous"
-    assert store.run("erase", "--about", "x", "--yes", "--json").json["mount"] == "project"
-    assert store.run("erase", "--filter", "key = 'k'", "--yes", "--json").json["mount"] == "me"
+    assert store.run("erase", "--about", "x", "--yes", "--json").json["memory"] == "project"
+    mine = store.run("erase", "--filter", "key = 'k'", "--yes", "--json").json
+    assert mine["memory"] == "personal"
 
 
 @pytest.mark.parametrize("words", [("db.port",), ("--about", "db")])
@@ -80,7 +81,7 @@ def test_what_was_not_shown_is_not_erased(store: Shell, words: tuple[str, ...]) 
     assert (refused.code, "5432" in refused.out, "5433" in refused.out) == (5, True, False)
     assert "changed since this was shown, so nothing was erased" in refused.out
     assert "run the command again" in refused.out
-    kept = store.run("list", "--include", "superseded", "--include", "archived", "--json").json
+    kept = store.run("list", "--include", "replaced", "--include", "archived", "--json").json
     assert {record["text"] for record in kept["records"]} == {"5432", "5433"}
     asked = store.terminal("erase", *words, typed="y\n", meanwhile=lambda: None)  # the control
     assert (asked.code, "5433" in asked.out) == (0, True)

@@ -70,10 +70,10 @@ def test_bars_are_drawn_in_ascii_if_the_terminal_lacks_blocks(told: Shell) -> No
 def test_why_not_names_what_stands_in_its_place(told: Shell) -> None:
     why = told.run("why-not", "old", "which seat?")
     assert why.code == 0
-    assert "Not in the answer: it is hidden: superseded by new" in why.out
+    assert "Not in the answer: it was replaced by new" in why.out
     assert "new  Alice prefers an aisle seat." in why.out
     answer = told.run("why-not", "old", "which seat?", "--json").json
-    assert (answer["reason"], answer["by"]) == ("superseded", ["new"])
+    assert (answer["reason"], answer["by"]) == ("replaced", ["new"])
 
 
 def test_why_not_draws_what_was_weighed(told: Shell) -> None:
@@ -82,7 +82,7 @@ def test_why_not_draws_what_was_weighed(told: Shell) -> None:
     assert "its relevance is" in drawn
     assert "│███" in drawn
     assert "On the flight" in drawn  # the one before it
-    there = told.run("why-not", "new", "which seat?", "--frame", "task", "--json").json
+    there = told.run("why-not", "new", "which seat?", "--preset", "task", "--json").json
     assert (there["reason"], there["place"] is not None) == ("there", True)
 
 

@@ -40,7 +40,7 @@ def test_every_suggested_verb_is_one() -> None:
 
 def test_words_that_mean_nothing_are_still_refused(shell: Shell) -> None:
     assert "No such command" in shell.run("frobnicate").err
-    assert "No such command" in shell.run("frame", "search").err  # only before a verb
+    assert "No such command" in shell.run("preset", "search").err  # only before a verb
 
 
 def test_a_verb_of_admin_is_found_without_the_word(shell: Shell) -> None:
@@ -161,8 +161,8 @@ def test_a_declined_confirmation_says_so(store: Shell) -> None:
     assert (done.code, "Cancelled; nothing changed." in done.out) == (1, True)
 
 
-def test_frames_are_listed_under_headings(store: Shell) -> None:
-    heading, *rows = store.run("frame", "list").out.splitlines()
+def test_presets_are_listed_under_headings(store: Shell) -> None:
+    heading, *rows = store.run("preset", "list").out.splitlines()
     for signal, weight in (("similarity", "0.35"), ("reinforcement", "0.10")):
         (row,) = [row for row in rows if row.startswith("attention")]
         assert row[heading.index(signal) :].startswith(weight)

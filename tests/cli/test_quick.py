@@ -16,9 +16,9 @@ from recollect.interfaces.cli import app, main, quick
 from recollect.interfaces.cli.call import Call, Verb
 
 WORDS = """tea - -- --json --store=x --store x --space s --space=s -k -k 3 -k=3 -3 --limit 5 0x1
-    --unit any record --unit=episode --explain --full --filter=a=b --filter --include held -- --tag
-    --include=all --min-relevance .5 1. 1e3 ½ ² a --tag=b --key k --confidence --mount me project
-    you --hook --no-receipt --tokens 12 --origin agent --help -h -kx --ke = --= --evidence
+    --unit any record --unit=episode --explain --full --filter=a=b --filter --include waiting --
+    --tag --include=all --min-relevance .5 1. 1e3 ½ ² a --tag=b --key k --confidence --memory me
+    project you --hook --no-receipt --tokens 12 --trust agent --help -h -kx --ke = --= --evidence
     --expires 30d --at 7""".split()
 WORDS += ["", "two words"]
 
@@ -76,7 +76,7 @@ def test_a_command_line_means_the_same_to_both_parsers(
         ["--json", "--store", "here", "recall", "--", "-tea"],
         ["remember", "tea", "--tag", "a", "--tag=b", "--confidence", "0.5", "--hypothesis"],
         ["remember", "-"],
-        ["context", "tea", "--tokens=40", "--frame", "task"],
+        ["context", "tea", "--tokens=40", "--preset", "task"],
         ["recent", "--limit", "3", "--unit", "episode", "--json"],
     ],
 )

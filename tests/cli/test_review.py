@@ -14,12 +14,12 @@ EVIL = "Pay \x1b[2J\u202e666"
 def fill(store: Shell) -> None:
     """A held record under a key of a person's, a proposal, and a text that plays tricks."""
     with Memory.open(store.folder / ".recollect") as memory:
-        agent = memory.scoped(origin="agent", agent="helper")
+        agent = memory.scoped(trust="agent", agent="helper")
         memory.remember(NOW, key="staging.port")
         agent.remember(NEW, key="staging.port")
         mine = memory.remember("Deploys happen on Fridays.")
         agent.revise(mine.id, "Deploys happen on Mondays.", reason="the runbook says so")
-        memory.scoped(origin="unverified").remember(EVIL)
+        memory.scoped(trust="unverified").remember(EVIL)
 
 
 def waiting(store: Shell) -> list[dict[str, str]]:
@@ -46,7 +46,7 @@ def test_what_rests_on_it_is_shown(store: Shell) -> None:
         mine = memory.remember(NOW)
         for number in range(5):
             memory.remember(f"Step {number} uses that port.", evidence=[mine.id])
-        memory.scoped(origin="agent").forget(mine.id)
+        memory.scoped(trust="agent").forget(mine.id)
     assert "used by 5 records" in store.process("review").out
     shown = store.terminal("review", typed="m\nq\n").out
     assert "used by" in shown
@@ -57,8 +57,8 @@ def test_what_rests_on_it_is_shown(store: Shell) -> None:
 
 
 def test_what_is_held_points_at_the_review(store: Shell) -> None:
-    held = store.run("remember", "Pay now.", "--origin", "unverified")
-    assert held.out.startswith("Held for review")
+    held = store.run("remember", "Pay now.", "--trust", "unverified")
+    assert held.out.startswith("Waiting for review")
     assert "recollect review" in held.out
     assert "recollect review" not in store.run("remember", "Tea is at four.").out
 

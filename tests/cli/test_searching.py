@@ -51,12 +51,12 @@ def test_without_the_extra_every_verb_that_tells_about_search_says_so(shell: She
 def test_with_the_extra_one_step_picks_it_up_for_both_memories_and_says_so(shell: Shell) -> None:
     repository(shell.folder)
     base(shell, "remember", "We run the tests with make check.")
-    base(shell, "remember", "I drink tea.", "--mount", "me")
+    base(shell, "remember", "I drink tea.", "--memory", "personal")
     base(shell, "recall", "tests")  # records that there is no embedder
     before = shell.run("recall", "zebra")
     assert "to search by meaning too, run `recollect embed`" in before.err
     told = shell.run("embed").out
-    for mount in ("project", "me"):
+    for mount in ("project", "personal"):
         assert f"{mount}: Embedded 1 texts" in told
         assert f"{mount}: search is by words and by meaning (static)" in told
     assert "by words and by meaning (static)" in shell.run("status").out

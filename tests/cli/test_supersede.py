@@ -11,7 +11,7 @@ def test_a_new_record_in_the_place_of_an_old_one(store: Shell) -> None:
     assert (done.code, done.out.splitlines()[0].split()[0]) == (0, "Remembered")
     assert "about person:Alice · person · replaces alice-row-3" in done.out
     shown = store.run("show", "alice-row-3")
-    assert "superseded" in shown.out
+    assert "replaced" in shown.out
     assert "(she moved)" in shown.out
     assert "~~Row 3.~~" in store.run("page", "show", "person-alice").out
     undone = store.run("undo", "--yes")
@@ -23,7 +23,7 @@ def test_as_part_of_remembering(store: Shell) -> None:
     new = store.run("remember", "Row 4.", "--replaces", "old", "--json").json
     assert (new["supersedes"], new["tags"]) == ("old", ["seat"])
     again = store.run("supersede", new["id"], "Row 5.", "--json").json
-    assert (again["text"], again["supersedes"]) == ("Row 5.", new["id"])
+    assert (again["text"], again["replaces"]) == ("Row 5.", new["id"])
 
 
 def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:
@@ -31,7 +31,7 @@ def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:
     new = store.run("supersede", "old", "Row 4.", "--json").json
     twice = store.run("supersede", "old", "Row 5.")
     assert twice.code == 5
-    assert f"old was superseded by {new['id']}" in twice.err
+    assert f"old was replaced by {new['id']}" in twice.err
     assert f"replace {new['id']} instead" in twice.err
     assert store.run("supersede", "r-none", "Row 5.").code == 3
     assert store.run("remember", "Row 5.", "--replaces", "r-none").code == 3
@@ -42,7 +42,7 @@ def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:
 
 def test_what_waits_is_shown_as_a_new_record(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "old")
-    asked = store.run("remember", "Row 4.", "--replaces", "old", "--origin", "agent")
+    asked = store.run("remember", "Row 4.", "--replaces", "old", "--trust", "agent")
     assert "Not changed yet: old" in asked.out
     (one,) = store.run("review", "--json").json["waiting"]
     shown = store.run("review", one["id"])

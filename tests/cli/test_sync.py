@@ -93,7 +93,7 @@ def test_a_struck_entry_does_not_hold_and_stays(store: Shell) -> None:
 def test_a_stroke_with_less_trust_is_reviewed_as_one(store: Shell) -> None:
     page = page_of(store)
     strike(page)
-    assert "1 waiting for a review" in store.run("sync", "--yes", "--origin", "unverified").out
+    assert "1 waiting for a review" in store.run("sync", "--yes", "--trust", "unverified").out
     assert "refute a record" in store.run("review").out
     asked = store.terminal("review", typed="a\n").out
     assert "would be refuted: struck through" in asked
@@ -153,7 +153,7 @@ def test_take_decides_without_asking(store: Shell) -> None:
 def test_origin_lowers(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
-    done = store.run("sync", "--yes", "--origin", "unverified")
+    done = store.run("sync", "--yes", "--trust", "unverified")
     assert "1 waiting for a review" in done.out
     assert "row 4" not in store.run("list").out
     assert "row 4" in page.read_text()

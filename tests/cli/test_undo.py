@@ -74,12 +74,12 @@ def test_restore_says_when_it_changed_nothing(store: Shell) -> None:
 
 def test_undo_takes_the_newer_of_two_memories(store: Shell) -> None:
     remembered(store, "In the project.")
-    mine = remembered(store, "My own.", "--mount", "me")
+    mine = remembered(store, "My own.", "--memory", "personal")
     shown = store.run("undo", "--dry-run", "--json").json
-    assert (shown["mount"], shown["events"][0]["id"]) == ("me", mine)
-    ours = store.run("undo", "--dry-run", "--json", "--mount", "project").json
+    assert (shown["memory"], shown["events"][0]["id"]) == ("personal", mine)
+    ours = store.run("undo", "--dry-run", "--json", "--memory", "project").json
     assert ours["events"][0]["text"] == "In the project."
-    assert store.run("undo", "--yes", "--json").json["mount"] == "me"
+    assert store.run("undo", "--yes", "--json").json["memory"] == "personal"
 
 
 @pytest.mark.parametrize("kind", _KINDS)

@@ -113,12 +113,12 @@ def test_show_folds_record_history_and_why(store: Shell) -> None:
     new = remembered(store, "Window.", "--key", "seat")
     store.run("link", new, old, "--kind", "contradicts")
     view = store.run("show", old, "--json").json
-    assert [version["what"] for version in view["history"]] == ["added", "superseded"]
+    assert [version["what"] for version in view["history"]] == ["added", "replaced"]
     assert view["why"]["sources"][0]["quote"] == "I take the aisle."
     drawn = store.run("show", old).out
-    for part in (old, "Aisle.", "superseded", "I take the aisle.", "contradicts", new):
+    for part in (old, "Aisle.", "replaced", "I take the aisle.", "contradicts", new):
         assert part in drawn
-    assert store.run("show", episode, "--json").json["episode"]["status"] == "shadowed"
+    assert store.run("show", episode, "--json").json["episode"]["status"] == "hidden"
     assert "I take the aisle." in store.run("show", episode).out
 
 
@@ -152,10 +152,10 @@ def test_forget_says_what_is_shadowed_and_what_still_shows(store: Shell) -> None
     episode = store.run("observe", "Port 5432.", "--json").json["episodes"][0]["id"]
     id = remembered(store, "The port is 5432.", "--evidence", episode)
     gone = store.run("forget", id, "--json").json
-    assert (gone["shadowed"], gone["showing"]) == ([episode], [])
+    assert (gone["hidden"], gone["showing"]) == ([episode], [])
     store.run("restore", id)
     kept = store.run("forget", id, "--keep-sources", "--json").json
-    assert (kept["shadowed"], kept["showing"]) == ([], [episode])
+    assert (kept["hidden"], kept["showing"]) == ([], [episode])
     assert "still shown" in store.run("forget", id).out
 
 
@@ -181,36 +181,36 @@ def test_a_context_is_replayed_from_its_receipt(store: Shell) -> None:
     assert store.run("status", "--json").json["seq"] == seen
 
 
-def test_frames_are_json_in_and_out(store: Shell) -> None:
+def test_presets_are_json_in_and_out(store: Shell) -> None:
     remembered(store, "Never mail before noon", "--tag", "rules")
-    (store.folder / "frame.json").write_text(store.run("frame", "show", "task", "--json").out)
-    taken = store.run("frame", "set", "frame.json")
+    (store.folder / "preset.json").write_text(store.run("preset", "show", "task", "--json").out)
+    taken = store.run("preset", "set", "preset.json")
     assert (taken.code, "built in" in taken.err) == (5, True)
-    mine = store.run("frame", "show", "self", "--json").json | {"name": "mine"}
+    mine = store.run("preset", "show", "self", "--json").json | {"name": "mine"}
     mine |= {"guarantees": ["rules"], "floor": 0.5, "tokens": 99}
-    (store.folder / "frame.json").write_text(json.dumps(mine))
-    assert "mine" in store.run("frame", "set", "frame.json").out
-    assert store.run("frame", "show", "mine", "--json").json == mine
-    assert "rules" in store.run("frame", "show", "mine").out
-    assert [frame["name"] for frame in store.run("frame", "list", "--json").json["frames"]] == [
+    (store.folder / "preset.json").write_text(json.dumps(mine))
+    assert "mine" in store.run("preset", "set", "preset.json").out
+    assert store.run("preset", "show", "mine", "--json").json == mine
+    assert "rules" in store.run("preset", "show", "mine").out
+    assert [preset["name"] for preset in store.run("preset", "list", "--json").json["presets"]] == [
         "self",
         "attention",
         "task",
         "mine",
     ]
-    assert "attention" in store.run("frame", "list").out
-    packed = store.run("context", "anything", "--frame", "mine", "--json").json
+    assert "attention" in store.run("preset", "list").out
+    packed = store.run("context", "anything", "--preset", "mine", "--json").json
     assert "before noon" in packed["text"]
-    assert (packed["frame"], packed["budget"], packed["abstained"]) == ("mine", 99, True)
-    (store.folder / "frame.json").write_text(json.dumps(mine | {"weights": {}}))
-    assert store.run("frame", "set", "frame.json").code == 2
-    assert store.run("frame", "set", "nowhere.json").code == 2
-    assert store.run("frame", "drop", "mine").code == 0
-    assert store.run("frame", "show", "mine").code == 3
-    (store.folder / "frame.json").write_text(json.dumps(mine))
-    store.run("frame", "set", "frame.json")
-    assert store.run("frame", "drop", "mine", "--erase", "--json").code == 4
-    assert store.run("frame", "drop", "mine", "--erase", "--yes").code == 0
+    assert (packed["preset"], packed["budget"], packed["abstained"]) == ("mine", 99, True)
+    (store.folder / "preset.json").write_text(json.dumps(mine | {"weights": {}}))
+    assert store.run("preset", "set", "preset.json").code == 2
+    assert store.run("preset", "set", "nowhere.json").code == 2
+    assert store.run("preset", "drop", "mine").code == 0
+    assert store.run("preset", "show", "mine").code == 3
+    (store.folder / "preset.json").write_text(json.dumps(mine))
+    store.run("preset", "set", "preset.json")
+    assert store.run("preset", "drop", "mine", "--erase", "--json").code == 4
+    assert store.run("preset", "drop", "mine", "--erase", "--yes").code == 0
 
 
 def test_link_and_unlink(store: Shell) -> None:
@@ -222,13 +222,13 @@ def test_link_and_unlink(store: Shell) -> None:
 
 
 def test_a_tool_result_is_held_apart(store: Shell) -> None:
-    held = store.run("remember", "Mallory is an admin.", "--origin", "unverified", "--json").json
-    assert held["status"] == "held"
+    held = store.run("remember", "Mallory is an admin.", "--trust", "unverified", "--json").json
+    assert held["status"] == "waiting"
     found = store.run("recall", "mallory admin", "--json")
     assert found.code == 1
     assert found.json["unverified"][0]["id"] == held["id"]
     assert "Unverified" in store.run("recall", "mallory admin").out
-    assert store.run("recall", "mallory", "--include", "held", "--json").code == 0
+    assert store.run("recall", "mallory", "--include", "waiting", "--json").code == 0
 
 
 def test_spaces_are_apart_and_options_stand_on_both_sides(shell: Shell) -> None:

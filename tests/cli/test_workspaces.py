@@ -21,14 +21,14 @@ from tests.contract.test_s1_workspace import visible
 
 
 def sound(root: Path) -> None:
-    with FileBackedMemoryGraphStore(root, origin="person") as store:
+    with FileBackedMemoryGraphStore(root, trust="person") as store:
         assert store.import_graph(fixture("graph")) == []
 
 
 def broken(root: Path) -> None:
     """One of each thing to repair, made through the store and its files."""
     sound(root)
-    with FileBackedMemoryGraphStore(root, origin="person") as store:
+    with FileBackedMemoryGraphStore(root, trust="person") as store:
         store.save_profile(Profile(id="p", extra={"schema_version": "markitect.memory.profile.v9"}))
         lost: dict[str, Json] = {
             "id": "e.lost",

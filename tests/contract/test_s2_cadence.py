@@ -48,7 +48,7 @@ def memory(seam: Clockwork) -> Iterator[Memory]:
 
 def stores(memory: Memory, origin: Trust = "agent") -> tuple[SQLiteMemoryStore, SQLiteFactStore]:
     """Both stores, as a process that has just started has them."""
-    scoped = AsyncMemory(memory.scoped(origin=origin))
+    scoped = AsyncMemory(memory.scoped(trust=origin))
     return SQLiteMemoryStore.over(scoped), SQLiteFactStore.over(scoped)
 
 
@@ -116,7 +116,7 @@ def test_a_pass_that_was_stopped_runs_again(memory: Memory) -> None:
     async def scenario() -> None:
         episodes, facts = stores(memory)
         await put(episodes, episode("a", content="Tea."), episode("b", content="Tea."))
-        full = Full.over(AsyncMemory(memory.scoped(origin="agent")))
+        full = Full.over(AsyncMemory(memory.scoped(trust="agent")))
         with pytest.raises(Unavailable):
             await episodes.run_due([EVERY], full)
         assert await facts.query(FactPattern()) == []
@@ -140,7 +140,7 @@ def test_a_pass_that_was_stopped_runs_again(memory: Memory) -> None:
 def test_a_note_that_is_none_of_ours_counts_as_no_pass(
     memory: Memory, data: dict[str, object]
 ) -> None:
-    memory.scoped(origin="agent").settings.documents.set("episodic", "nightly", data)  # type: ignore[arg-type]
+    memory.scoped(trust="agent").settings.documents.set("episodic", "nightly", data)  # type: ignore[arg-type]
 
     async def scenario() -> None:
         episodes, _ = stores(memory)
@@ -153,8 +153,8 @@ def test_a_note_that_is_none_of_ours_counts_as_no_pass(
 
 def test_a_store_that_could_note_no_pass_is_refused_before_it(memory: Memory) -> None:
     async def scenario() -> None:
-        hers = memory.scoped(user="ann", origin="agent")
-        for refused in (memory.scoped(origin="unverified"), hers):
+        hers = memory.scoped(user="ann", trust="agent")
+        for refused in (memory.scoped(trust="unverified"), hers):
             episodes = SQLiteMemoryStore.over(AsyncMemory(refused))
             facts = SQLiteFactStore.over(AsyncMemory(refused))
             await put(episodes, episode(f"a-{refused.scope.trust}", user="ann"))

@@ -88,7 +88,7 @@ def test_the_index_is_rebuilt_at_any_time(home: Home, damage: Callable[[Path], N
     damage(home.root)
     if damage in (emptied, changed):
         with Memory.open(home.root) as memory:  # the control: the damage is seen
-            found = {record.text for record in memory.list(include=["superseded"])}
+            found = {record.text for record in memory.list(include=["replaced"])}
         assert found != {hit.body for hit in before}
     index = home.root / "index.db"
     for _ in range(2 if damage is changed else 1):  # the same again changes nothing

@@ -295,7 +295,7 @@ def test_the_knobs_of_the_writer(tmp_path: Path) -> None:  # S3-218 S3-219
 def test_cleaning_leaves_the_configuration(tmp_path: Path) -> None:  # S3-225
     config = "[writer]\nsoft_limit_tokens = 100\n"
     (tmp_path / "config.toml").write_text(config)
-    with MemoryFiles(tmp_path, origin="person") as files:
+    with MemoryFiles(tmp_path, trust="person") as files:
         files.append("user-profile", f"User said {CANARY}.", ["x"])
         for what in ("memory", "all"):
             files.clean(what, confirm=lambda question: "cannot be undone" in question)
@@ -306,7 +306,7 @@ def test_cleaning_leaves_the_configuration(tmp_path: Path) -> None:  # S3-225
 
 def test_cleaning_names_the_files_that_it_leaves(tmp_path: Path) -> None:
     # S3-223: decided: a page that a person edited goes too, a file of others stays
-    with MemoryFiles(tmp_path, origin="person") as files:
+    with MemoryFiles(tmp_path, trust="person") as files:
         for name in ("tool-make", "tool-other"):
             files.create(name, "A tool")
             files.append(name, f"It is {CANARY}.", ["x"])
@@ -458,7 +458,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
 
 def test_the_count_of_entries_is_kept_in_sync(tmp_path: Path) -> None:
     # S3-197: after every kind of change, wherever it is read
-    with MemoryFiles(tmp_path, origin="person") as files:
+    with MemoryFiles(tmp_path, trust="person") as files:
 
         def count(expected: int) -> None:
             page = (files.folder / "user-profile.md").read_text()

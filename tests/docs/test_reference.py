@@ -22,7 +22,7 @@ def test_every_verb_has_a_section() -> None:
     names = [name for part in Verbs.headings.values() for name in part]
     inner = [
         f"{group} {name}"
-        for group in ("admin", "frame", "hooks", "mcp")
+        for group in ("admin", "preset", "hooks", "mcp")
         for part in GROUPS[group][0].headings.values()
         for name in part
     ]

@@ -343,7 +343,7 @@ def test_what_a_tired_person_types_is_refused(place: Path, folder: Path, tmp_pat
         assert not (tmp_path / "served").exists()
         assert list_of.all() == []
         with pytest.raises(Forbidden):
-            Witnesses(memory.scoped(origin="agent"))
+            Witnesses(memory.scoped(trust="agent"))
         with pytest.raises(Forbidden):
             Witnesses(memory.scoped(user="ann"))
 

@@ -58,7 +58,7 @@ class World:
 
     def render(self, store: Path) -> None:
         if self.is_files:
-            with MemoryFiles(store, origin="person"):
+            with MemoryFiles(store, trust="person"):
                 return
         with Memory.open(store, embedder="none") as memory:
             memory.pages.render()
@@ -146,7 +146,7 @@ class World:
             "adopt": lambda: self._memory(lambda memory: memory.pages.sync(unknown="adopt")),
             "aside": lambda: self._memory(lambda memory: memory.pages.sync(unknown="aside")),
             "as an agent": lambda: self._memory(
-                lambda memory: memory.scoped(origin="agent").pages.sync()
+                lambda memory: memory.scoped(trust="agent").pages.sync()
             ),
             "command render": lambda: run(*store, "page", "render"),
             "command sync": lambda: run(*store, "sync"),
@@ -162,7 +162,7 @@ class World:
             call(memory)
 
     def _open_files(self) -> None:
-        with MemoryFiles(self.mine, origin=self.chance.choice(("person", "agent"))) as files:
+        with MemoryFiles(self.mine, trust=self.chance.choice(("person", "agent"))) as files:
             if self.chance.random() < 0.5:
                 files.rebuild_index(unknown=self.chance.choice(("leave", "aside")))
 

@@ -35,7 +35,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Vi
     with Store.open(tmp_path / "w") as store:
         memory = store.space("main")
         memory.remember("Alice sits in 12A.", key="alice.seat")
-        memory.scoped(origin="agent", agent="planner").observe("She moved.", session="s")
+        memory.scoped(trust="agent", agent="planner").observe("She moved.", session="s")
         memory.admin.seal()
         memory.remember("Alice sits in 14C.", key="alice.seat")
         with served(store) as inspector:

@@ -408,7 +408,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames": {
+    readonly "/v1/spaces/{space}/presets": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -416,10 +416,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The frames of this memory.
+         * The presets of this memory.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["list_frames"];
+        readonly get: operations["list_presets"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -428,7 +428,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames/{name}": {
+    readonly "/v1/spaces/{space}/presets/{name}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -436,21 +436,21 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * One frame.
+         * One preset.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["get_frame"];
+        readonly get: operations["get_preset"];
         /**
-         * Set a frame, whole.
+         * Set a preset, whole.
          * @description Needs the verb `write`.
          */
-        readonly put: operations["set_frame"];
+        readonly put: operations["set_preset"];
         readonly post?: never;
         /**
-         * Remove a frame.
+         * Remove a preset.
          * @description Needs the verb `write`.
          */
-        readonly delete: operations["drop_frame"];
+        readonly delete: operations["drop_preset"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -548,7 +548,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * One proposal or held record, with the digest that a decision names.
+         * One proposal or waiting record, with the digest that a decision names.
          * @description Needs the verb `read`.
          */
         readonly get: operations["get_review"];
@@ -570,7 +570,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a proposal or a held record in.
+         * Let a proposal or a waiting record in.
          * @description Needs the verb `review`.
          */
         readonly post: operations["approve"];
@@ -590,7 +590,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Turn a proposal or a held record down.
+         * Turn a proposal or a waiting record down.
          * @description Needs the verb `review`.
          */
         readonly post: operations["reject"];
@@ -1140,7 +1140,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames/{name}/since": {
+    readonly "/v1/spaces/{space}/presets/{name}/since": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1148,10 +1148,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * When a frame was last set.
+         * When a preset was last set.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["frame_since"];
+        readonly get: operations["preset_since"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1758,7 +1758,7 @@ export interface components {
             /** @description An instant or a date, ISO 8601. */
             readonly valid_to?: string;
             /** @enum {unknown} */
-            readonly source_type?: "imported" | "inferred" | "observed" | "told";
+            readonly how_known?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
             readonly replaces?: string;
             readonly reason?: string;
@@ -1789,19 +1789,19 @@ export interface components {
             readonly scope: components["schemas"]["Scope"];
             readonly confidence: number;
             /** @enum {unknown} */
-            readonly source_type: "imported" | "inferred" | "observed" | "told";
+            readonly how_known: "imported" | "inferred" | "observed" | "told";
             readonly evidence: readonly string[];
             readonly is_hypothesis: boolean;
             /** @enum {unknown} */
-            readonly status: "active" | "archived" | "forgotten" | "held" | "inbox";
-            readonly reason: ("decayed" | "merged" | "refuted" | "rejected" | "sources_kept" | "superseded" | "was_held") | null;
+            readonly status: "active" | "archived" | "forgotten" | "inbox" | "replaced" | "waiting";
+            readonly reason: ("decayed" | "merged" | "refuted" | "rejected" | "replaced" | "sources_kept" | "was_waiting") | null;
             readonly valid_from: string | null;
             readonly valid_to: string | null;
             readonly expires: string | null;
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
-            readonly supersedes: string | null;
-            readonly superseded_by: string | null;
+            readonly replaces: string | null;
+            readonly replaced_by: string | null;
             readonly reinforcement_count: number;
             readonly last_reinforced_at: string;
             readonly reinforced_hours: number;
@@ -1858,7 +1858,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
             readonly seq: number;
         };
         /**
@@ -1890,7 +1890,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             /** @default [] */
-            readonly shadowed: readonly string[];
+            readonly hidden: readonly string[];
             /** @default [] */
             readonly showing: readonly string[];
             /** @default null */
@@ -1962,9 +1962,9 @@ export interface components {
             readonly seq: number;
             readonly at: string;
             /** @enum {unknown} */
-            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "restored" | "reviewed" | "revised" | "superseded" | "tagged" | "vouched";
+            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "replaced" | "restored" | "reviewed" | "revised" | "tagged" | "vouched";
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly note: string | null;
             readonly record: components["schemas"]["Record"];
             /** @default null */
@@ -1987,7 +1987,7 @@ export interface components {
         readonly Why: {
             readonly record: components["schemas"]["Record"];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly sources: readonly components["schemas"]["Source"][];
             readonly other_evidence: readonly string[];
             readonly replaced: readonly components["schemas"]["Record"][];
@@ -2007,7 +2007,7 @@ export interface components {
             readonly role: "assistant" | "system" | "tool" | "user";
             readonly said_at: string;
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
             /** @default [] */
             readonly changed: readonly components["schemas"]["Record"][];
         };
@@ -2116,7 +2116,7 @@ export interface components {
             /** @description An instant or a date, ISO 8601. */
             readonly valid_to?: string;
             /** @enum {unknown} */
-            readonly source_type?: "imported" | "inferred" | "observed" | "told";
+            readonly how_known?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
             readonly replaces?: string;
             readonly reason?: string;
@@ -2166,7 +2166,7 @@ export interface components {
             readonly act: "forget";
             readonly id: string;
             /** @enum {unknown} */
-            readonly sources?: "keep" | "shadow";
+            readonly sources?: "hide" | "keep";
             readonly reason?: string;
         };
         /**
@@ -2210,7 +2210,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2219,8 +2219,8 @@ export interface components {
          * Recall
          * @description The answers to one query, best first: a sequence of hits. Unverified ones stand apart.
          *
-         *         ``abstained``: something was found, and none of it was relevant enough. ``held``: how many more
-         *         texts are held back. ``degraded``: a sentence about what this recall had to do without.
+         *         ``abstained``: something was found, and none of it was relevant enough. ``waiting``: how many
+         *         more texts wait for a review. ``degraded``: a sentence about what this recall had to do without.
          */
         readonly Recall: {
             readonly query: string;
@@ -2228,7 +2228,7 @@ export interface components {
             /** @default [] */
             readonly unverified: readonly components["schemas"]["Hit"][];
             /** @default 0 */
-            readonly held: number;
+            readonly waiting: number;
             /** @default false */
             readonly abstained: boolean;
             /** @default null */
@@ -2244,9 +2244,9 @@ export interface components {
          *         signal adds to it; a signal that adds nothing is left out. Relevance rises with the score and
          *         with its distance from the scores of other candidates.
          *
-         *         In a context, a frame decides the order: there ``score`` and ``shares`` are those of the frame,
-         *         in which ``similarity`` is its weight times the relevance, and ``match`` has the shares from the
-         *         recall.
+         *         In a context, a preset decides the order: there ``score`` and ``shares`` are those of the
+         *         preset, in which ``similarity`` is its weight times the relevance, and ``match`` has the shares
+         *         from the recall.
          *
          *         Of an episode that was said several times in the same words, the best match is a hit, ``said``
          *         is how often and ``last_said`` when last. ``corrects`` are the ids of older statements that this
@@ -2316,25 +2316,25 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
         };
         /**
          * WhyNotRequest
-         * @description Why a question does not find something; with a frame, why a context leaves it out.
+         * @description Why a question does not find something; with a preset, why a context leaves it out.
          */
         readonly WhyNotRequest: {
             readonly id: string;
             readonly query: string;
-            readonly frame?: string;
+            readonly preset?: string;
             readonly tokens?: number;
             readonly k?: number;
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2355,7 +2355,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             readonly query: string;
-            readonly reason: ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
+            readonly reason: ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
             readonly detail: string;
             /** @default null */
             readonly place: number | null;
@@ -2377,14 +2377,14 @@ export interface components {
         readonly ContextRequest: {
             readonly query: string;
             readonly tokens?: number;
-            readonly frame?: string;
+            readonly preset?: string;
             readonly receipt?: boolean;
         };
         /**
          * Context
          * @description Memory packed for a prompt; ``str(context)`` is the text to paste.
          *
-         *         ``abstained`` is True if nothing was relevant enough for the frame. ``receipt`` is the id with
+         *         ``abstained`` is True if nothing was relevant enough for the preset. ``receipt`` is the id with
          *         which ``replay`` returns the same text again; None if no receipt was written.
          */
         readonly Context: {
@@ -2396,7 +2396,7 @@ export interface components {
             readonly budget: number;
             readonly seq: number;
             /** @default task */
-            readonly frame: string;
+            readonly preset: string;
             /** @default null */
             readonly receipt: string | null;
             /** @default false */
@@ -2412,7 +2412,7 @@ export interface components {
          *
          *         ``budget``: too many tokens. ``repeat``: something packed says the same. ``source``: it is
          *         quoted under a packed record. ``contradiction``: it contradicts something packed, which says
-         *         so. ``floor``: not relevant enough for the frame. ``by`` are the ids of what is packed instead.
+         *         so. ``floor``: not relevant enough for the preset. ``by`` are the ids of what is packed instead.
          */
         readonly Omitted: {
             readonly id: string;
@@ -2441,8 +2441,8 @@ export interface components {
             readonly at: string;
             readonly scope: components["schemas"]["Scope"];
             readonly query: string;
-            readonly frame: string;
-            readonly frame_digest: string;
+            readonly preset: string;
+            readonly preset_digest: string;
             readonly ranking: number;
             readonly embedder: string | null;
             readonly now: string;
@@ -2506,10 +2506,10 @@ export interface components {
             readonly notes: readonly string[];
         };
         /**
-         * Frame
+         * Preset
          * @description A way of looking for a context.
          */
-        readonly Frame: {
+        readonly Preset: {
             readonly name: string;
             readonly weights: components["schemas"]["Weights"];
             /** @default null */
@@ -2574,7 +2574,7 @@ export interface components {
          *
          *         ``text`` is what its subject says, cut after 280 characters, the task type of a session or the
          *         name of a branch. ``id`` is the record, the episode, the source of the link, the name of the
-         *         frame, the document, the session, the proposal, the branch or the receipt. An event that was
+         *         preset, the document, the session, the proposal, the branch or the receipt. An event that was
          *         ``erased`` has no kind here, no id and no text.
          */
         readonly Change: {
@@ -2582,8 +2582,8 @@ export interface components {
             readonly at: string;
             readonly kind: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
-            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | null;
+            readonly by: "agent" | "person" | "system" | "unverified";
+            readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | null;
             readonly id: string | null;
             readonly what: string | null;
             readonly text: string | null;
@@ -2609,7 +2609,7 @@ export interface components {
             readonly at: string;
             readonly kind: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly body: {
                 readonly [key: string]: unknown;
             } | null;
@@ -2639,7 +2639,7 @@ export interface components {
         };
         /**
          * Proposal
-         * @description A change that waits for a person, or waited: a proposal, or a record that is held.
+         * @description A change that waits for a person, or waited: a proposal, or a record.
          *
          *         ``digest`` is over everything shown here that a review is about: approving needs it, so that
          *         only what was seen is approved. ``stale`` is true if the target has changed since.
@@ -2670,7 +2670,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly scope: components["schemas"]["Scope"];
             readonly stale: boolean;
             readonly digest: string;
@@ -2679,13 +2679,13 @@ export interface components {
             /** @default null */
             readonly record: string | null;
             /** @default null */
-            readonly settled_by: ("agent" | "person" | "system" | "unverified") | null;
+            readonly closed_by: ("agent" | "person" | "system" | "unverified") | null;
             /** @default null */
             readonly author: components["schemas"]["Author"] | null;
             /** @default null */
             readonly decided_by: components["schemas"]["Author"] | null;
             /** @default null */
-            readonly settled_at: string | null;
+            readonly closed_at: string | null;
             /** @default null */
             readonly note: string | null;
         };
@@ -2702,7 +2702,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
         };
         /**
          * Decide
@@ -2723,11 +2723,12 @@ export interface components {
             readonly head: string;
             readonly at: string | null;
             readonly records: number;
-            readonly held: number;
-            readonly superseded: number;
+            readonly waiting: number;
+            readonly replaced: number;
+            readonly archived: number;
             readonly forgotten: number;
             readonly episodes: number;
-            readonly shadowed: number;
+            readonly hidden: number;
             readonly links: number;
             readonly active_hours: number;
         };
@@ -2801,7 +2802,7 @@ export interface components {
             readonly at: string;
             readonly kind: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly erased_by: number | null;
             readonly size: number;
             readonly document: string;
@@ -2899,13 +2900,13 @@ export interface components {
             readonly dry_run?: boolean;
         };
         /**
-         * Curation
+         * Archived
          * @description What ``archive`` archived: the records as they were, the longest unused first.
          *
          *         ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there
          *         were more than the limit.
          */
-        readonly Curation: {
+        readonly Archived: {
             readonly records: readonly components["schemas"]["Record"][];
             readonly kept: number;
             readonly more: boolean;
@@ -2981,10 +2982,10 @@ export interface components {
             readonly kind: string | null;
             readonly what: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly trust: ("agent" | "person" | "unverified") | null;
             readonly scope: components["schemas"]["Scope"];
-            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
+            readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
             readonly id: string | null;
             readonly text: string | null;
             readonly reason: string | null;
@@ -3011,7 +3012,7 @@ export interface components {
             readonly seq: number;
             readonly at: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly events: readonly number[];
             readonly reason: string | null;
         };
@@ -3198,7 +3199,7 @@ export interface components {
             readonly note: string | null;
             readonly record: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly scope: components["schemas"]["Scope"];
             readonly at: string;
             readonly seq: number;
@@ -3239,7 +3240,7 @@ export interface components {
             readonly conflict: boolean;
             readonly reason: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly at: string;
             readonly seq: number;
         };
@@ -3249,7 +3250,7 @@ export interface components {
          */
         readonly Merge: {
             readonly digest: string;
-            readonly settle?: {
+            readonly choose?: {
                 readonly [key: string]: "ours" | "theirs";
             };
             readonly edits?: {
@@ -3304,7 +3305,7 @@ export interface components {
             readonly state: "cancelled" | "done" | "failed" | "running" | "waiting";
             readonly asked_by: number | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly asked_at: string;
             readonly due_at: string;
             readonly lease_until: string | null;
@@ -3370,7 +3371,7 @@ export interface components {
             readonly space: string | null;
             readonly verbs: readonly string[];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly user: string | null;
             readonly agent: string | null;
             readonly made: string;
@@ -3397,7 +3398,7 @@ export interface components {
             readonly space?: string | null;
             readonly verbs?: readonly ("admin" | "create" | "drop" | "erase" | "read" | "review" | "write")[];
             /** @enum {unknown} */
-            readonly origin?: "agent" | "person" | "unverified";
+            readonly trust?: "agent" | "person" | "unverified";
             readonly user?: string;
             readonly agent?: string;
             /** @description An instant or a date, ISO 8601. */
@@ -3413,7 +3414,7 @@ export interface components {
             readonly space: string | null;
             readonly verbs: readonly string[];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly user: string | null;
             readonly agent: string | null;
             readonly made: string;
@@ -3483,7 +3484,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -3498,7 +3499,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3542,7 +3543,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3589,7 +3590,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3599,7 +3600,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3638,7 +3639,7 @@ export interface operations {
             readonly query?: {
                 readonly derived?: boolean;
                 readonly dry_run?: boolean;
-                readonly sources?: "keep" | "shadow";
+                readonly sources?: "hide" | "keep";
                 readonly reason?: string;
             };
             readonly header?: {
@@ -3649,7 +3650,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3698,7 +3699,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3744,7 +3745,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3754,7 +3755,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3799,7 +3800,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3854,7 +3855,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3901,7 +3902,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3942,7 +3943,7 @@ export interface operations {
                 readonly hops?: number;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly limit?: number;
             };
             readonly header?: {
@@ -3953,7 +3954,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3991,7 +3992,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -4006,7 +4007,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4050,7 +4051,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4102,7 +4103,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4157,7 +4158,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4206,7 +4207,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4260,7 +4261,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4310,7 +4311,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4360,7 +4361,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4410,7 +4411,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4464,7 +4465,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4510,7 +4511,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4557,7 +4558,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4604,7 +4605,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4657,7 +4658,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4709,7 +4710,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4747,7 +4748,7 @@ export interface operations {
             };
         };
     };
-    readonly list_frames: {
+    readonly list_presets: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -4760,7 +4761,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4779,7 +4780,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["Frame"][];
+                    readonly "application/json": readonly components["schemas"]["Preset"][];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -4793,7 +4794,7 @@ export interface operations {
             };
         };
     };
-    readonly get_frame: {
+    readonly get_preset: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -4806,7 +4807,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4826,7 +4827,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Frame"];
+                    readonly "application/json": components["schemas"]["Preset"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -4840,7 +4841,7 @@ export interface operations {
             };
         };
     };
-    readonly set_frame: {
+    readonly set_preset: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
@@ -4851,7 +4852,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4881,7 +4882,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Frame"];
+                    readonly "application/json": components["schemas"]["Preset"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -4895,7 +4896,7 @@ export interface operations {
             };
         };
     };
-    readonly drop_frame: {
+    readonly drop_preset: {
         readonly parameters: {
             readonly query?: {
                 readonly erase?: boolean;
@@ -4908,7 +4909,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4962,7 +4963,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5008,7 +5009,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5056,7 +5057,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5104,7 +5105,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5148,7 +5149,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5202,7 +5203,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5247,7 +5248,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5300,7 +5301,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5355,7 +5356,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5401,7 +5402,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5448,7 +5449,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5492,7 +5493,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5536,7 +5537,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5584,7 +5585,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5629,7 +5630,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5676,7 +5677,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5720,7 +5721,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5775,7 +5776,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5821,7 +5822,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5869,7 +5870,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5917,7 +5918,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5970,7 +5971,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6022,7 +6023,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6075,7 +6076,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6128,7 +6129,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6155,7 +6156,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Curation"];
+                    readonly "application/json": components["schemas"]["Archived"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -6180,7 +6181,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6234,7 +6235,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6278,7 +6279,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6330,7 +6331,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6374,7 +6375,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6433,7 +6434,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6482,7 +6483,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6520,7 +6521,7 @@ export interface operations {
             readonly query?: {
                 readonly at?: string;
                 readonly kinds?: readonly string[];
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly limit?: number;
                 readonly after?: string;
             };
@@ -6532,7 +6533,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6573,7 +6574,7 @@ export interface operations {
                 readonly b: string;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -6583,7 +6584,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6634,7 +6635,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6680,7 +6681,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6726,7 +6727,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6772,7 +6773,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6818,7 +6819,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6852,7 +6853,7 @@ export interface operations {
             };
         };
     };
-    readonly frame_since: {
+    readonly preset_since: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -6865,7 +6866,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6910,7 +6911,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6957,7 +6958,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7003,7 +7004,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7049,7 +7050,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7107,7 +7108,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7160,7 +7161,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7206,7 +7207,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7251,7 +7252,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7308,7 +7309,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7360,7 +7361,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7404,7 +7405,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7458,7 +7459,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7507,7 +7508,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7560,7 +7561,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7618,7 +7619,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7662,7 +7663,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7716,7 +7717,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7763,7 +7764,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7808,7 +7809,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7861,7 +7862,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7914,7 +7915,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7967,7 +7968,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8023,7 +8024,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8067,7 +8068,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8119,7 +8120,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8164,7 +8165,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8213,7 +8214,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8257,7 +8258,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8302,7 +8303,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8355,7 +8356,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */

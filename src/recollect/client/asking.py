@@ -42,7 +42,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
 }
 _NAMING: Final = (
     "id", "key", "about", "user", "filter", "subject", "receipt", "name", "source", "target",
-    "kind", "a", "b", "after", "replaces", "frame",
+    "kind", "a", "b", "after", "replaces", "preset",
 )  # fmt: skip
 _ELSEWHERE: Final = "open the store itself: its folder, or its postgresql:// address"
 

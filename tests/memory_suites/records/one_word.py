@@ -139,7 +139,7 @@ class OneWordSuite:
             new = memory.remember(f"Row 4 {key}", replaces=old.id)
             for holds, gone in ((old, new), (new, old), (old, new)):
                 assert brought_back(memory.undo(new.id)).id == holds.id
-                assert _record(memory, gone.id).superseded_by == holds.id
+                assert _record(memory, gone.id).replaced_by == holds.id
             assert brought_back(memory.undo(new.id)).id == new.id
             assert brought_back(memory.undo(old.id)).id == old.id  # named by the old one
 

@@ -60,12 +60,12 @@ class MemoryFiles:
         root: str | os.PathLike[str] = HOME,
         *,
         space: str = "main",
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         session: str | None = None,
     ) -> None:
         """Open the memory at a folder, which is created if it is not there.
 
-        Writes have the trust ``origin``; by default an agent's, so that a program cannot change
+        Writes have the trust ``trust``; by default an agent's, so that a program cannot change
         what a person said. What is written in a ``session`` is also on the page of its day.
         """
         settings = load(root)
@@ -75,7 +75,7 @@ class MemoryFiles:
                 hint="open the memory, then use MemoryFiles.over(memory, folder)",
             )
         knobs = read_knobs(settings.folder / CONFIG)
-        memory = Memory.open(space=space, settings=settings).scoped(origin=origin, session=session)
+        memory = Memory.open(space=space, settings=settings).scoped(trust=trust, session=session)
         try:
             self._take(memory, Path(memory.where) / PAGE_FOLDERS[-1])
             self.advice += apply_knobs(memory, knobs)
@@ -237,7 +237,7 @@ class MemoryFiles:
             k=top_k,
             unit="record",
             filter=" and ".join(terms) or None,
-            include=("superseded",) if include_superseded else (),
+            include=("replaced",) if include_superseded else (),
         )
         return hits_of(self._memory, found.hits)
 

@@ -255,7 +255,7 @@ def belief(
         confidence=DEFAULT_CONFIDENCE if confidence is None else confidence,
         evidence=given.names("evidence", limits.EVIDENCE_MAX_COUNT),
         is_hypothesis=given.flag("is_hypothesis"),
-        source_type=source_type,
+        how_known=source_type,
         data=data | ({KEY: beside} if beside else {}),
         said_at=said_at,
         status="forgotten" if is_gone else leaving(status) or "active",

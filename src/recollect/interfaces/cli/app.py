@@ -85,7 +85,7 @@ _CARE: Final = {
     "consolidate": "rules",
     "job": "",
     "schedule": "",
-    "frame": "",
+    "preset": "",
     "session": "",
     "page": "",
     "clean": "clean",
@@ -110,10 +110,10 @@ _ADMIN: Final = {
     "witness": "",
     "token": "",
 }
-_FRAME: Final = {
+_PRESET: Final = {
     "list": "frames:list_all",
     "show": "frames",
-    "set": "frames:set_frame",
+    "set": "frames:set_preset",
     "drop": "frames",
 }
 _BRANCH: Final = {
@@ -287,10 +287,10 @@ class HookVerbs(Verbs):
     headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _HOOKS}
 
 
-class FrameVerbs(Verbs):
-    """The verbs about frames."""
+class PresetVerbs(Verbs):
+    """The verbs about presets."""
 
-    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _FRAME}
+    headings: ClassVar[dict[str, dict[str, str]]] = {"Verbs": _PRESET}
 
 
 class ModelVerbs(Verbs):
@@ -337,9 +337,9 @@ class PageVerbs(Verbs):
 
 # For each group: its class, its help, and the function that runs without a verb ("" shows help).
 GROUPS: Final[dict[str, tuple[type[Verbs], str, str]]] = {
-    "frame": (
-        FrameVerbs,
-        "List, show, set and drop frames, which shape a context.",
+    "preset": (
+        PresetVerbs,
+        "List, show, set and drop presets, which shape a context.",
         "",
     ),
     "rule": (RuleVerbs, "Set, list, show and drop rules.", ""),

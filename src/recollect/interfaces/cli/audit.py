@@ -155,7 +155,7 @@ def _entry(entry: AuditEntry) -> Iterator[str]:
     who = " ".join(
         part
         for part in (
-            plain.who(entry.author, entry.origin, whole=True),
+            plain.who(entry.author, entry.by, whole=True),
             entry.scope.agent and f"({plain.one_line(entry.scope.agent)})",
             entry.scope.user and f"for {plain.one_line(entry.scope.user)}",
         )

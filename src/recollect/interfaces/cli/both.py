@@ -72,16 +72,17 @@ def recalled(found: Sequence[Of[Recall]], k: int) -> Recalled:
         ((mount, only),) = found
         every = (*only.hits, *only.unverified)
         return Recalled(only, {id(hit): mount for hit in every} if mount else {})
-    hits = in_one_order([(mount or "me", each.hits) for mount, each in found], k)
+    hits = in_one_order([(mount or "personal", each.hits) for mount, each in found], k)
     unverified = in_one_order(
-        [(mount or "me", each.unverified) for mount, each in found], limits.UNVERIFIED_MAX_HITS
+        [(mount or "personal", each.unverified) for mount, each in found],
+        limits.UNVERIFIED_MAX_HITS,
     )
     lacking = dict.fromkeys(each.degraded for _, each in found if each.degraded)
     merged = structs.replace(
         found[0][1],
         hits=tuple(hit.value for hit in hits),
         unverified=tuple(hit.value for hit in unverified),
-        held=sum(each.held for _, each in found),
+        waiting=sum(each.waiting for _, each in found),
         abstained=not hits and any(each.abstained for _, each in found),
         degraded="; ".join(lacking) or None,
     )
@@ -127,7 +128,7 @@ def listed(memories: Sequence[Of[Memory]], read: Read, limit: int, after: str | 
     if after is not None and len(rest) > 1:
         from recollect.assistants.mounts import holder_of
 
-        start = holder_of([(mount or "me", memory) for mount, memory in rest], after)[0]
+        start = holder_of([(mount or "personal", memory) for mount, memory in rest], after)[0]
         rest = [each for each in rest if each[0] == start or start == "project"]
     parts: list[tuple[Mount | None, str, list[Record] | list[Episode]]] = []
     left = limit
@@ -209,7 +210,7 @@ def packed(memories: Sequence[Of[Memory]], pack: Pack, tokens: int | None) -> Pa
 def _plans(
     memories: Sequence[Of[Memory]], pack: Pack, tokens: int | None
 ) -> tuple[list[tuple[Mount | None, Memory, Context]], NotFound | None]:
-    """What each memory would pack by itself; a memory without the frame is left out."""
+    """What each memory would pack by itself; a memory without the preset is left out."""
     plans, missing = [], None
     for mount, memory in memories:
         try:
@@ -230,4 +231,4 @@ def _shares(budget: int, needs: list[int]) -> list[int]:
 
 
 def _named(mount: Mount | None) -> Document:
-    return {} if mount is None else {"mount": mount}
+    return {} if mount is None else {"memory": mount}

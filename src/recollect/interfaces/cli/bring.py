@@ -191,7 +191,7 @@ def _draw(done: Imported) -> None:
         plain.say(f"    {plain.one_line(problem.where)}: {plain.one_line(problem.why)}")
     if done.refused > _SHOWN:
         plain.say(f"    … and {done.refused - _SHOWN:,} more")
-    if done.held and done.records and not done.dry_run:
+    if done.waiting and done.records and not done.dry_run:
         plain.next_step("recollect review")
 
 

@@ -19,7 +19,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.memory import Memory, Store
 from recollect.model.counts import counted
-from recollect.model.values import Carried, LedgerConflict, LedgerMerge, LedgerSide, Settlement
+from recollect.model.values import Choice, Copied, LedgerConflict, LedgerMerge, LedgerSide
 
 Other = Annotated[
     str,
@@ -49,7 +49,7 @@ Mine = Annotated[
 DryRun = Annotated[bool, Option("--dry-run", help="With --merge: only show what would come.")]
 
 
-_SWAPPED: Final[dict[Settlement, Settlement]] = {"ours": "theirs", "theirs": "ours"}
+_SWAPPED: Final[dict[Choice, Choice]] = {"ours": "theirs", "theirs": "ours"}
 
 
 class View(NamedTuple):
@@ -84,12 +84,12 @@ def push(
     yes: o.Yes = False,
 ) -> None:
     """Copy to another store the events of this memory that it lacks."""
-    settle = _settled(merge, ours, theirs, dry_run=dry_run)
+    choose = _settled(merge, ours, theirs, dry_run=dry_run)
     if merge:
-        settle = {id: _SWAPPED[word] for id, word in settle.items()}
+        choose = {id: _SWAPPED[word] for id, word in choose.items()}
         with call.memory(create=False) as mine, _merged_with(url, there or call.space) as other:
             view = View(is_push=True, is_mine=True, dry_run=dry_run, yes=yes)
-            _merge(call, other, mine, settle, view)
+            _merge(call, other, mine, choose, view)
         return
     with call.memory() as mine, Store.open(url) as store:
         other = store.space(there or call.space)
@@ -111,10 +111,10 @@ def pull(
     yes: o.Yes = False,
 ) -> None:
     """Copy from another store the events that this memory lacks."""
-    settle = _settled(merge, ours, theirs, dry_run=dry_run, mine=mine)
+    choose = _settled(merge, ours, theirs, dry_run=dry_run, mine=mine)
     if merge:
         with _merged_with(url, there or call.space) as other, call.memory(create=False) as memory:
-            _merge(call, memory, other, settle, View(is_mine=mine, dry_run=dry_run, yes=yes))
+            _merge(call, memory, other, choose, View(is_mine=mine, dry_run=dry_run, yes=yes))
         return
     with Store.open(url) as store:
         other = store.space(there or call.space, create=False)
@@ -147,7 +147,7 @@ def _settled(
     *,
     dry_run: bool,
     mine: bool = False,
-) -> dict[str, Settlement]:
+) -> dict[str, Choice]:
     """How each conflict is settled; refuses words that only a merge has."""
     if not merge and (ours or theirs or dry_run or mine):
         raise InvalidInput(
@@ -161,13 +161,13 @@ def _settled(
         )
     both = {*(ours or ())} & {*(theirs or ())}
     if both:
-        raise InvalidInput(f"{min(both)} is settled twice", hint="name it once")
-    settle: dict[str, Settlement] = dict.fromkeys(ours or (), "ours")
-    return settle | dict.fromkeys(theirs or (), "theirs")
+        raise InvalidInput(f"{min(both)} is decided twice", hint="name it once")
+    choose: dict[str, Choice] = dict.fromkeys(ours or (), "ours")
+    return choose | dict.fromkeys(theirs or (), "theirs")
 
 
 def _merge(
-    call: Call, memory: Memory, other: Memory, settle: dict[str, Settlement], view: View
+    call: Call, memory: Memory, other: Memory, choose: dict[str, Choice], view: View
 ) -> None:
     """Shows what would come, and brings it if every conflict is settled."""
     shown = memory.admin.merge_from(other, is_mine=view.is_mine, dry_run=True)
@@ -178,13 +178,13 @@ def _merge(
     if not call.json:
         plain.say(*_planned(seen, view))
     names = ({one.id, one.ours.key, one.theirs.key} for one in shown.conflicts)
-    is_decided = all(settle.keys() & some for some in names)
+    is_decided = all(choose.keys() & some for some in names)
     if is_decided and shown.commands:
         many = counted(shown.commands, "command")
         call.confirm(f"Bring {many}?", yes=view.yes, what="merging")
     with call.progress("Merging") as tick:
         done = memory.admin.merge_from(
-            other, settle=settle, digest=shown.digest, is_mine=view.is_mine, progress=tick
+            other, choose=choose, digest=shown.digest, is_mine=view.is_mine, progress=tick
         )
     call.answer(view.of(done), lambda value: plain.say(*_merged(value)))
 
@@ -208,7 +208,7 @@ def _planned(value: LedgerMerge, view: View) -> Iterator[str]:
     if value.conflicts:
         yield ""
         here, there = view.places(value)
-        yield f"Settle each: --ours ID for what {plain.safe(here)} has (this memory),"
+        yield f"Decide each: --ours ID for what {plain.safe(here)} has (this memory),"
         yield f"--theirs ID for what {plain.safe(there)} has."
 
 
@@ -230,14 +230,14 @@ def _conflict(conflict: LedgerConflict) -> Iterator[str]:
 
 
 def _side(name: str, side: LedgerSide) -> Iterator[str]:
-    who = side.origin if side.agent is None else f"{side.origin}, {plain.one_line(side.agent)}"
+    who = side.by if side.agent is None else f"{side.by}, {plain.one_line(side.agent)}"
     yield from plain.wrapped("; ".join(side.values) or "(nothing)", " " * 10, f"  {name:<8}")
     when = f", {plain.moment(side.at)}" if side.at else ""
     yield plain.dim(f"          said by {who}{when}")
 
 
 def _merged(value: LedgerMerge) -> Iterator[str]:
-    if not value.commands and not value.settled:
+    if not value.commands and not value.decided:
         if not value.left:
             yield "Nothing to merge: everything that is there is here."
         else:
@@ -250,7 +250,7 @@ def _merged(value: LedgerMerge) -> Iterator[str]:
     yield from (f"  stayed out: {plain.one_line(one)}" for one in value.left)
 
 
-def _carried(done: Carried) -> None:
+def _carried(done: Copied) -> None:
     name, where = plain.bold(plain.one_line(done.space)), plain.safe(done.where)
     if done.events:
         plain.say(f"Copied {counted(done.events, 'event')} to {name} in {where}")

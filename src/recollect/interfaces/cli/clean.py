@@ -79,9 +79,9 @@ def _as_shown(
 
 def _would(memory: Memory, planned: Cleaned) -> list[str]:
     place = f"{plain.bold(plain.one_line(memory.scope.space))} in {plain.safe(memory.where)}"
-    kept = "Settings, policies, rules and frames stay."
+    kept = "Settings, policies, rules and presets stay."
     if planned.what == "memory":
-        kept = "Episodes, sessions, settings, policies, rules and frames stay."
+        kept = "Episodes, sessions, settings, policies, rules and presets stay."
     lines = [f"Would erase from the space {place}:", f"  {_amounts(planned)}", f"  {kept}"]
     files = ", ".join(plain.safe(name) for name in planned.files_kept[:_NAMED_MAX_COUNT])
     more = len(planned.files_kept) - _NAMED_MAX_COUNT

@@ -15,7 +15,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
-from recollect.model.values import Curation, Forgotten, Record
+from recollect.model.values import Archived, Forgotten, Record
 
 Below = Annotated[
     float, Option(metavar="NUMBER", help="Archive what has less recency than this, 0 to 1.")
@@ -30,7 +30,7 @@ _UNDO: Final = "`recollect undo` brings it back."
 def retract(call: Call, id: o.Id, dry_run: o.DryRun = False, yes: o.Yes = False) -> None:
     """Take back ID and everything that was derived from it.
 
-    What was revised because of it says what it said before, and what was superseded is back.
+    What was revised because of it says what it said before, and what was replaced is back.
     """
     with call.memory(having=id) as memory:
         here = memory.events.position
@@ -125,7 +125,7 @@ def _settled(record: Record) -> None:
         plain.record("Confirmed" if record.status != "archived" else "Refuted", record)
 
 
-def _faded(found: Curation, did: str) -> None:
+def _faded(found: Archived, did: str) -> None:
     if not found.records:
         plain.say("Nothing has faded.")
     else:
@@ -136,7 +136,7 @@ def _faded(found: Curation, did: str) -> None:
         plain.say(plain.dim(f"{counted(found.kept, 'record')} with more trust stay."))
 
 
-def _texts(found: Curation) -> list[str]:
+def _texts(found: Archived) -> list[str]:
     shown = [
         f"  {plain.one_line(record.id)}: {plain.one_line(record.text)}"
         for record in found.records[:_SHOWN_MAX_COUNT]

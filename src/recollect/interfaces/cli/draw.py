@@ -25,7 +25,7 @@ from recollect.model.values import Episode, Finding, Link, Record, Source, Versi
 from recollect.store.port import Progress
 
 _TRUST = {"person": "green", "agent": "cyan", "unverified": "yellow", "system": "magenta"}
-_STATUS = {"active": "green", "visible": "green", "inbox": "cyan", "held": "yellow"}
+_STATUS = {"active": "green", "visible": "green", "inbox": "cyan", "waiting": "yellow"}
 _MARKS = {  # a sign, its style, and the style of what follows
     "good": ("✓ ", "green", ""),
     "quote": ("  ", "", "italic"),
@@ -69,7 +69,7 @@ def record_view(record: Record, history: Sequence[Version], why: Why) -> None:
     if why.replaced:
         _section(out, "Replaces", Group(*map(_short, why.replaced)))
     if why.replaced_by is not None:
-        _section(out, "Superseded by", _short(why.replaced_by))
+        _section(out, "Replaced by", _short(why.replaced_by))
     if why.links:
         _section(out, "Links", Group(*(_link(link, record.id) for link in why.links)))
 
@@ -115,7 +115,7 @@ def _record_fields(record: Record, why: Why) -> dict[str, Text]:
         "kind": words(f"{record.kind}, hypothesis" if record.is_hypothesis else record.kind),
         "trust": words(record.trust, _TRUST[record.trust]),
         "about": _maybe(record.about),
-        "origin": words(f"{who(why.author, why.origin, whole=True)}, {record.source_type}"),
+        "by": words(f"{who(why.author, why.by, whole=True)}, {record.how_known}"),
         "tags": _maybe(" ".join(f"#{tag}" for tag in record.tags)),
         "confidence": words(f"{record.confidence:.2f}"),
         "valid": _maybe(_span(record.valid_from, record.valid_to)),
@@ -169,7 +169,7 @@ def timeline(history: Sequence[Version]) -> RenderableType:
             f"● {version.seq}",
             moment(version.at),
             version.what,
-            who(version.author, version.origin),
+            who(version.author, version.by),
         )
         text = words(said).append(note, "dim")
         grid.add_row(*cells, text)

@@ -143,7 +143,7 @@ def _rows(value: Proposal, more: bool) -> Iterator[tuple[str, Text]]:
     ):
         yield "blanks", words("line breaks or other blanks would change too")
     for name, new in value.changes.items():
-        if name == "supersede":
+        if name == "replaces":
             yield "how", words("as a new record; the one above stays, struck through")
         elif not value.refutes:
             yield name, words(f"would become {new}")

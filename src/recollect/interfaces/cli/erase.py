@@ -128,7 +128,7 @@ def _holder(memories: list[Memory], choice: partial[Erasure]) -> tuple[Memory, E
     if len(found) > 1:
         raise Ambiguous(
             "both the project's memory and your own have something of this",
-            hint="choose one with --mount project or --mount me",
+            hint="choose one with --memory project or --memory personal",
         )
     if missing is not None and not found:
         raise missing

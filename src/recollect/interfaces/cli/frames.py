@@ -1,7 +1,7 @@
-"""The verbs about frames and receipts.
+"""The verbs about presets and receipts.
 
-Responsible for frames as JSON, in and out, and for showing a replay. Leaves what they mean to the
-memory. Invariant: what ``frame show --json`` prints, ``frame set`` takes.
+Responsible for presets as JSON, in and out, and for showing a replay. Leaves what they mean to the
+memory. Invariant: what ``preset show --json`` prints, ``preset set`` takes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
 from recollect.memory import Memory
 from recollect.model import validate
-from recollect.model.frames import SIGNALS, Frame
+from recollect.model.presets import SIGNALS, Preset
 from recollect.model.values import Replay
 
-Name = Annotated[str, Argument(metavar="NAME", help="The name of a frame.")]
+Name = Annotated[str, Argument(metavar="NAME", help="The name of a preset.")]
 Definition = Annotated[
-    str, Argument(metavar="FILE", help="The frame as JSON; - reads it from stdin.")
+    str, Argument(metavar="FILE", help="The preset as JSON; - reads it from stdin.")
 ]
 ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id of a receipt.")]
 EraseIt = Annotated[bool, Option("--erase", help="Delete every byte of it permanently.")]
@@ -34,46 +34,46 @@ Asked = Annotated[
 
 @verb
 def list_all(call: Call, at: o.At = None) -> None:
-    """List the frames, built-in and custom."""
+    """List the presets, built-in and custom."""
     with call.memory() as memory:
-        found = o.past(memory, at).settings.frames.list()
-    call.answer({"frames": found}, lambda _: _listed(found))
+        found = o.past(memory, at).settings.presets.list()
+    call.answer({"presets": found}, lambda _: _listed(found))
 
 
-def _listed(found: Sequence[Frame]) -> None:
-    """Each frame in a line, under headings for its weights."""
-    width = max((len(plain.one_line(frame.name)) for frame in found), default=0) + 2
+def _listed(found: Sequence[Preset]) -> None:
+    """Each preset in a line, under headings for its weights."""
+    width = max((len(plain.one_line(preset.name)) for preset in found), default=0) + 2
     plain.say(plain.dim(f"{'':<{width}}{' '.join(SIGNALS)}   tokens  about"))
-    for frame in found:
-        name = plain.one_line(frame.name).ljust(width)
-        each = zip(SIGNALS, frame.weights.each, strict=True)
+    for preset in found:
+        name = plain.one_line(preset.name).ljust(width)
+        each = zip(SIGNALS, preset.weights.each, strict=True)
         weights = " ".join(f"{weight:<{len(signal)}.2f}" for signal, weight in each)
-        plain.say(f"{plain.bold(name)}{weights}  {frame.tokens:>7,}  {_about(frame)}")
+        plain.say(f"{plain.bold(name)}{weights}  {preset.tokens:>7,}  {_about(preset)}")
 
 
 @verb
 def show(call: Call, name: Name, at: o.At = None) -> None:
-    """Show the settings of a frame."""
+    """Show the settings of a preset."""
     with call.memory() as memory:
-        found = o.past(memory, at).settings.frames.get(name)
+        found = o.past(memory, at).settings.presets.get(name)
     call.answer(found, _shown)
 
 
 @verb
-def set_frame(call: Call, file: Definition, idempotency_key: o.IdempotencyKey = None) -> None:
-    """Set a frame from JSON, replacing its earlier settings."""
+def set_preset(call: Call, file: Definition, idempotency_key: o.IdempotencyKey = None) -> None:
+    """Set a preset from JSON, replacing its earlier settings."""
     with call.memory(create=True) as memory:
-        made = memory.settings.frames.set(_definition(file), idempotency_key=idempotency_key)
-    call.answer(made, lambda frame: plain.say(f"Set {_line(frame)}"))
+        made = memory.settings.presets.set(_definition(file), idempotency_key=idempotency_key)
+    call.answer(made, lambda preset: plain.say(f"Set {_line(preset)}"))
 
 
 @verb
 def drop(call: Call, name: Name, erase: EraseIt = False, yes: o.Yes = False) -> None:
-    """Remove a frame; its history stays unless --erase is given."""
+    """Remove a preset; its history stays unless --erase is given."""
     with call.memory() as memory:
         if erase:
-            call.confirm(f"Erase the frame {name} permanently?", yes=yes, what="erasing")
-        memory.settings.frames.drop(name, erase=erase)
+            call.confirm(f"Erase the preset {name} permanently?", yes=yes, what="erasing")
+        memory.settings.presets.drop(name, erase=erase)
     call.answer({"dropped": name}, lambda _: plain.say(f"Dropped {plain.one_line(name)}"))
 
 
@@ -103,43 +103,43 @@ def _replayed(found: Replay) -> None:
     receipt = found.receipt
     order = {None: "", True: "; ranks the same", False: "; ranks differently"}[found.same_order]
     plain.say_to_stderr(
-        f"handed out at {plain.moment(receipt.now)}, position {receipt.position:,}, in the frame "
-        f"{plain.one_line(receipt.frame)}{order}"
+        f"handed out at {plain.moment(receipt.now)}, position {receipt.position:,}, in the preset "
+        f"{plain.one_line(receipt.preset)}{order}"
     )
 
 
 def _definition(file: str) -> dict[str, validate.Json]:
     if file == "-":
-        return validate.parse_json_object(o.read_stdin(), "frame")
+        return validate.parse_json_object(o.read_stdin(), "preset")
     try:
-        return validate.parse_json_object(Path(file).read_text("utf-8"), "frame")
+        return validate.parse_json_object(Path(file).read_text("utf-8"), "preset")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file} could not be read: {error}") from error
 
 
-def _line(frame: Frame) -> str:
-    weights = " ".join(f"{weight:.2f}" for weight in frame.weights.each)
-    name = plain.bold(plain.one_line(frame.name))
-    return f"{name}  {weights}  {frame.tokens} tokens  {_about(frame)}"
+def _line(preset: Preset) -> str:
+    weights = " ".join(f"{weight:.2f}" for weight in preset.weights.each)
+    name = plain.bold(plain.one_line(preset.name))
+    return f"{name}  {weights}  {preset.tokens} tokens  {_about(preset)}"
 
 
-def _about(frame: Frame) -> str:
-    return "built in" if frame.is_built_in else plain.one_line(frame.where or "everything")
+def _about(preset: Preset) -> str:
+    return "built in" if preset.is_built_in else plain.one_line(preset.where or "everything")
 
 
-def _shown(frame: Frame) -> None:
-    plain.say(plain.bold(plain.one_line(frame.name)))
-    weights = zip(SIGNALS, frame.weights.each, strict=True)
+def _shown(preset: Preset) -> None:
+    plain.say(plain.bold(plain.one_line(preset.name)))
+    weights = zip(SIGNALS, preset.weights.each, strict=True)
     rows: dict[str, str] = {name: f"{weight:.2f}" for name, weight in weights}
     rows |= {
-        "where": frame.where or "everything",
-        "unit": frame.unit,
-        "guarantees": " ".join(f"#{tag}" for tag in frame.guarantees) or "nothing",
-        "tokens": str(frame.tokens),
-        "floor": f"{frame.floor:g}",
-        "cache": f"{frame.cache} s" if isinstance(frame.cache, int) else frame.cache,
-        "intro": frame.template.intro,
-        "record": frame.template.record,
-        "episode": frame.template.episode,
+        "where": preset.where or "everything",
+        "unit": preset.unit,
+        "guarantees": " ".join(f"#{tag}" for tag in preset.guarantees) or "nothing",
+        "tokens": str(preset.tokens),
+        "floor": f"{preset.floor:g}",
+        "cache": f"{preset.cache} s" if isinstance(preset.cache, int) else preset.cache,
+        "intro": preset.template.intro,
+        "record": preset.template.record,
+        "episode": preset.template.episode,
     }
     plain.say(*(f"  {name:<13} {plain.one_line(value)}" for name, value in rows.items()))

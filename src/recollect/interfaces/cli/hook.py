@@ -145,7 +145,7 @@ def _keep_prompt(places: Places, options: Mapping[str, str], said: Given) -> Non
     from recollect.assistants.mounts import Mounts
     from recollect.assistants.place import Scoping
 
-    scope = Scoping(session=session, origin="person")
+    scope = Scoping(session=session, trust="person")
     with closing(Mounts(places, space=options.get("space", "main"), scope=scope)) as mounts:
         typed.keep(mounts.writer()[1], prompt, session, _prompts(options))
 
@@ -293,7 +293,7 @@ def _log(places: Places, options: Mapping[str, str], note: str) -> None:
     """Writes a line to the log of the hook's store, if that is a known folder."""
     from recollect.interfaces.cli.hook_log import write
 
-    mine = (places.me,) if _is_unknown(places, options) else (places.project, places.me)
+    mine = (places.personal,) if _is_unknown(places, options) else (places.project, places.personal)
     for settings in mine:
         if settings.folder is not None and settings.folder.is_dir():
             write(settings.folder, note)

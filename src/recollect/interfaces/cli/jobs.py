@@ -201,7 +201,7 @@ def _line(job: Job) -> str:
 def _shown(job: Job) -> None:
     plain.say(_line(job))
     who = "the owner" if job.asked_by is None else f"token {job.asked_by}"
-    plain.say(f"  asked for by {who} with trust {job.origin} at {plain.moment(job.asked_at)}")
+    plain.say(f"  asked for by {who} with trust {job.trust} at {plain.moment(job.asked_at)}")
     if job.attempts:
         plain.say(f"  attempt {job.attempts}")
     if job.state == "waiting":

@@ -45,7 +45,7 @@ About = Annotated[
     Option(
         "--id",
         metavar="ID",
-        help="Only events about this record, episode, receipt, frame or document (type/name).",
+        help="Only events about this record, episode, receipt, preset or document (type/name).",
     ),
 ]
 After = Annotated[
@@ -127,7 +127,7 @@ def _print(call: Call, page: Sequence[Change]) -> None:
 
 def _whole(event: EventView) -> None:
     """Prints the header, then each field of the body."""
-    who = plain.who(event.author, event.origin, whole=True)
+    who = plain.who(event.author, event.by, whole=True)
     plain.say(f"Event {event.seq:,}: {event.kind} by {who}, {plain.moment(event.at)}")
     plain.say(f"  hash {event.hash}")
     if event.erased_by is not None:
@@ -147,7 +147,7 @@ def _line(change: Change) -> str:
     kind = change.kind or "(erased)"
     text = f"  {plain.one_line(change.text)}" if change.text else ""
     about = f"{plain.one_line(change.id or '')}{text}"
-    named = plain.who(change.author, change.origin)
+    named = plain.who(change.author, change.by)
     colon = ":" if change.author is not None and about else ""
     who = "" if named == "person" else f"{named}{colon} "
     when = plain.dim(plain.moment(change.at))

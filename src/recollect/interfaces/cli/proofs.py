@@ -57,7 +57,7 @@ def prove(
 def _written(target: str, made: Proof) -> None:
     plain.say(f"Wrote the proof of event {made.seq:,} to {plain.one_line(target)}")
     erased = f", erased by event {made.erased_by:,}" if made.erased_by else ""
-    who = plain.who(made.author, made.origin, whole=True)
+    who = plain.who(made.author, made.by, whole=True)
     plain.say(plain.dim(f"  {made.kind} by {who}, {plain.moment(made.at)}{erased}"))
     plain.say(plain.dim(f"  under the checkpoint of {made.size:,} of {plain.safe(made.ledger)}"))
     plain.next_step(f"python verify_proof.py {plain.one_line(target)} KEY")

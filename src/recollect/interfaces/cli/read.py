@@ -106,7 +106,7 @@ def why_not(
     call: Call,
     id: o.Id,
     query: o.Query,
-    frame: o.MaybeFrame = None,
+    preset: o.MaybePreset = None,
     tokens: o.Tokens = None,
     k: o.Count = 10,
     unit: o.Unit = "any",
@@ -122,7 +122,7 @@ def why_not(
         why = memory.admin.why_not(
             id,
             query,
-            frame=frame,
+            preset=preset,
             tokens=tokens,
             k=k,
             unit=unit,
@@ -176,7 +176,7 @@ def context(
     call: Call,
     query: o.Query,
     tokens: o.Tokens = None,
-    frame: o.Frame = "task",
+    preset: o.Preset = "task",
     no_receipt: o.NoReceipt = False,
     at: o.At = None,
     user: o.User = None,
@@ -190,7 +190,7 @@ def context(
 
     def pack(memory: Memory, tokens: int | None, receipt: bool) -> Context:
         return o.past(memory.scoped(user=user), at).context(
-            query, tokens=tokens, frame=frame, receipt=receipt and not no_receipt
+            query, tokens=tokens, preset=preset, receipt=receipt and not no_receipt
         )
 
     with call.memories(both.mount_at(call, mount, at)) as memories:
@@ -224,9 +224,9 @@ def _status(now: SpaceStatus, found: str, spaces: list[str], search: compose.Sea
     rows = {
         "records": f"{now.records:,}"
         + plain.dim(
-            f"   held {now.held:,}, superseded {now.superseded:,}, forgotten {now.forgotten:,}"
+            f"   waiting {now.waiting:,}, replaced {now.replaced:,}, forgotten {now.forgotten:,}"
         ),
-        "episodes": f"{now.episodes:,}" + plain.dim(f"   of them shadowed {now.shadowed:,}"),
+        "episodes": f"{now.episodes:,}" + plain.dim(f"   of them hidden {now.hidden:,}"),
         "links": f"{now.links:,}",
         "position": f"{now.seq:,}" + (plain.dim(f"   {plain.moment(now.at)}") if now.at else ""),
         "head": now.head[:_HEAD_CHARS] + plain.dim(" … (--json shows all of it)"),

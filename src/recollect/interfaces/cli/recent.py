@@ -71,7 +71,7 @@ def recent(
 
 def documents(found: Sequence[Of[Value]]) -> list[both.Document]:
     """For programs: each value with its mount."""
-    return [{**value.to_dict(), **({"mount": name} if name else {})} for name, value in found]
+    return [{**value.to_dict(), **({"memory": name} if name else {})} for name, value in found]
 
 
 def overviews(views: Sequence[Of[Overview]]) -> None:

@@ -43,9 +43,9 @@ def _receipts(found: list[Receipt]) -> None:
     for receipt in found:
         user = f"  for {plain.one_line(receipt.scope.user)}" if receipt.scope.user else ""
         items = counted(len(receipt.items), "item")
-        frame = plain.one_line(receipt.frame)
+        preset = plain.one_line(receipt.preset)
         when = plain.dim(plain.moment(receipt.at))
-        plain.say(f"{plain.bold(receipt.id)}  {when}  {frame}  {items}{user}")
+        plain.say(f"{plain.bold(receipt.id)}  {when}  {preset}  {items}{user}")
 
 
 @verb

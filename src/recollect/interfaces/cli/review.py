@@ -1,6 +1,6 @@
 """``recollect review``: what waits for a person, one screen for each.
 
-Responsible for showing proposals and held records, and for asking. Leaves drawing a screen to
+Responsible for showing proposals and waiting records, and for asking. Leaves drawing a screen to
 ``draw_review`` and the decision to ``Memory.review``. Invariants: nothing is approved that was not
 shown, because an approval passes the digest of the screen or of the list; in a pipe nothing is
 asked.
@@ -26,8 +26,8 @@ MaybeWaiting = Annotated[
     list[str] | None,
     Argument(
         metavar="[ID[@DIGEST]...]",
-        help="Proposals or held records, each with the digest of what you saw, as the list prints "
-        "them.  [default: all that wait]",
+        help="Proposals or waiting records, each with the digest of what you saw, as the list "
+        "prints them.  [default: all that wait]",
     ),
 ]
 Approve = Annotated[bool, Option("--approve", help="Approve each ID.")]
@@ -68,7 +68,7 @@ def review(
     user: o.User = None,
     mount: o.MountOption = None,
 ) -> None:
-    """Decide what waits for you: proposals, and records that are held.
+    """Decide what waits for you: proposals, and records.
 
     On a terminal one screen for each, with keys; in a pipe, or with --json, a list.
     """

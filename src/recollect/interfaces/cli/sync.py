@@ -69,7 +69,7 @@ _SAID: Final = {
     "struck": "strike",
     "unstruck": "restore",
     "added": "new",
-    "superseded": "supersede",
+    "replaced": "replace",
     "moved": "moved",
     "field": "page",
 }
@@ -83,7 +83,7 @@ def sync(
     unknown: UnknownOption = None,
     watch: Watch = False,
     yes: o.Yes = False,
-    origin: o.Origin = None,
+    trust: o.TrustOption = None,
     mount: o.MountOption = None,
 ) -> None:
     """Take over what you changed on pages, then render them. FOLDER is remembered.
@@ -106,7 +106,7 @@ def sync(
             hint = f"run `recollect sync {folder} --yes` first: it remembers the folder"
             raise Forbidden(error.message, hint=hint) from error
     with call.memory(mount=mount) as opened:
-        memory = opened.scoped(origin=origin)
+        memory = opened.scoped(trust=trust)
         if watch:
             _remember(call, settings, folder)
             watch_pages(memory, folder)
@@ -186,7 +186,7 @@ def rebuild_index(
     take: Take = None,
     unknown: UnknownOption = None,
     yes: o.Yes = False,
-    origin: o.Origin = None,
+    trust: o.TrustOption = None,
     mount: o.MountOption = None,
 ) -> None:
     """Rebuild the index, then take over what you changed on pages.
@@ -197,7 +197,7 @@ def rebuild_index(
     with call.memory(mount=mount) as memory, call.progress("Folding") as tick:
         rebuilt = memory.admin.rebuild(tick)
     call.note(f"Rebuilt the index from {counted(rebuilt.events, 'event')}.")
-    sync.function(call, folder, take=take, unknown=unknown, yes=yes, origin=origin, mount=mount)
+    sync.function(call, folder, take=take, unknown=unknown, yes=yes, trust=trust, mount=mount)
 
 
 def _fate(count: int) -> Unknown:
@@ -298,7 +298,7 @@ def _one(change: PageChange) -> None:
 
 def _beside(change: PageChange) -> None:
     """The date and the tags that come with a new entry."""
-    if change.what not in ("added", "superseded"):
+    if change.what not in ("added", "replaced"):
         return
     said = [change.said_at] if change.said_at else []
     beside = [*said, *(f"+#{tag}" for tag in change.add)]

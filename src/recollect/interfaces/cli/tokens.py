@@ -36,7 +36,7 @@ Verbs = Annotated[
         help="read, write, erase, create, drop, review, admin.  [default: read,write]",
     ),
 ]
-Origin = Annotated[
+TrustOption = Annotated[
     Literal["person", "agent", "unverified"],
     Option(help="The highest trust of anything written with it."),
 ]
@@ -52,7 +52,7 @@ def create(
     label: Label,
     every_space: EverySpace = False,
     verbs: Verbs = None,
-    origin: Origin = "agent",
+    trust: TrustOption = "agent",
     user: o.User = None,
     agent: o.Agent = None,
     expires: o.Expires = None,
@@ -69,7 +69,7 @@ def create(
             label,
             space=call.named,
             verbs=("read", "write") if verbs is None else o.words(verbs),
-            origin=origin,
+            trust=trust,
             user=user,
             agent=agent,
             expires=o.expiry(expires),
@@ -149,7 +149,7 @@ def _details(token: Token) -> str:
     return plain.details(
         "every space" if token.space is None else f"space {token.space}",
         ", ".join(token.verbs),
-        token.origin,
+        token.trust,
         f"user {token.user}" if token.user else None,
         f"agent {token.agent}" if token.agent else None,
         f"until {plain.moment(token.expires)}" if token.expires else None,

@@ -36,7 +36,7 @@ _DID: Final = {
     "author.named": "named",
     "record.added": "remembered",
     "record.revised": "revised",
-    "record.superseded": "superseded",
+    "record.superseded": "replaced",
     "record.forgotten": "forgot",
     "record.archived": "archived",
     "record.restored": "restored",
@@ -49,8 +49,8 @@ _DID: Final = {
     "lineage.retracted": "retracted what was derived from something",
     "link.added": "linked",
     "link.removed": "unlinked",
-    "frame.set": "set the frame",
-    "frame.dropped": "dropped the frame",
+    "frame.set": "set the preset",
+    "frame.dropped": "dropped the preset",
     "document.set": "set the document",
     "document.dropped": "dropped the document",
     "proposal.made": "proposed",
@@ -112,10 +112,10 @@ def revert(call: Call, id: o.RecordId, to: To = None) -> None:
 
 @verb
 def restore(call: Call, id: o.Id, idempotency_key: o.IdempotencyKey = None) -> None:
-    """Bring back a forgotten, superseded or archived record or episode."""
+    """Bring back a forgotten, replaced or archived record or episode."""
     with call.memory(having=id) as memory:
         before = memory.get(id, include=INCLUDES)
-        is_unchanged = before.status in ("active", "held", "visible")
+        is_unchanged = before.status in ("active", "waiting", "visible")
         value = before
         if not is_unchanged:
             undone = memory.undo(before.id, idempotency_key=idempotency_key)

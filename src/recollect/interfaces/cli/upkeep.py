@@ -128,7 +128,7 @@ def _ask_about(call: Call, memory: Memory, *, yes: bool) -> None:
 def _count(memory: Memory, trust: str) -> str:
     """The number of records with a trust, up to the limit of one listing."""
     most = limits.LIST_MAX_RECORDS
-    count = len(memory.list(filter=f"trust = '{trust}'", include=["held"], limit=most))
+    count = len(memory.list(filter=f"trust = '{trust}'", include=["waiting"], limit=most))
     return f"{count:,}" if count < most else f"{most:,} or more"
 
 

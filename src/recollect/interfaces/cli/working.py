@@ -95,7 +95,7 @@ def hooks_status(call: Call) -> None:
     known.follow(where.project, call.space)  # as the hooks do: a renamed folder keeps its yes
     is_known = where.is_one or known.is_known(where.project, call.space)
     stores = where.named or (is_known and consent.is_given(where.project, call.space))
-    last = _last([where.project.folder, where.me.folder])
+    last = _last([where.project.folder, where.personal.folder])
     document = {
         "installed": found,
         "stores_sessions": stores,

@@ -19,9 +19,10 @@ from recollect.interfaces.cli.declare import Argument, Option
 from recollect.interfaces.cli.fields import takes_fields
 from recollect.memory import Memory
 from recollect.memory.handle.fields import RecordFields
-from recollect.model.events import Role, Sources
+from recollect.model.events import Role
 from recollect.model.validate import parse_json_object
 from recollect.model.values import INCLUDES, Forgotten, Record
+from recollect.model.words import Sources
 
 Tagged = Annotated[list[str] | None, Argument(metavar="[TAG]...", help="Tags to add.")]
 Untagged = Annotated[list[str] | None, Option("--remove", metavar="TAG", help="A tag to remove.")]
@@ -43,14 +44,14 @@ def remember(
     user: o.User = None,
     session: o.Session = None,
     agent: o.Agent = None,
-    origin: o.Origin = None,
+    trust: o.TrustOption = None,
     branch: o.Branch = None,
     mount: o.MountOption = None,
 ) -> None:
     """Store a record; with a key it replaces the previous value."""
     old = fields.get("replaces")  # it may be in another memory than new records go to
     with call.memory(create=old is None and branch is None, mount=mount, having=old) as memory:
-        here = memory.scoped(user=user, session=session, agent=agent, origin=origin)
+        here = memory.scoped(user=user, session=session, agent=agent, trust=trust)
         here = here if branch is None else here.on(branch)
         record = here.remember(o.text_of(text), idempotency_key=idempotency_key, **fields)
         for name in _elsewhere(here, record, fields):
@@ -69,10 +70,10 @@ def _elsewhere(memory: Memory, record: Record, fields: RecordFields) -> list[str
 
 
 def _remembered(record: Record) -> None:
-    held = record.status == "held"
-    restated = record.reinforcement_count > 0 and not held
+    waits = record.status == "waiting"
+    restated = record.reinforcement_count > 0 and not waits
     plain.record(
-        "Held for review" if held else "Already known" if restated else "Remembered", record
+        "Waiting for review" if waits else "Already known" if restated else "Remembered", record
     )
 
 
@@ -85,7 +86,7 @@ def observe(
     session: o.Session = None,
     user: o.User = None,
     agent: o.Agent = None,
-    origin: o.Origin = None,
+    trust: o.TrustOption = None,
     said_at: o.SaidAt = None,
     metadata: o.Metadata = None,
     id: o.NewId = None,
@@ -99,7 +100,7 @@ def observe(
         )
     content = _messages(messages) if messages is not None else o.text_of(text or "")
     with call.memory(create=True, mount=mount) as memory:
-        episodes = memory.scoped(user=user, session=session, agent=agent, origin=origin).observe(
+        episodes = memory.scoped(user=user, session=session, agent=agent, trust=trust).observe(
             content,
             role=cast(Role, role),
             said_at=o.when(said_at, "--said-at"),
@@ -183,7 +184,7 @@ def forget(
     idempotency_key: o.IdempotencyKey = None,
 ) -> None:
     """Remove records or episodes from recall; restore undoes it."""
-    sources: Sources = "keep" if keep_sources else "shadow"
+    sources: Sources = "keep" if keep_sources else "hide"
     if len(ids) > 1:
         _check_all(call, ids, expect, idempotency_key)
     done: list[Forgotten] = []

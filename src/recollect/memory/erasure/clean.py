@@ -2,7 +2,7 @@
 
 Responsible for choosing what goes and for the order. Leaves removing bytes to
 ``memory.erasure.erasure``. Invariants: documents that are settings, policies and rules stay, and so
-do frames, the settings file, and files that this memory did not write, which are named; what is
+do presets, the settings file, and files that this memory did not write, which are named; what is
 erased is what was planned; the same call again finishes an interrupted one.
 """
 

@@ -268,7 +268,7 @@ class _OneFile:
         change = PageChange(
             file=self._file.name,
             ref=f"{self._file.name}#+{number}",
-            what="added" if replaced is None else "superseded",
+            what="added" if replaced is None else "replaced",
             id=replaced,
             after=entry.text,
             add=tags,
@@ -280,11 +280,11 @@ class _OneFile:
                 more = tuple(tag for tag in tags if tag not in one.tags)
                 self._changes += [_tagging(change, one, more)] if more else []
                 return
-            if one.why.startswith("held"):
+            if one.why.startswith("waiting for"):
                 self._changes.append(msgspec.structs.replace(change, state="waits"))
                 return
             if added > since:
-                gone = "superseded" if one.state == "struck" else one.why
+                gone = "replaced" if one.state == "struck" else one.why
                 self._changes.append(
                     msgspec.structs.replace(change, state="conflict", now=f"({gone})")
                 )

@@ -55,7 +55,7 @@ def _made(line: Line, by: int | None, known: Known, shown: Shown, erasing: Shown
         seq=line.seq,
         at=line.at,
         kind=line.kind,
-        origin=line.origin,
+        by=line.origin,
         erased_by=by,
         size=known.checkpoint.size,
         document=render(shown.line, shown.path, note_bytes(known.note), pair),

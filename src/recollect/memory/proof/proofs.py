@@ -89,7 +89,7 @@ class Proofs(Calls):
         Args:
             since: Only from this instant on.
             until: Only up to this instant; a date includes that day.
-            id: Only about this record (and its links), episode, receipt, frame or document.
+            id: Only about this record (and its links), episode, receipt, preset or document.
             after: Only after this position. Pass the ``seq`` of a page's last entry to get the
                 next page.
             limit: At most this many events, up to 10,000; checkpoints come on top.

@@ -85,7 +85,7 @@ class PagesStatus(Value, frozen=True, kw_only=True):
 
 
 ChangeKind = Literal[
-    "text", "tags", "dated", "struck", "unstruck", "added", "superseded", "moved", "field"
+    "text", "tags", "dated", "struck", "unstruck", "added", "replaced", "moved", "field"
 ]
 ChangeState = Literal["ready", "conflict", "waits"]
 

@@ -106,7 +106,7 @@ def _certificate(
         space=memory.scope.space,
         seq=event.seq,
         at=event.at,
-        by=event.origin,
+        by=event.by,
         reason=reason if isinstance(reason, str) else None,
         events=events,
         gone=gone,

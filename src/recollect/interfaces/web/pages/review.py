@@ -1,4 +1,4 @@
-"""What waits for a person: one proposal or held record a screen.
+"""What waits for a person: one proposal or waiting record a screen.
 
 Responsible for what a person must see to decide. Leaves deciding to ``acts.review``. Invariant:
 the digest in the form is that of what the page shows.

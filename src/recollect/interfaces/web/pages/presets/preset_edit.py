@@ -1,7 +1,7 @@
-"""Changing a frame: its fields, and what it would pack for a question before it is saved.
+"""Changing a preset: its fields, and what it would pack for a question before it is saved.
 
-Responsible for the draft and its preview. Leaves saving to ``acts.frames``. Invariant: looking at a
-draft sets nothing and leaves no receipt.
+Responsible for the draft and its preview. Leaves saving to ``acts.presets``. Invariant: looking at
+a draft sets nothing and leaves no receipt.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draft import Draft
 from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.pages import context
-from recollect.interfaces.web.pages.frames import frames
+from recollect.interfaces.web.pages.presets import presets
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
 from recollect.memory.contexts.contexts import tried
 from recollect.memory.handle.handle import handle_of
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 
 
 class Main(msgspec.Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
-    base: Frame  # the frame that is changed, or that a new one begins with
+    base: Preset  # the preset that is changed, or that a new one begins with
     draft: Draft
-    shown: frames.Shown | None  # the weights of the draft, unless a field is wrong
+    shown: presets.Shown | None  # the weights of the draft, unless a field is wrong
     meanings: dict[str, str]  # of the signals
     q: str
     side: context.Side | None
@@ -37,8 +37,8 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page(asked: Asked, memory: Memory) -> View:
-    """Reads a frame as fields, or the fields that are being tried."""
-    base = memory.settings.frames.get(asked.names["name"])
+    """Reads a preset as fields, or the fields that are being tried."""
+    base = memory.settings.presets.get(asked.names["name"])
     if "tokens" in asked.query:
         draft = drafts.read(asked.text)
     else:
@@ -47,25 +47,25 @@ def page(asked: Asked, memory: Memory) -> View:
             draft = msgspec.structs.replace(draft, name="")
     main = shown(memory, base, draft, asked.text("q"))
     call = asked.call(
-        asked.python("settings.frames.get", base.name), asked.cli("frame", "show", base.name)
+        asked.python("settings.presets.get", base.name), asked.cli("preset", "show", base.name)
     )
     return View(title=f"Change {base.name}", main=main, answer=base, calls=(call,))
 
 
-def shown(memory: Memory, base: Frame, draft: Draft, q: str, problem: str | None = None) -> Main:
+def shown(memory: Memory, base: Preset, draft: Draft, q: str, problem: str | None = None) -> Main:
     """A draft, with what it would pack."""
     side, bars = None, None
     try:
-        frame = drafts.frame_of(_named(draft))
-        bars = frames.shown(frame)
+        preset = drafts.preset_of(_named(draft))
+        bars = presets.shown(preset)
         if q:
-            side = context.side(memory, frame, tried(handle_of(memory), q, frame), set())
+            side = context.side(memory, preset, tried(handle_of(memory), q, preset), set())
     except Unsupported:
-        problem = problem or "A memory of a service cannot try a frame before it is saved."
+        problem = problem or "A memory of a service cannot try a preset before it is saved."
     except RecollectError as error:
         problem = problem or told(error, with_hint=True)
     return Main(
-        base=base, draft=draft, shown=bars, meanings=frames.meanings(), q=q, side=side,
+        base=base, draft=draft, shown=bars, meanings=presets.meanings(), q=q, side=side,
         problem=problem,
     )  # fmt: skip
 

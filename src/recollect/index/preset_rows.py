@@ -1,7 +1,7 @@
-"""Frames and receipts as rows of the index.
+"""Presets and receipts as rows of the index.
 
-Responsible for what a frame and a receipt become in their tables, and for the frame that a row
-describes. Leaves the columns to ``index.rows``. Invariant: a frame that is invalid in this release
+Responsible for what a preset and a receipt become in their tables, and for the preset that a row
+describes. Leaves the columns to ``index.rows``. Invariant: a preset that is invalid in this release
 is refused when it is read, not when it is folded.
 """
 
@@ -12,9 +12,9 @@ from typing import Final, cast
 import msgspec
 
 from recollect.errors import IntegrityError, InvalidInput
-from recollect.index.rows import FrameRow, ReceiptRow, decoded, pack_names, unpack_names
+from recollect.index.rows import PresetRow, ReceiptRow, decoded, pack_names, unpack_names
 from recollect.model.events import ContextHanded, FrameSet, Handed
-from recollect.model.frames import SIGNALS, Cache, Frame, Template, Units, Weights
+from recollect.model.presets import SIGNALS, Cache, Preset, Template, Units, Weights
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 # Made here, by one thread: a type that two threads decode for the first time can crash.
@@ -23,10 +23,10 @@ _CACHE: Final = msgspec.json.Decoder(Cache)
 _ITEMS: Final = msgspec.json.Decoder(tuple[Handed, ...])
 
 
-def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
-    """The row of a frame."""
+def preset_row(seq: int, until: int, at: str, body: FrameSet) -> PresetRow:
+    """The row of a preset."""
     template = {"intro": body.intro, "record": body.record, "episode": body.episode}
-    return FrameRow(
+    return PresetRow(
         body.name,
         seq,
         until,
@@ -43,11 +43,11 @@ def frame_row(seq: int, until: int, at: str, body: FrameSet) -> FrameRow:
     )
 
 
-def frame_of(row: FrameRow) -> Frame:
-    """The frame a row describes; a frame that is invalid in this release is refused."""
+def preset_of(row: PresetRow) -> Preset:
+    """The preset a row describes; a preset that is invalid in this release is refused."""
     try:
         weights = msgspec.json.decode(row.weights, type=tuple[float, ...])
-        return Frame(
+        return Preset(
             name=row.name,
             weights=Weights(**dict(zip(SIGNALS, weights, strict=True))),
             where=row.where,
@@ -60,7 +60,7 @@ def frame_of(row: FrameRow) -> Frame:
         )
     except (InvalidInput, ValueError) as error:
         raise IntegrityError(
-            f"the frame {row.name!r} could not be parsed: {error}", hint="drop it, or set it again"
+            f"the preset {row.name!r} could not be parsed: {error}", hint="drop it, or set it again"
         ) from error
 
 

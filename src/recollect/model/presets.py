@@ -1,9 +1,10 @@
-"""Frames: ways of looking for a context, as data.
+"""Presets: ways of looking for a context, as data.
 
-Responsible for the fields of a frame, for refusing invalid ones, and for the three frames that are
-built in. Leaves the meaning of its filter to ``index.filter`` and scoring to ``recall.frames``.
-Invariants: the weights of a frame sum to 1; a template contains named placeholders and no code;
-neither its intro nor its lines can open or close the marks around a context.
+Responsible for the fields of a preset, for refusing invalid ones, and for the three presets that
+are built in. Leaves the meaning of its filter to ``index.filter`` and scoring to
+``recall.presets``. Invariants: the weights of a preset sum to 1; a template contains named
+placeholders and no code; neither its intro nor its lines can open or close the marks around a
+context.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ SIGNALS: Final[tuple[Signal, ...]] = get_args(Signal)
 Units = Literal["any", "record", "episode"]
 Cache = Literal["none", "write"] | int
 
-# The type of the documents that keep a frame as an earlier design wrote it, by the frame's name.
+# The type of the documents that keep a frame of an earlier design as it was written, by the frame's
+# name.
 KEPT_ROWS: Final = "block-frame"
 
 # The placeholders of a template line.
@@ -142,7 +144,7 @@ class Template(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise InvalidInput(f"template.{name} must be one line that contains {{text}}")
 
 
-class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Preset(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A way of looking for a context."""
 
     name: str
@@ -156,7 +158,7 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     floor: float = 0.04  # unless a hit is this relevant, nothing that was found is handed out
 
     def __post_init__(self) -> None:
-        validate.name(self.name, "frame")
+        validate.name(self.name, "preset")
         validate.names(self.guarantees, "guarantees", at_most=limits.GUARANTEES_MAX_COUNT)
         validate.count(self.tokens, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
         validate.fraction(self.floor, "floor")
@@ -169,33 +171,33 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def is_built_in(self) -> bool:
-        """True for a frame that every memory has."""
+        """True for a preset that every memory has."""
         return self.name in BUILT_IN
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all fields of the frame."""
+        """SHA-256 over all fields of the preset."""
         from hashlib import sha256  # slow to load, and most reads do not need it
 
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
 
-def built_in(name: str, *weights: float) -> Frame:
-    """A frame that sets only its weights."""
-    return Frame(name=name, weights=Weights(**dict(zip(SIGNALS, weights, strict=True))))
+def built_in(name: str, *weights: float) -> Preset:
+    """A preset that sets only its weights."""
+    return Preset(name=name, weights=Weights(**dict(zip(SIGNALS, weights, strict=True))))
 
 
-BUILT_IN: Final[dict[str, Frame]] = {
+BUILT_IN: Final[dict[str, Preset]] = {
     "self": built_in("self", 0.10, 0.30, 0.05, 0.25, 0.30),
     "attention": built_in("attention", 0.35, 0.15, 0.25, 0.15, 0.10),
     "task": built_in("task", 0.20, 0.20, 0.20, 0.20, 0.20),
 }
 
-# Every definition that a built-in frame ever had. A receipt names its frame by digest, and what was
-# packed with an earlier definition must replay as it was. Entries are never removed.
+# Every definition that a built-in preset ever had. A receipt names its preset by digest, and what
+# was packed with an earlier definition must replay as it was. Entries are never removed.
 EVERY_BUILT_IN: Final = tuple(BUILT_IN.values())
 
 
-def ever_built_in(digest: str) -> Frame | None:
-    """The built-in frame that has this digest, or once had it."""
-    return next((frame for frame in EVERY_BUILT_IN if frame.digest == digest), None)
+def ever_built_in(digest: str) -> Preset | None:
+    """The built-in preset that has this digest, or once had it."""
+    return next((preset for preset in EVERY_BUILT_IN if preset.digest == digest), None)

@@ -1,4 +1,4 @@
-"""Stage two: a frame's weights reorder the hits of stage one.
+"""Stage two: a preset's weights reorder the hits of stage one.
 
 Responsible for the five signals and for a score that is the sum of its shares. Leaves relevance to
 stage one and choosing what is packed to ``recall.pack``. Invariants: only earlier values are added
@@ -16,7 +16,7 @@ import msgspec
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.values import episode_of, record_of
 from recollect.model.events import Tier
-from recollect.model.frames import SIGNALS, Weights
+from recollect.model.presets import SIGNALS, Weights
 from recollect.model.values import Hit
 
 # Raise it with any change that affects the order: candidates, relevance, signals, packing.
@@ -84,7 +84,7 @@ def with_earlier(
 
 
 def _like(earlier: Hit, hit: Hit) -> Hit:
-    """An earlier value, scored as a frame scored what replaced it."""
+    """An earlier value, scored as a preset scored what replaced it."""
     rate = hit.shares["similarity"] / hit.relevance if hit.relevance else 0.0
     shares = {**hit.shares, "similarity": rate * earlier.relevance}
     score = math.fsum(shares.values())

@@ -9,9 +9,9 @@ from typing import get_args
 import pytest
 
 from recollect.model.events import Tier
-from recollect.model.frames import BUILT_IN, SIGNALS, Weights
+from recollect.model.presets import BUILT_IN, SIGNALS, Weights
 from recollect.model.values import Hit
-from recollect.recall.frames import DECAY_PER_HOUR, log_normalise, recency, scored
+from recollect.recall.presets import DECAY_PER_HOUR, log_normalise, recency, scored
 from tests.recall.making import episode, random_weights, record
 
 

@@ -1,4 +1,4 @@
-"""Frames as data: what they may say, and what is refused."""
+"""Presets as data: what they may say, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import limits
-from recollect.model.frames import (
+from recollect.model.presets import (
     BUILT_IN,
     SIGNALS,
-    Frame,
+    Preset,
     Template,
     Weights,
     ever_built_in,
@@ -28,18 +28,18 @@ from recollect.model.frames import (
 EVEN = Weights(similarity=0.2, confidence=0.2, recency=0.2, centrality=0.2, reinforcement=0.2)
 
 
-def test_the_built_in_frames_weigh_as_stated() -> None:
+def test_the_built_in_presets_weigh_as_stated() -> None:
     # S4-291 S4-292 S4-293
     assert SIGNALS == ("similarity", "confidence", "recency", "centrality", "reinforcement")
-    assert {name: frame.weights.each for name, frame in BUILT_IN.items()} == {
+    assert {name: preset.weights.each for name, preset in BUILT_IN.items()} == {
         "self": (0.10, 0.30, 0.05, 0.25, 0.30),
         "attention": (0.35, 0.15, 0.25, 0.15, 0.10),
         "task": (0.20, 0.20, 0.20, 0.20, 0.20),
     }
-    for frame in BUILT_IN.values():
-        assert math.fsum(frame.weights.each) == pytest.approx(1.0, abs=1e-12)
-        assert frame.is_built_in
-        assert ever_built_in(frame.digest) == frame
+    for preset in BUILT_IN.values():
+        assert math.fsum(preset.weights.each) == pytest.approx(1.0, abs=1e-12)
+        assert preset.is_built_in
+        assert ever_built_in(preset.digest) == preset
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_weights_of_three_decimals_need_not_sum_exactly() -> None:
         ("cache", limits.CACHE_MAX_S + 1),
     ],
 )
-def test_a_frame_that_cannot_be_meant_is_refused(field: str, value: object) -> None:
+def test_a_preset_that_cannot_be_meant_is_refused(field: str, value: object) -> None:
     with pytest.raises(InvalidInput):
-        Frame(**{"name": "mine", "weights": EVEN, field: value})  # type: ignore[arg-type]
+        Preset(**{"name": "mine", "weights": EVEN, field: value})  # type: ignore[arg-type]
 
 
-def test_a_frame_may_keep_its_contexts() -> None:
+def test_a_preset_may_keep_its_contexts() -> None:
     for cache in ("none", "write", 30):
-        assert Frame(name="mine", weights=EVEN, cache=cache).cache == cache
+        assert Preset(name="mine", weights=EVEN, cache=cache).cache == cache
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_what_fills_a_place_is_not_read_again() -> None:
     assert filled("{{{text}}} {id}", {"text": "{id} {{", "id": "7"}) == "{{id} {{} 7"
 
 
-def test_a_digest_covers_everything_a_frame_says() -> None:
-    frame = Frame(name="mine", weights=EVEN)
+def test_a_digest_covers_everything_a_preset_says() -> None:
+    preset = Preset(name="mine", weights=EVEN)
     changes: list[dict[str, object]] = [
         {"name": "other"},
         {"weights": BUILT_IN["self"].weights},
@@ -126,9 +126,9 @@ def test_a_digest_covers_everything_a_frame_says() -> None:
         {"cache": 5},
         {"floor": 0.2},
     ]
-    assert {name for change in changes for name in change} == set(Frame.__struct_fields__)
-    digests = {msgspec.structs.replace(frame, **change).digest for change in changes}
-    assert len({frame.digest, *digests}) == len(changes) + 1
+    assert {name for change in changes for name in change} == set(Preset.__struct_fields__)
+    digests = {msgspec.structs.replace(preset, **change).digest for change in changes}
+    assert len({preset.digest, *digests}) == len(changes) + 1
 
 
 # What a mark is, said plainly; looking ahead from each "<" is too slow for long texts.
