@@ -188,7 +188,7 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     if not isinstance(backend, FileBackend):
         raise Unsupported(
             "a backup can only be restored into a folder",
-            hint="restore it into one, then `recollect push` it to this place",
+            hint="restore it into one, then `recollect admin push` it to this place",
         )
     name = read_manifest(backup).space
     try:
@@ -283,7 +283,11 @@ def searching(settings: Settings) -> Searching:
     chosen = _resolved(settings)
     if chosen == config.NONE:
         install = _install("local")
-        then = "run `recollect embed`" if _has_static() else f"{install}, then `recollect embed`"
+        then = (
+            "run `recollect admin embed`"
+            if _has_static()
+            else f"{install}, then `recollect admin embed`"
+        )
         return Searching(chosen, by_words=True, next_step=then)
     steps = {word: _step(word, settings) for word in config.embedders(chosen)}
     lacking = {word: step for word, step in steps.items() if step is not None}

@@ -117,7 +117,7 @@ def test_project_and_user_name_other_files(shell: Shell) -> None:
     own = shell.home / ".claude" / "settings.json"
     assert shell.run("hooks", "install", "claude-code", "--project", "--yes").code == 0
     assert commands(json.loads(shared.read_text()), "SessionEnd") == [
-        "recollect capture claude-code --hook"
+        "recollect hooks capture claude-code --hook"
     ]
     assert shell.run("hooks", "install", "claude-code", "--user", "--yes").code == 0
     assert own.exists()
@@ -153,9 +153,9 @@ def test_settings_of_another_form_are_left_alone(shell: Shell, bad: str) -> None
 def test_the_installed_commands_do_what_they_say(shell: Shell) -> None:
     shell.run("init")
     shell.run("remember", "The staging database moved to port 5433.")
-    captured = shell.run("capture", "claude-code", "--transcript", "nowhere.jsonl")
+    captured = shell.run("hooks", "capture", "claude-code", "--transcript", "nowhere.jsonl")
     assert captured.code == 2
-    assert shell.run("capture", "claude-code").code == 2
+    assert shell.run("hooks", "capture", "claude-code").code == 2
     assert shell.run("context", "staging port").code == 0
     assert "hooks" in shell.run("--help").out
 

@@ -136,7 +136,7 @@ def test_a_closed_output_is_not_an_internal_error(shell: Shell, words: str) -> N
     for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):
         done = run_by_shell(shell, f"recollect {words} {closed}")
         assert (done.returncode, done.stderr) == (0, b"")
-    assert shell.run("doctor").code == 0  # nothing was written into its files
+    assert shell.run("admin", "doctor").code == 0  # nothing was written into its files
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
@@ -156,7 +156,7 @@ def test_json_loads_no_rich(shell: Shell) -> None:
         "import sys; from recollect.interfaces.cli import main; main(sys.argv[1:]); "
         "sys.exit(any(name.partition('.')[0] == 'rich' for name in sys.modules))"
     )
-    for words in (["recall", "here"], ["recall", "here", "--json"], ["doctor", "--json"]):
+    for words in (["recall", "here"], ["recall", "here", "--json"], ["admin", "doctor", "--json"]):
         ran = subprocess.run(
             [sys.executable, "-c", code, *words],
             cwd=shell.folder,

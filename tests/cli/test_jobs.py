@@ -39,13 +39,13 @@ def test_a_schedule_is_set_listed_and_removed(shell: Shell) -> None:
 def test_what_cannot_be_is_refused(shell: Shell) -> None:
     shell.run(*APP, "remember", "Tea is at four.")
     for words in (
-        ("job", "ask", "dance"), ("job", "show", "9"), ("admin", "work", "--once", "--kinds", "x"),
-        ("job", "ask", "seal", "--params", "[]"),
+        ("admin", "job", "ask", "dance"), ("admin", "job", "show", "9"), ("admin", "work", "--once", "--kinds", "x"),
+        ("admin", "job", "ask", "seal", "--params", "[]"),
     ):  # fmt: skip
         ran = shell.run(*APP, *words)
         assert ran.code != 0
         assert "Traceback" not in ran.err
-    assert shell.run("--store", ":memory:", "job", "list").code != 0
+    assert shell.run("--store", ":memory:", "admin", "job", "list").code != 0
 
 
 def test_a_worker_finds_the_jobs_of_every_space(shell: Shell) -> None:

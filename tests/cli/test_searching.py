@@ -55,13 +55,13 @@ def test_with_the_extra_one_step_picks_it_up_for_both_memories_and_says_so(shell
     base(shell, "recall", "tests")  # records that there is no embedder
     before = shell.run("recall", "zebra")
     assert "to search by meaning too, run `recollect embed`" in before.err
-    told = shell.run("embed").out
+    told = shell.run("admin", "embed").out
     for mount in ("project", "me"):
         assert f"{mount}: Embedded 1 texts" in told
         assert f"{mount}: search is by words and by meaning (static)" in told
     assert "by words and by meaning (static)" in shell.run("status").out
     assert "words alone" not in shell.run("recall", "zebra").err
-    assert "search is by words alone" not in shell.run("doctor").out
+    assert "search is by words alone" not in shell.run("admin", "doctor").out
 
 
 def test_init_picks_it_up_too(shell: Shell) -> None:
@@ -112,7 +112,7 @@ def test_vectors_that_are_missing_are_told_of_everywhere(
         store.run("remember", f"Server {number} listens.")
     lacking = "texts have no vectors yet: run `recollect embed`"
     assert f"by meaning (static), but 10 {lacking}" in store.run("status").out
-    assert f"10 {lacking}" in store.run("doctor").out
+    assert f"10 {lacking}" in store.run("admin", "doctor").out
     recall, context = store.run("recall", "server"), store.run("context", "server")
     assert (f"7 {lacking}" in recall.err, f"4 {lacking}" in context.err) == (True, True)
     assert lacking not in recall.out + context.out  # a context is pasted
@@ -121,14 +121,14 @@ def test_vectors_that_are_missing_are_told_of_everywhere(
         f"1 {lacking}".replace("texts have", "text has"),
         "",
     )
-    store.run("embed")
-    assert lacking not in store.run("status").out + store.run("doctor").out
+    store.run("admin", "embed")
+    assert lacking not in store.run("status").out + store.run("admin", "doctor").out
 
 
 def test_an_embedder_from_the_environment_is_not_replaced(store: Shell) -> None:
     store.run("init", "--embedder", "none")
     store.run("remember", "Tea.")
-    ran = store.process("embed", env={"RECOLLECT_EMBEDDER": "none"})
+    ran = store.process("admin", "embed", env={"RECOLLECT_EMBEDDER": "none"})
     assert "words alone" in ran.out
     assert store.run("init", "--json").json["embedder"] == "none"
 

@@ -47,7 +47,7 @@ def broken(root: Path) -> None:
 
 
 def doctor(shell: Shell, *more: str) -> Ran:
-    return shell.run("--store", "w/.recollect", "doctor", *more)
+    return shell.run("--store", "w/.recollect", "admin", "doctor", *more)
 
 
 # Words of each finding, with its name in the first column.

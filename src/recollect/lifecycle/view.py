@@ -107,7 +107,7 @@ def require_whole_space(actor: c.Actor, what: str = "a frame") -> None:
 
 def no_frame(name: str) -> NotFound:
     return NotFound(
-        f"frame {name!r} was not found", hint="`recollect frame list` lists all of them"
+        f"frame {name!r} was not found", hint="`recollect settings preset list` lists all of them"
     )
 
 

@@ -60,7 +60,11 @@ def page(asked: Asked, memory: Memory) -> View:
         title="Frames",
         main=Main(frames=tuple(shown(each) for each in found)),
         answer=found,
-        calls=(asked.call(asked.python("settings.frames.list"), asked.cli("frame", "list")),),
+        calls=(
+            asked.call(
+                asked.python("settings.frames.list"), asked.cli("settings", "preset", "list")
+            ),
+        ),
     )
 
 
@@ -70,7 +74,7 @@ def one(asked: Asked, memory: Memory) -> View:
     q = asked.text("q")
     side, problem = _tried(memory, frame, q) if q else (None, None)
     calls = [asked.call(asked.python("settings.frames.get", frame.name),
-                        asked.cli("frame", "show", frame.name))]  # fmt: skip
+                        asked.cli("settings", "preset", "show", frame.name))]  # fmt: skip
     if q:
         calls.append(
             asked.call(
