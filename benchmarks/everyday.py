@@ -19,7 +19,7 @@ import msgspec
 
 from benchmarks.machine import commit
 from recollect import Hit, Memory, Store
-from recollect.assistants import prompting, typed
+from recollect.assistants import prompts, typed
 from recollect.config import Places, Settings
 from recollect.finding.vectors import embed_all
 from recollect.model.events import Role
@@ -223,7 +223,7 @@ def _place(asked: Asked, hits: Sequence[Hit]) -> tuple[int | None, float]:
 def _hook(settings: Settings) -> Callable[[str], str]:
     """The prompt hook over this memory alone."""
     places = Places(project=settings, me=settings, named=False)
-    return lambda prompt: prompting.for_prompt(places, prompt, tokens=_HOOK_TOKENS)
+    return lambda prompt: prompts.for_prompt(places, prompt, tokens=_HOOK_TOKENS)
 
 
 def run(sets: dict[str, EverydaySet]) -> Report:

@@ -239,7 +239,7 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 
 # What a hook may load of the package before it says anything, and what it needs to read a memory.
 # Each module costs an assistant's user a fifth of a millisecond and more, before every prompt.
-ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompting
+ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompts
     recollect.config recollect.errors recollect.index recollect.index.caches
     recollect.index.words recollect.index.words.text
     recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.assistants.hook
@@ -255,7 +255,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.finding.search recollect.index.words.bm25 recollect.index.cards
     recollect.index.words.facts recollect.index.branches
     recollect.index.proposals recollect.index.reads recollect.index.rows
-    recollect.index.searching recollect.index.settings recollect.index.values
+    recollect.index.full_text recollect.index.settings recollect.index.values
     recollect.index.columns recollect.index.statements recollect.index.tables
     recollect.model.validate
     recollect.model.events recollect.model.events.body recollect.model.events.branches
@@ -268,7 +268,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.recall.frames recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
     recollect.recall.weights
-    recollect.store.files recollect.store.files.quick_read recollect.store.observing
+    recollect.store.files recollect.store.files.quick_read recollect.store.figures
     recollect.store.sqlite""".split()
 OF_EARLIER = "recollect.recall.before recollect.recall.earlier".split()
 # What takes longest to load of all that others bring along.

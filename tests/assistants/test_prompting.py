@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from recollect import Store
-from recollect.assistants.prompting import for_prompt
+from recollect.assistants.prompts import for_prompt
 from recollect.config import Places, Settings
 
 KNOWN = {

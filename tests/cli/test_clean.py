@@ -8,7 +8,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Changed, Forbidden, Unsupported
-from recollect.memory.erasure.cleaning import clean
+from recollect.memory.erasure.clean import clean
 from recollect.memory.handle.handle import handle_of
 from recollect.model import limits
 from recollect.store.disk.layout import SETTINGS

@@ -102,6 +102,45 @@ def test_closing_does_not_wait_for_what_is_followed_in_vain() -> None:
     asyncio.run(asyncio.wait_for(run(), 30))
 
 
+@pytest.mark.parametrize("is_cancelled", [True, False])
+@pytest.mark.parametrize("is_remote", [True, False])
+def test_closing_ends_what_is_followed(
+    service: Service,  # noqa: F811
+    is_remote: bool,
+    is_cancelled: bool,
+) -> None:
+    """Neither a cancelled look nor one that goes on is waited for, here or over a service."""
+
+    async def run() -> bool:
+        where = service.url if is_remote else ":memory:"
+        token = service.token if is_remote else None
+        space = f"ending-{is_cancelled}"
+        async with await AsyncMemory.open(where, space=space, token=token) as memory:
+            await memory.remember("One.")
+            stream = memory.events.tail(after=0)
+            while (await anext(stream)).text != "One.":
+                pass
+            following = asyncio.ensure_future(anext(stream, None))
+            await asyncio.sleep(0)  # it has begun
+            if is_cancelled:
+                following.cancel()
+        found = (await asyncio.gather(following, return_exceptions=True))[0]
+        return isinstance(found, asyncio.CancelledError) if is_cancelled else found is None
+
+    assert asyncio.run(run())
+
+
+def test_a_following_that_was_closed_gives_no_more(service: Service) -> None:  # noqa: F811
+    remote = Memory.open(service.url, space="closed", token=service.token)
+    with remote, recollect.Memory.open(":memory:", embedder="none") as here:
+        for memory in (remote, here):
+            stream = memory.events.tail()
+            stream.close()
+            stream.close()
+            memory.remember("After.")
+            assert stream.look() is None
+
+
 LOADED = """
 import sys
 from recollect import AsyncMemory, AsyncStore

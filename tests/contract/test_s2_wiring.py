@@ -20,7 +20,7 @@ from recollect.contracts.episodic import (
     SQLiteMemoryStore,
     load_stores,
 )
-from recollect.contracts.episodic.wiring import _in_yaml
+from recollect.contracts.episodic.configured import _in_yaml
 from recollect.testing.episodic_suite import episode, ids, put
 
 # As the seed prints it.

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, event, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from recollect.contracts.blocks.db import create_engine, create_test_engine, noticing, opened
+from recollect.contracts.blocks.db import create_engine, create_test_engine, opened, row_changes
 from recollect.contracts.blocks.db import queries as face
 from recollect.contracts.blocks.db.engine import rebuild
 from recollect.contracts.blocks.db.models import metadata
@@ -277,12 +277,12 @@ def test_a_face_that_keeps_what_was_rolled_back_is_found(monkeypatch: pytest.Mon
 
 
 def test_a_face_that_misses_deletions_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = noticing._statements
+    real = row_changes._statements
 
     def without(*args: Any) -> Any:
         return [statement for statement in real(*args) if "AFTER DELETE" not in statement]
 
-    monkeypatch.setattr(noticing, "_statements", without)
+    monkeypatch.setattr(row_changes, "_statements", without)
 
     with pytest.raises(AssertionError):
         asyncio.run(found_wrong(create_test_engine))

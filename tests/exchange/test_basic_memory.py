@@ -8,7 +8,7 @@ import pytest
 
 from recollect import Memory
 from recollect.exchange.items import RecordItem, named
-from recollect.memory.exchange.importing import Importing
+from recollect.memory.exchange.imports import Importing
 from recollect.model.values import Imported
 
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from recollect import Memory, Record
-from recollect.exchange.cleaning import Cleaning
+from recollect.exchange.cleaned import Cleaning
 from recollect.exchange.formats import FORMATS, format_named
 from recollect.exchange.items import (
     Chain,

@@ -14,7 +14,7 @@ from recollect.config import Settings
 from recollect.finding.candidates import CandidateSearch
 from recollect.finding.questions import ask
 from recollect.index.cards import Cards
-from recollect.index.fold import episodes, erasing, records, state
+from recollect.index.fold import episodes, erasure, records, state
 from recollect.index.statements import NOW
 from recollect.index.words.bm25 import score
 from recollect.index.words.text import token_list
@@ -88,7 +88,7 @@ def test_control_with_one_table_for_all_they_would(monkeypatch: pytest.MonkeyPat
     with Memory.open(":memory:", embedder="none") as plain:
         told(plain, noise=0)
         expected = answers(plain)
-    for module in (records, episodes, erasing, state):
+    for module in (records, episodes, erasure, state):
         for name in {"recallable_record", "recallable_episode"} & vars(module).keys():
             monkeypatch.setattr(module, name, lambda row: True)
     with Memory.open(":memory:", embedder="none") as noisy:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Store
-from recollect.memory.proof.signing import ring_of
+from recollect.memory.proof.checkpoints import ring_of
 from tests.http.serving import Client, served
 
 

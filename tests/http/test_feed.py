@@ -14,6 +14,7 @@ import pytest
 from recollect import Memory as Local
 from recollect import Store
 from recollect.client import Memory
+from recollect.client.transport import Ending
 from recollect.errors import InvalidInput, RecollectError, Unavailable
 from recollect.interfaces.http import feed
 from recollect.interfaces.http.feed import Streams
@@ -147,13 +148,13 @@ def test_a_stream_of_unknown_kinds_is_refused(store: Store) -> None:
 def test_one_token_has_a_bounded_number_of_streams(store: Store) -> None:
     few = Streams(8, 4)
     with served(store, streams=few) as port, opened(port, token(store)) as memory:
-        streams = [memory.events._streamed(0, []) for _ in range(4)]
+        streams = [memory.events._streamed(0, [], Ending()) for _ in range(4)]
         for each in streams:
             next(each)
         with pytest.raises(Unavailable, match="too many streams"):
-            next(memory.events._streamed(0, []))
+            next(memory.events._streamed(0, [], Ending()))
         with opened(port, token(store, "other")) as other:
-            one_more = other.events._streamed(0, [])
+            one_more = other.events._streamed(0, [], Ending())
             next(one_more)
             one_more.close()  # type: ignore[attr-defined]
         for each in streams:

@@ -16,8 +16,8 @@ from recollect import Memory as Local
 from recollect import Store
 from recollect.interfaces.http.routes import TABLE
 from recollect.interfaces.http.telemetry import telemetry, trace
-from recollect.store import observing
-from recollect.store.observing import STAGES, Stage
+from recollect.store import figures
+from recollect.store.figures import STAGES, Stage
 from tests.http.serving import Client
 from tests.http.test_process import running
 
@@ -152,12 +152,12 @@ def test_dashboard_and_alerts_ask_for_figures_that_exist(run: Run, name: str) ->
 def test_off_means_that_nothing_is_called(tmp_path: Path) -> None:
     with Local.open(tmp_path / "w", embedder="none") as memory:
         heard = _Heard()
-        observing.observe(heard)
+        figures.observe(heard)
         try:
             memory.remember("One.")
             memory.recall("one")
         finally:
-            observing.observe(None)
+            figures.observe(None)
         assert {"append", "fsync", "recall.legs", "recall.rank"} <= set(heard.stages)
         assert heard.groups
         heard.stages.clear()
@@ -181,11 +181,11 @@ def test_an_observer_that_fails_harms_nobody(tmp_path: Path) -> None:
             raise RuntimeError
 
     with Local.open(tmp_path / "w", embedder="none") as memory:
-        observing.observe(Failing())
+        figures.observe(Failing())
         try:
             assert memory.remember("One.").text == "One."
         finally:
-            observing.observe(None)
+            figures.observe(None)
 
 
 class _Heard:

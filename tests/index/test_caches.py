@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Memory
 from recollect.index import caches
-from recollect.memory.erasure import erasing
+from recollect.memory.erasure import erasure
 from recollect.model.frames import Frame, Weights
 from recollect.recall import talk  # noqa: F401 - its caches are made when it is loaded
 
@@ -111,7 +111,7 @@ def test_another_handle_of_the_process_keeps_no_erased_context(
     forgets: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not forgets:  # the control
-        monkeypatch.setattr(erasing, "forget_texts", lambda: None)
+        monkeypatch.setattr(erasure, "forget_texts", lambda: None)
     with Memory.open(":memory:", embedder="none") as memory:
         memory.settings.frames.set(KEPT)
         other = memory.scoped(session="another")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recollect.ledger.finding import offset_of
+from recollect.ledger.lookup import offset_of
 from tests.ledger.forging import Fields, written
 from tests.suites.test_anchored import history
 

@@ -19,7 +19,7 @@ from recollect.errors import (
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.branches.branch_names import branch_known, changes_on
-from recollect.lifecycle.branches.branching import digest_of_diff
+from recollect.lifecycle.branches.branches import digest_of_diff
 from recollect.model import events as e
 from recollect.model.limits import BRANCH_MAX_CHANGES, BRANCH_MAX_CHARS
 from tests.lifecycle.folding import Event, index_of

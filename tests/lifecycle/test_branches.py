@@ -11,7 +11,7 @@ from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.branches.branch_names import branch_known, changes_on
 from recollect.lifecycle.branches.branch_writes import on_branch
-from recollect.lifecycle.branches.branching import close_branch, digest_of_diff, try_branch
+from recollect.lifecycle.branches.branches import close_branch, digest_of_diff, try_branch
 from recollect.model import events as e
 from tests.lifecycle.branch_outcomes import CHANCE, PERSON, STAMP, change
 from tests.lifecycle.folding import Event, index_of

@@ -12,7 +12,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide, foreseen, origin_of
-from recollect.lifecycle.records.bringing import Bring, BringLink
+from recollect.lifecycle.records.foreign import Bring, BringLink
 from recollect.model import events as e
 from recollect.model.limits import BROUGHT_REINFORCEMENTS_MAX_COUNT
 from tests.bodies import AT

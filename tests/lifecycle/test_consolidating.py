@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from recollect.lifecycle.proposals.consolidating import (
+from recollect.lifecycle.proposals.intents import (
     Heard,
     Intended,
     Seen,

@@ -11,10 +11,10 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
-from recollect.lifecycle import merging
+from recollect.lifecycle import ledger_merge
 from recollect.lifecycle.decide import TABLE, decide
 from recollect.lifecycle.proposals.proposals import digest_of
-from recollect.lifecycle.records import bringing
+from recollect.lifecycle.records import foreign
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.store.sqlite import memory_index
@@ -122,29 +122,29 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.TryBranch(branch="b", stamp=STAMP, chance=CHANCE), [], "b"),
     (c.Hand(receipt=RECEIPT), [e.ContextHanded], RECEIPT.id),
     (
-        bringing.Bring(
+        foreign.Bring(
             wanted=c.Remember(text="tea", id="brought", stamp=STAMP, chance=CHANCE), trust="agent"
         ),
         [e.RecordAdded],
         "brought",
     ),
     (
-        bringing.BringLink(source="b", target="a", kind="k", trust="agent", reinforced=1),
+        foreign.BringLink(source="b", target="a", kind="k", trust="agent", reinforced=1),
         [e.LinkAdded, e.LinkAdded],
         "b",
     ),
     (
-        merging.Take(id="there", bodies=(e.RecordTagged(id="a", add=("x",)),), fork=0),
+        ledger_merge.Take(id="there", bodies=(e.RecordTagged(id="a", add=("x",)),), fork=0),
         [e.RecordTagged],
         "",
     ),
-    (merging.TakeErasure(targets=(1,)), [e.EventsErased], ""),
+    (ledger_merge.TakeErasure(targets=(1,)), [e.EventsErased], ""),
 ]
 
 
 def without_a_row(table: Iterable[type]) -> set[type]:
-    """The acts of ``lifecycle.commands``, ``bringing`` and ``merging`` that a table leaves out."""
-    known = [*vars(c).values(), *vars(bringing).values(), *vars(merging).values()]
+    """The acts that a table leaves out."""
+    known = [*vars(c).values(), *vars(foreign).values(), *vars(ledger_merge).values()]
     acts = {each for each in known if isinstance(each, type) and issubclass(each, c.Act)}
     return acts - {c.Act, *table}
 

@@ -13,7 +13,7 @@ from recollect.index.reads import Reads
 from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide
-from recollect.lifecycle.trust.lowering import lowered
+from recollect.lifecycle.trust.dependents import lowered
 from recollect.model import events as e
 from recollect.store.sqlite import memory_index
 from tests.bodies import AT

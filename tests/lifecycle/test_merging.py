@@ -13,7 +13,7 @@ from recollect.index.reads import Reads
 from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide
-from recollect.lifecycle.merging import Take, TakeErasure
+from recollect.lifecycle.ledger_merge import Take, TakeErasure
 from recollect.model import events as e
 from tests.bodies import AT
 from tests.lifecycle.folding import Event, index_of

@@ -12,7 +12,7 @@ from recollect.index.fold import Clock, Fold
 from recollect.index.reads import Reads
 from recollect.index.tables import Tables
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.records.naming import full_id, with_full_ids
+from recollect.lifecycle.records.names import full_id, with_full_ids
 from recollect.model import events as e
 from recollect.store.sqlite import memory_index
 from tests.bodies import AT

@@ -30,10 +30,10 @@ from recollect.errors import (
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import check_command, decide, foreseen, named_subject, origin_of
+from recollect.lifecycle.ledger_merge import Take
 from recollect.lifecycle.marks import require_same
-from recollect.lifecycle.merging import Take
 from recollect.lifecycle.proposals.proposals import digest_of
-from recollect.lifecycle.records.bringing import BringLink
+from recollect.lifecycle.records.foreign import BringLink
 from recollect.model import events as e
 from recollect.model.frames import BUILT_IN, Frame
 from recollect.model.limits import (
@@ -624,7 +624,7 @@ def refusals(view: Reads) -> Iterator[tuple[str, int]]:
     yield refused_at(reused.value)
 
 
-CAUGHT = "_Unreadable("  # in `consolidating`, which catches it and returns a reason instead
+CAUGHT = "_Unreadable("  # in `intents`, which catches it and returns a reason instead
 
 
 @cache

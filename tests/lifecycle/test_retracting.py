@@ -12,7 +12,7 @@ from recollect.errors import Forbidden
 from recollect.index.fold import versions
 from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Actor, Archive, Command
-from recollect.lifecycle.merging import Take
+from recollect.lifecycle.ledger_merge import Take
 from recollect.memory.handle.handle import Handle
 from recollect.model import events as e
 from recollect.store.indexed.backend import MemorySpace

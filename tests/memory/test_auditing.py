@@ -11,7 +11,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.keys import Keys
-from recollect.memory.proof.auditing import Auditing
+from recollect.memory.proof.audit import Auditing
 from recollect.model.instants import later, to_datetime
 from recollect.model.values import AuditEntry
 

@@ -15,7 +15,7 @@ from recollect.errors import Forbidden, InvalidInput
 from recollect.memory.handle import due
 from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
-from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints import checkpoints
 from recollect.store.files.backend import FileBackend
 from recollect.testing.seams import FixedSeam
 
@@ -145,7 +145,7 @@ def test_a_write_is_acknowledged_whatever_becomes_of_its_checkpoint(
         looking(memory).remember("Not installed.")
         assert overdue(memory)
     with monkeypatch.context() as patch:
-        patch.delattr(checkpointing, "make")
+        patch.delattr(checkpoints, "make")
         looking(memory).remember("A fault of our own.")
     assert sizes(memory) == []
     assert overdue(memory)
@@ -176,7 +176,7 @@ def test_the_last_checkpoint_beside_the_keys_never_becomes_a_smaller_one(memory:
     early = memory.proof.checkpoint().note
     memory.remember("More.")
     late = memory.proof.checkpoint().note
-    ring = checkpointing.ring_of(memory._handle.space, keys_folder(), memory._handle.seam)
+    ring = checkpoints.ring_of(memory._handle.space, keys_folder(), memory._handle.seam)
     ring.keep_last(early.encode())  # another process was slower
     assert (ring.last() or b"").decode() == late
 

@@ -26,7 +26,7 @@ from recollect.memory import Store
 from recollect.memory.keys import Keys
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import BadNote
-from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints import checkpoints
 
 
 @pytest.fixture(autouse=True)
@@ -235,7 +235,7 @@ def test_a_checkpoint_reads_what_was_written_since_the_last(
 ) -> None:
     with filled(place) as memory:
         memory.proof.checkpoint()
-        monkeypatch.delattr(checkpointing, "_from_start")
+        monkeypatch.delattr(checkpoints, "_from_start")
         for act in (memory.admin.seal, lambda: None, lambda: memory.erase(memory.list()[-1].id)):
             memory.remember("More.")
             act()  # the offset of the next event is then another one, or in another file
@@ -292,7 +292,7 @@ def test_a_rotated_key_is_trusted_with_what_both_signed(place: Path, tmp_path: P
 
 def test_an_interrupted_rotation_is_finished_by_the_next(place: Path) -> None:
     with filled(place) as memory:
-        ring = checkpointing.ring_of(memory._handle.space, keys_folder(), memory._handle.seam)
+        ring = checkpoints.ring_of(memory._handle.space, keys_folder(), memory._handle.seam)
         ring.add()
         assert memory.proof.checkpoint().note.count("\u2014") == 2
         Keys(memory).rotate()

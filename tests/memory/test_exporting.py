@@ -11,8 +11,8 @@ import pytest
 from recollect import Memory
 from recollect.contracts.graph import FileBackedMemoryGraphStore
 from recollect.errors import Conflict, InvalidInput
-from recollect.memory.exchange import exporting
-from recollect.memory.exchange.exporting import FORMATS
+from recollect.memory.exchange import exports
+from recollect.memory.exchange.exports import FORMATS
 from recollect.store.disk.disk import put_new
 from recollect.store.seam import Seam
 
@@ -89,7 +89,7 @@ def test_what_was_erased_is_in_no_export(format: str, memory: Memory, tmp_path: 
 def test_a_graph_has_what_holds_and_what_joins_it(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "_PAGE", 1)
+    monkeypatch.setattr(exports, "_PAGE", 1)
     memory.graph.link("r-2", "r-1", "employs", name="edge-7")
     memory.remember("Ada sings", about="Ada", id="r-4")
     done = memory.admin.export("graph", tmp_path / "graph.json")
@@ -144,7 +144,7 @@ def test_a_file_that_appears_while_an_export_is_written_stays(
         late.write_text("saved meanwhile", "utf-8")
         put_new(seam, fresh, path)
 
-    monkeypatch.setattr(exporting, "put_new", save)
+    monkeypatch.setattr(exports, "put_new", save)
     with pytest.raises(Conflict):
         memory.admin.export(format, late)
     assert late.read_text("utf-8") == "saved meanwhile"

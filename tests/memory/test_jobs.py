@@ -14,7 +14,7 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unavailable
 from recollect.memory import Memory, Store
 from recollect.memory.jobs.jobs import worker_of
-from recollect.memory.jobs.working import PASSES, LeaseLost, Pass, Worker, next_time
+from recollect.memory.jobs.worker import PASSES, LeaseLost, Pass, Worker, next_time
 from recollect.model.events import Trust
 from recollect.model.values import JOB_KINDS, Job, JobKind, Schedule
 from recollect.store.jobs.jobs import Jobs as Port

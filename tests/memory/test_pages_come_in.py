@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.exchange.items import RecordItem
-from recollect.memory.exchange.importing import Importing
+from recollect.memory.exchange.imports import Importing
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.mirror.parse import parse
 from recollect.model.values import Record

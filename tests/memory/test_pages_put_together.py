@@ -13,8 +13,8 @@ import pytest
 
 from recollect import Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.memory.pages.applying import Applying
-from recollect.memory.pages.syncing import Comparison
+from recollect.memory.pages.edits import Applying
+from recollect.memory.pages.sync import Comparison
 
 
 @pytest.fixture

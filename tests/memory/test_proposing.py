@@ -15,7 +15,7 @@ from recollect import Memory, Store
 from recollect.errors import Conflict, Unavailable
 from recollect.lifecycle.trust import lineage
 from recollect.memory.handle.handle import handle_of
-from recollect.memory.rules import asking, proposing
+from recollect.memory.rules import proposer_pass, suggestions
 from recollect.model.values import Episode, Pass, Record, Suggestion
 from recollect.propose import chat
 from recollect.propose.chat import ChatProposer
@@ -219,7 +219,9 @@ def test_control_if_episodes_are_mixed_the_injection_borrows_trust(
 ) -> None:
     memory = watched.memory
     memory.observe(INJECTION, role="tool", id="evil")
-    monkeypatch.setattr(asking, "batches", lambda episodes: [tuple(episodes)] if episodes else [])
+    monkeypatch.setattr(
+        proposer_pass, "batches", lambda episodes: [tuple(episodes)] if episodes else []
+    )
     asked(memory, obedient)
     assert "agent" in {one.trust for one in memory.review.list()}
 
@@ -272,7 +274,7 @@ def test_passes_at_the_same_time_file_once(memory: Memory) -> None:
 def test_a_target_that_goes_before_the_write_is_skipped(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked = proposing._checked
+    checked = suggestions._checked
 
     def then_forget(*given: Any) -> Any:
         found = checked(*given)
@@ -283,7 +285,7 @@ def test_a_target_that_goes_before_the_write_is_skipped(
         change("port", None, "e1", "5433"),
         add("The port moved", "e1", "5433"),
     ]
-    monkeypatch.setattr(proposing, "_checked", then_forget)
+    monkeypatch.setattr(suggestions, "_checked", then_forget)
     done = passed(memory, proposer)
     assert [skip.reason for skip in done.skipped] == ["port is forgotten"]
     (waits,) = memory.review.list()
@@ -293,7 +295,7 @@ def test_a_target_that_goes_before_the_write_is_skipped(
 def test_a_memory_that_changes_each_time_is_reported(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked, texts = proposing._checked, iter(range(100))
+    checked, texts = suggestions._checked, iter(range(100))
 
     def then_fill(*given: Any) -> Any:
         for one in memory.review.list():
@@ -304,6 +306,6 @@ def test_a_memory_that_changes_each_time_is_reported(
             memory.scoped(origin="agent").revise("port", f"Staging moved {next(texts)} times")
         return [act], skipped
 
-    monkeypatch.setattr(proposing, "_checked", then_fill)
+    monkeypatch.setattr(suggestions, "_checked", then_fill)
     with pytest.raises(Conflict, match="20 proposals about port wait already"):
         passed(memory, lambda episodes, related, /: [change("port", None, "e1", "5433")])

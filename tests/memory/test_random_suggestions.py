@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect import Memory
 from recollect.lifecycle.trust.lineage import in_one_line
-from recollect.memory.rules import proposing
+from recollect.memory.rules import suggestions
 from recollect.model.events import TRUST_RANK, Intent, Role
 from recollect.model.values import Episode, Proposal, Quote, Record, Suggestion
 from tests.memory_suites.review.proposer import passed
@@ -133,7 +133,7 @@ def check(one: Proposal, episodes: dict[str, Episode], proposer: Seen) -> None:
 
 def test_the_batches_are_of_one_user_and_bounded() -> None:
     with filled([], [(n % 3, n % 3, "tea") for n in range(200)]) as memory:
-        found = list(proposing.batches(memory.sessions.episodes(include=["held"], limit=1_000)))
+        found = list(suggestions.batches(memory.sessions.episodes(include=["held"], limit=1_000)))
     assert sum(map(len, found)) == 200
     for batch in found:
         assert len(batch) <= 20

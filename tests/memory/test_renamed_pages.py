@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
-from recollect.mirror.naming import document_name
+from recollect.mirror.names import document_name
 from recollect.model.values import Record
 
 

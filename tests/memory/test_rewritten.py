@@ -12,7 +12,7 @@ from recollect import Memory, Store
 from recollect.errors import IntegrityError
 from recollect.ledger.chain import SALT_BYTES, Draft, chain
 from recollect.ledger.line import parse
-from recollect.memory.proof.signing import ring_of
+from recollect.memory.proof.checkpoints import ring_of
 from recollect.model.events import GENESIS
 from recollect.store.seam import REAL
 

@@ -27,7 +27,7 @@ from recollect.store.indexed.memory import MemoryLedger
 from recollect.store.keys.subject_keys import MemoryKeys
 from recollect.store.keys.subjects import Subjects
 from recollect.store.seam import REAL
-from recollect.store.writing import Writing
+from recollect.store.write_path import Writing
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.histories import Clockwork, History
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import Changed, ConfigError, InvalidInput, Unsupported
-from recollect.memory.pages.syncing import Comparison, FilePlan
+from recollect.memory.pages.sync import Comparison, FilePlan
 from recollect.model.values import Record
 
 TODAY = "\n## [today]"

@@ -22,8 +22,8 @@ from recollect.memory.keys import Keys
 from recollect.memory.witnesses import Witnesses, to_serve
 from recollect.proof.keys import LOG, WITNESS, PrivateKey, parse_key, seen_at
 from recollect.proof.notes import parse
-from recollect.store.checkpoints import checkpointing
-from recollect.store.witnesses import asking
+from recollect.store.checkpoints import checkpoints
+from recollect.store.witnesses import requests
 from tests.memory.test_checkpoints import chained_again, filled, reopened
 from tests.witnesses.serving import served
 
@@ -113,8 +113,8 @@ def test_a_checkpoint_costs_what_was_written_since(
 ) -> None:
     with witnessed(place, folder) as memory:
         memory.proof.checkpoint()
-        monkeypatch.delattr(asking, "verify")  # what reads the whole ledger
-        monkeypatch.delattr(checkpointing, "_from_start")
+        monkeypatch.delattr(requests, "verify")  # what reads the whole ledger
+        monkeypatch.delattr(checkpoints, "_from_start")
         memory.remember("More.")
         assert [each.problem for each in memory.proof.checkpoint().witnesses] == [None]
         assert [each.problem for each in memory.proof.checkpoint().witnesses] == [None]
@@ -409,7 +409,7 @@ def test_a_witness_over_http_cosigns(place: Path, tmp_path: Path) -> None:
 
 def test_a_name_for_several_witnesses_is_ambiguous(place: Path, folder: Path) -> None:
     with witnessed(place, folder) as memory:
-        ring = checkpointing.ring_of(memory._handle.space, keys_folder(), memory._handle.seam)
+        ring = checkpoints.ring_of(memory._handle.space, keys_folder(), memory._handle.seam)
         name = Witnesses(memory).all()[0].name
         ring.add_witness(PrivateKey(name, WITNESS, bytes(32)).public, "https://w.example")
         with pytest.raises(Ambiguous):

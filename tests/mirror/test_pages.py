@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.index.rows import VersionRow, unpack_names
-from recollect.mirror import naming, words
+from recollect.mirror import names as page_names
+from recollect.mirror import words
 from recollect.mirror.diff import diff
 from recollect.mirror.gather import About, Made, Material, gather
-from recollect.mirror.naming import (
+from recollect.mirror.names import (
     PREFERENCES,
     PROFILE,
     UNFILED,
@@ -445,7 +446,7 @@ def test_plain_names_are_made_as_any_other(monkeypatch: pytest.MonkeyPatch) -> N
     names = ["".join(chance.choices("ab9.-_ Z:", k=chance.randint(1, 9))) for _ in range(5_000)]
     names += [f"topic:{'a' * length}" for length in range(80, 110)]
     quick = [page_of(name) for name in names]
-    monkeypatch.setattr(naming, "_PLAIN", re.compile("(?!)"))  # matches nothing
+    monkeypatch.setattr(page_names, "_PLAIN", re.compile("(?!)"))  # matches nothing
     assert [page_of(name) for name in names] == quick
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from recollect import Memory
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.values import Change
 
 
@@ -24,16 +24,20 @@ def looks(found: list[Change]) -> Iterator[list[Change]]:
     yield found[2:]
 
 
+def never() -> None:
+    """Nothing waits here."""
+
+
 def test_each_event_is_given_once() -> None:
     found = changes()
-    assert list(Following(looks(found))) == found
-    by_look = Following(looks(found))
+    assert list(Following(looks(found), never)) == found
+    by_look = Following(looks(found), never)
     assert [by_look.look() for _ in range(4)] == [found[:2], [], found[2:], None]
 
 
 def test_what_is_left_of_a_look_is_the_next_one() -> None:
     found = changes()
-    following = Following(looks(found))
+    following = Following(looks(found), never)
     assert next(following) == found[0]
     assert following.look() == [found[1]]
     assert next(following) == found[2]

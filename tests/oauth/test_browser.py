@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from recollect import Store
-from recollect.interfaces.web.answering import Reply
 from recollect.interfaces.web.consent import Consent
+from recollect.interfaces.web.reply import Reply
 from recollect.serving.oauth.desk import READ_MIN_S, Desk
 from tests.oauth.assistant import exchange, registered, request
 from tests.web.browsing import chromium

@@ -14,11 +14,11 @@ from recollect import Store
 from recollect.errors import Forbidden, NotFound, Unavailable
 from recollect.interfaces.web import consent as consent_page
 from recollect.interfaces.web.guard import Guard
-from recollect.serving.oauth import addresses, asking, clients
+from recollect.serving.oauth import access_request, addresses, clients
 from recollect.serving.oauth import desk as desks
 from recollect.serving.oauth.desk import ASK_MAX_S, CODE_MAX_S, READ_MIN_S, Approval, Desk
 from recollect.serving.oauth.documents import Documents
-from recollect.store.tokens import administering
+from recollect.store.tokens import admins
 from tests.oauth.assistant import (
     APPROVED,
     BACK,
@@ -609,7 +609,7 @@ def test_registering_keeps_nothing_and_requests_are_bounded(team: Team) -> None:
         "response_type": ("code",), "client_id": (client.id,), "redirect_uri": (BACK,),
         "code_challenge": (challenge(),), "code_challenge_method": ("S256",),
     }  # fmt: skip
-    asked = asking.parsed(query, base)
+    asked = access_request.parsed(query, base)
     first = desk.ask("one", asked, client)
     for _ in range(50):
         desk.ask("one", asked, client)
@@ -644,7 +644,7 @@ def test_nothing_of_it_is_there_unless_it_is_asked_for(tmp_path: Path) -> None:
 def test_control_without_pkce_a_stolen_code_works(
     team: Team, alice: dict[str, str], client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "is_answer", lambda verifier, challenge: True)
+    monkeypatch.setattr(access_request, "is_answer", lambda verifier, challenge: True)
     code = code_for(team, alice, client)
     assert exchange(team, client, code, code_verifier="w" * 64)[0] == 200
 
@@ -705,7 +705,7 @@ def test_control_without_both_ceilings_more_is_given_than_held(
     monkeypatch.setattr(consent_page, "wish", lambda ask, fields, store: more)
     # The page is not the only ceiling: the store refuses it too.
     assert is_refused(exchange(team, client, code_for(team, reads, client)))
-    monkeypatch.setattr(administering, "_check_within", lambda mine, verbs, origin: None)
+    monkeypatch.setattr(admins, "_check_within", lambda mine, verbs, origin: None)
     status, given = exchange(team, client, code_for(team, reads, client))
     assert (status, given["scope"]) == (200, "read write")
 

@@ -21,7 +21,7 @@ from recollect.config import FOLDER, known, known_file, places, project
 from recollect.errors import ConfigError, Forbidden
 from recollect.memory import Store
 from recollect.places.known import adopt, is_known
-from recollect.places.moving import move_if_needed
+from recollect.places.move import move_if_needed
 from recollect.store.disk.layout import MOVED
 from recollect.store.seam import Seam
 from tests.cli.running import Shell

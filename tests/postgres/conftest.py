@@ -19,7 +19,7 @@ from recollect.memory import Memory
 from recollect.proof.checkpoints import Checkpoint, sign
 from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import render
-from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints import checkpoints
 from recollect.store.entered import EnteredBackend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import Connection, run
@@ -35,7 +35,7 @@ def keep_checkpoint(memory: Memory) -> None:
     """A checkpoint of what is there; nobody here looks at its signature."""
     space = memory._handle.space
     size = space.head().seq
-    name = checkpointing.ring_of(space, Path(), REAL).ledger
+    name = checkpoints.ring_of(space, Path(), REAL).ledger
     note = sign(Checkpoint(name, size, bytes(32)), [PrivateKey(name, LOG, bytes(32))])
     space.checkpoints().keep(size, render(note))
     space.checkpoints().keep_frontier(b"{}")

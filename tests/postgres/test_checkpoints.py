@@ -15,7 +15,7 @@ from recollect.interfaces.cli import main
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
-from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints import checkpoints
 from recollect.store.port import Backend
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.checkpoints import PostgresCheckpoints
@@ -114,7 +114,7 @@ def test_a_memory_on_a_server_is_signed_and_compared(
     shared.remember("More.")
     assert shared.admin.seal().checkpoint == 4
     assert sizes(shared) == [2, 4]
-    monkeypatch.delattr(checkpointing, "_from_start")  # from here on, the frontier must serve
+    monkeypatch.delattr(checkpoints, "_from_start")  # from here on, the frontier must serve
     shared.erase(shared.list()[0].id)
     assert shared.proof.checkpoint().size == shared.status().seq
     assert shared.admin.verify(anchor=note).status == "anchored"

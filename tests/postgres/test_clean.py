@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect import Memory
-from recollect.memory.erasure.cleaning import clean
+from recollect.memory.erasure.clean import clean
 from recollect.memory.handle.handle import handle_of
 
 

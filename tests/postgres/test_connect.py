@@ -25,7 +25,7 @@ from recollect.store.postgres import pool as pools
 from recollect.store.postgres.connect import connect, refusal
 from recollect.store.postgres.db import as_ours
 from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.waiting import Lost
+from recollect.store.postgres.wait import Lost
 from tests.postgres.conftest import at, make_token
 from tests.postgres.test_command import recollect
 

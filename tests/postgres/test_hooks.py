@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.assistants import prompting
+from recollect.assistants import prompts
 from recollect.assistants.capture import claude_code
 from recollect.config import Places, places
 from recollect.memory import Memory
@@ -25,9 +25,9 @@ def test_a_session_is_captured_and_asked_about(url: str, tmp_path: Path) -> None
     path = recorded().write(tmp_path / "t.jsonl")
     assert claude_code(where, path, space="team").kept == len(SAID)
     assert claude_code(where, path, space="team").kept == 0
-    told = prompting.for_prompt(where, "which staging database port", tokens=500, space="team")
+    told = prompts.for_prompt(where, "which staging database port", tokens=500, space="team")
     assert "5433" in told
-    assert "drinks tea" in prompting.for_session(where, tokens=500, space="team")
+    assert "drinks tea" in prompts.for_session(where, tokens=500, space="team")
 
 
 def test_a_token_for_one_user_shows_nothing_of_another(url: str, tmp_path: Path) -> None:
@@ -38,8 +38,8 @@ def test_a_token_for_one_user_shows_nothing_of_another(url: str, tmp_path: Path)
             owner.remember(f"The train number {number} leaves at nine.")
     where = at(url, tmp_path, make_token(url, "bob", space="team", user="bob"))
     for told in (
-        prompting.for_prompt(where, "where is the spare key kept", tokens=500, space="team"),
-        prompting.for_session(where, tokens=500, space="team"),
+        prompts.for_prompt(where, "where is the spare key kept", tokens=500, space="team"),
+        prompts.for_session(where, tokens=500, space="team"),
     ):
         assert "drawer" in told
         assert "stone" not in told

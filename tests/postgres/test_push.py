@@ -51,7 +51,7 @@ class Stopped(Exception):
 @pytest.fixture(autouse=True)
 def small_parcels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several parcels without megabytes."""
-    monkeypatch.setattr("recollect.store.receiving.PARCEL_MIN_BYTES", PARCEL_MIN_BYTES)
+    monkeypatch.setattr("recollect.store.received.PARCEL_MIN_BYTES", PARCEL_MIN_BYTES)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from recollect.store.postgres import db
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.schema import prepare
-from recollect.store.postgres.waiting import ANSWER_MAX_S, Lost, Silent
+from recollect.store.postgres.wait import ANSWER_MAX_S, Lost, Silent
 from tests.postgres.conftest import at
 from tests.postgres.halting import EVENT_MAX_S, halted, until, waiting, without_standby
 from tests.postgres.proxy import Proxy

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.server import Server, started
 from benchmarks.service.servers import free_port
-from recollect.store.postgres.waiting import ANSWER_MAX_S
+from recollect.store.postgres.wait import ANSWER_MAX_S
 from tests.postgres.conftest import as_address, at
 from tests.postgres.halting import halted, until, waiting, without_standby
 from tests.suites.conftest import Tell, tell

@@ -20,7 +20,7 @@ from recollect.ledger.chain import event_id
 from recollect.ledger.line import parse
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.memory.merging import merging
+from recollect.memory.merging import merge
 from recollect.model.values import Settlement
 from recollect.store.carry import begun
 from recollect.store.indexed.backend import IndexedBackend, MemoryBackend
@@ -336,8 +336,8 @@ def test_two_memories_that_are_merged_into_each_other_at_once_come_together(
         at_once([partial(bring, 0, "ours"), partial(bring, 1, "theirs")])
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(merging, "begun", looked)
-        meanwhile.setattr(merging, "scratch_space", made)
+        meanwhile.setattr(merge, "begun", looked)
+        meanwhile.setattr(merge, "scratch_space", made)
         if is_control:
             with pytest.raises(Unavailable, match="waits for this one"):
                 bring_both()

@@ -14,7 +14,7 @@ from recollect.index.tables import Names, Tables
 from recollect.lifecycle.commands import Act, Actor, Command, Forget, Observe, Remember, Revise
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store import writing
+from recollect.store import write_path
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
 from recollect.store.sqlite import memory_index
@@ -26,8 +26,8 @@ STAMP, CHANCE = "20260101", "abcdefghijklmnop"
 @pytest.fixture(params=[1, 10**9], ids=["ahead", "one by one"])
 def space(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
     """A space that looks up the names of every command ahead, and one that never does."""
-    monkeypatch.setattr(writing, "_MANY_ACTS", request.param)
-    monkeypatch.setattr(writing, "_MANY_REQUESTS", request.param)
+    monkeypatch.setattr(write_path, "_MANY_ACTS", request.param)
+    monkeypatch.setattr(write_path, "_MANY_REQUESTS", request.param)
     with closing(MemorySpace("main")) as space:
         yield space
 

@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store import writing
+from recollect.store import write_path
 from recollect.store.files.space import FileSpace
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
@@ -51,7 +51,7 @@ def test_looking_ahead_changes_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same clock and chance: the same ledgers, whether names are looked up at once or not."""
     with closing(MemorySpace("main", Clockwork(1))) as one:
         tell_batches(one)
-        monkeypatch.setattr(writing, "_MANY_ACTS", 10**9)
+        monkeypatch.setattr(write_path, "_MANY_ACTS", 10**9)
         with closing(MemorySpace("main", Clockwork(1))) as other:
             tell_batches(other)
             assert b"".join(one.pieces()) == b"".join(other.pieces())
@@ -87,7 +87,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_names_of_many_acts_are_looked_up_at_once(
     make: Make, asked: list[str], many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "_MANY_ACTS", many)
+    monkeypatch.setattr(write_path, "_MANY_ACTS", many)
     memory = Memory(Handle(make("one")))
     memory.remember("it is there")
     asked.clear()

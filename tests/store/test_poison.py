@@ -12,7 +12,7 @@ import pytest
 from recollect import Memory
 from recollect.lifecycle.commands import Actor, Command, SetFrame
 from recollect.model.frames import BUILT_IN
-from recollect.store import writing
+from recollect.store import write_path
 
 WRITERS = 6
 
@@ -129,6 +129,6 @@ def test_what_cannot_be_stored_fails_its_own_caller_alone(tmp_path: Path) -> Non
 def test_control_without_the_guard_others_fail_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "_OWN", ())
+    monkeypatch.setattr(write_path, "_OWN", ())
     seen = write_beside_poison(tmp_path, 10_000)
     assert seen["good"] < WRITERS * 10_000

@@ -28,7 +28,7 @@ from recollect.store.files.ledger.stamp import active_stamp
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.seam import Seam
 from recollect.store.sqlite import SqliteDb
-from recollect.store.writing import Writing
+from recollect.store.write_path import Writing
 from tests.suites.crash_log import Journal, Recorder
 from tests.suites.crash_runs import Report, open_states, recover_states
 

@@ -92,7 +92,7 @@ class Process:
 
     def receive(self, ledger: bytes) -> None:
         with pytest.MonkeyPatch.context() as patch:  # several parcels, of a few pages each
-            patch.setattr("recollect.store.receiving.PARCEL_MIN_BYTES", 3_000)
+            patch.setattr("recollect.store.received.PARCEL_MIN_BYTES", 3_000)
             self.space.receive([ledger])
         self.ack()
 

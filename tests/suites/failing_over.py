@@ -28,7 +28,7 @@ from recollect.errors import Unavailable
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.model.values import Episode
-from recollect.store.postgres import waiting
+from recollect.store.postgres import wait
 from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import WAITS_MAX
 from tests.postgres.halting import until
@@ -168,7 +168,7 @@ def _records(memory: Memory) -> Iterator[Episode]:
 def main() -> None:
     """Writes until its input ends."""
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
-    waiting.ANSWER_MAX_S["usual"] = order.answer_max_s
+    wait.ANSWER_MAX_S["usual"] = order.answer_max_s
     WAITS_MAX["lock"] = f"{order.answer_max_s / 2}s"
     is_ending, lock = threading.Event(), threading.Lock()
     with (

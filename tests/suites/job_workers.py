@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from recollect.memory import Memory, Store
-from recollect.memory.jobs.working import PASSES, Pass, Worker
+from recollect.memory.jobs.worker import PASSES, Pass, Worker
 from recollect.model.values import Job
 from recollect.store.jobs.jobs import Jobs
 from recollect.store.port import Progress

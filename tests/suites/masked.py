@@ -21,7 +21,7 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Actor
-from recollect.lifecycle.trust.lowering import lowered
+from recollect.lifecycle.trust.dependents import lowered
 from recollect.model import events as e
 from recollect.model.rules import at_least, lowest
 from recollect.store.sqlite import memory_index

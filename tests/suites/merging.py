@@ -1,7 +1,7 @@
 """Random pairs of ledgers that grew after a copy, and a judge of what a merge left in both.
 
 The judge reads the bytes of both ledgers and the rows of both indexes, and shares nothing with
-``memory.merging.merging``. Invariant: it counts what each side had written before the merge, and
+``memory.merging.merge``. Invariant: it counts what each side had written before the merge, and
 asks that both sides say the same afterwards, without positions and the times of the import.
 """
 

@@ -24,7 +24,7 @@ from recollect.proof.growth import grown
 from recollect.proof.keys import LOG, WITNESS, PrivateKey
 from recollect.proof.notes import parse
 from recollect.proof.witness import Cosigned, Request
-from recollect.store.checkpoints.checkpointing import Comparison, Known
+from recollect.store.checkpoints.checkpoints import Comparison, Known
 from recollect.store.witnesses.folder import FolderWitness
 from recollect.testing.seams import FixedSeam
 from tests.ledger.forging import Fields, written

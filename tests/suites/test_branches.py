@@ -17,7 +17,7 @@ import pytest
 from recollect.errors import Conflict
 from recollect.index.proposals import ProposalRow
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.branches import branching
+from recollect.lifecycle.branches import branches
 from recollect.lifecycle.proposals.proposals import approved
 from recollect.lifecycle.view import View
 from recollect.memory import Memory
@@ -323,7 +323,7 @@ def test_control_a_merge_that_does_not_look_at_bases_is_caught(
 ) -> None:
     import recollect.memory.branches as shown
 
-    for module in (branching, shown):
+    for module in (branches, shown):
         monkeypatch.setattr(module, "is_stale", lambda view, row: False)
     unreported, _ = caught(40)
     assert unreported > 10
@@ -337,6 +337,6 @@ def test_control_a_merge_that_drops_one_side_is_caught(monkeypatch: pytest.Monke
         bodies = approved(view, actor, act, row, others)
         return bodies[:1] if act.reason == "merged" else bodies
 
-    monkeypatch.setattr(branching, "approved", dropping)
+    monkeypatch.setattr(branches, "approved", dropping)
     _, lost = caught(40)
     assert lost > 10

@@ -17,7 +17,7 @@ from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.proof.checkpoints import read
-from recollect.store.checkpoints import checkpoint_files, checkpointing, key_ring
+from recollect.store.checkpoints import checkpoint_files, checkpoints, key_ring
 from recollect.store.disk.disk import write_file
 from recollect.store.files.space import FileSpace
 from recollect.store.seam import REAL, Seam
@@ -79,7 +79,7 @@ def _judged(memory: Memory, root: Path, told: int) -> str:
         return f"{report.status} at {report.broken_at}"
     if (report.anchored_through or 0) < told:
         return "a checkpoint was lost"
-    ring = checkpointing.ring_of(memory._handle.space, keys_folder(), REAL)
+    ring = checkpoints.ring_of(memory._handle.space, keys_folder(), REAL)
     for path in (root / "ws" / "checkpoints").glob("*.note"):
         if read(path.read_bytes(), ring.public())[0].size != int(path.stem):
             return "a note under another size"

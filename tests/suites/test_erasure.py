@@ -237,7 +237,7 @@ def test_control_every_step_of_the_purge_is_needed(
     scene = Scene(tmp_path, subjects=1, others=60)
     with scene.open() as memory:
         memory.admin.backup()
-        module = {"erase_bodies": "ledger.segments", "clean_index": "cleaning"}.get(
+        module = {"erase_bodies": "ledger.segments", "clean_index": "erased_bodies"}.get(
             guard, "copies.copies"
         )
         monkeypatch.setattr(f"recollect.store.files.{module}.{guard}", let_go)

@@ -13,7 +13,7 @@ import pytest
 
 from recollect import Memory
 from recollect.lifecycle.commands import Actor
-from recollect.lifecycle.records import links, records, reverting
+from recollect.lifecycle.records import earlier, links, records
 from recollect.lifecycle.trust import lineage
 from recollect.lifecycle.view import View
 from recollect.model import events as e
@@ -76,7 +76,7 @@ def no_later_links(patch: pytest.MonkeyPatch) -> None:
 
 
 def _each(patch: pytest.MonkeyPatch, instead: Callable[..., list[e.AnyBody]]) -> None:
-    for module in (records, links, reverting):
+    for module in (records, links, earlier):
         patch.setattr(module, "lowered", instead)
 
 
@@ -87,7 +87,7 @@ def no_descendants(patch: pytest.MonkeyPatch) -> None:
 
 def no_reopening(patch: pytest.MonkeyPatch) -> None:
     """What was derived from an approved record stays when the approval is taken back."""
-    patch.setattr(reverting, "lowered", lambda *_: [])
+    patch.setattr(earlier, "lowered", lambda *_: [])
 
 
 def no_further_descendants(patch: pytest.MonkeyPatch) -> None:

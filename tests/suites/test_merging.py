@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.memory.merging import merge_erasing
+from recollect.memory.merging import erasures
 from recollect.memory.merging.histories import History, Told
 from recollect.memory.merging.meetings import Sides
+from recollect.memory.merging.merge import Merging
 from recollect.memory.merging.merge_steps import Writing
-from recollect.memory.merging.merging import Merging
 from tests.suites.conftest import Tell
 from tests.suites.merging import (
     Before,
@@ -127,8 +127,8 @@ def test_control_a_merge_without_decisions_is_found(monkeypatch: pytest.MonkeyPa
 
 
 def test_control_a_merge_that_ignores_erasures_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge_erasing.Erasures, "_erasing", lambda _: iter(()))
-    monkeypatch.setattr(merge_erasing.Erasures, "_erased_here", lambda _: set())
+    monkeypatch.setattr(erasures.Erasures, "_erasing", lambda _: iter(()))
+    monkeypatch.setattr(erasures.Erasures, "_erased_here", lambda _: set())
     assert any(one.startswith(("came back: ", "only in the")) for one in spoiled(15))
 
 

@@ -22,7 +22,7 @@ from recollect.mirror.diff import diff
 from recollect.mirror.gather import Material, gather
 from recollect.mirror.parse import parse
 from recollect.mirror.render import render
-from recollect.store.files import cleaning
+from recollect.store.files import erased_bodies
 from tests.memory_suites.pages.pages import holding
 from tests.mirror.making import records
 from tests.mirror.test_pages import BEGAN, mutated
@@ -220,7 +220,7 @@ def test_erased_canaries_are_on_no_page(tmp_path: Path, count: int, tell: Tell) 
 def test_an_erasure_that_leaves_pages_alone_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleaning, "erase_pages", lambda *_: [])
+    monkeypatch.setattr(erased_bodies, "erase_pages", lambda *_: [])
     assert left_behind(tmp_path, 4, random.Random(1))[1] > 0
 
 

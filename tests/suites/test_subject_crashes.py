@@ -30,7 +30,7 @@ from recollect.memory.handle.handle import Handle
 from recollect.model import limits
 from recollect.model.events import EventsErased
 from recollect.store.disk.disk import replace_file, write_all
-from recollect.store.files import build, cleaning
+from recollect.store.files import build, erased_bodies
 from recollect.store.keys.subject_keys import FileKeys
 from recollect.store.keys.subjects import Subjects
 from recollect.store.seam import REAL, Seam
@@ -318,7 +318,7 @@ def key_after_bodies(patch: pytest.MonkeyPatch) -> None:
         due.clear()
 
     patch.setattr(Subjects, "destroy", later)
-    patch.setattr(cleaning, "clean_index", last)
+    patch.setattr(erased_bodies, "clean_index", last)
 
 
 def blank_before_the_name(patch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from recollect.ledger.line import Line, encode, parse, seq_of
 from recollect.ledger.scan import scan
 from recollect.memory.keys import Keys
 from recollect.memory.store import Store
-from recollect.store.files import cleaning
+from recollect.store.files import erased_bodies
 from recollect.store.keys.subjects import Subjects
 from tests.suites.canaries import canary, found
 from tests.suites.conftest import Tell
@@ -165,9 +165,9 @@ def test_what_is_left_is_found(
         monkeypatch.setattr(Subjects, "destroy", lambda *_: ())
         monkeypatch.setattr(Subjects, "note_erased", lambda *_: None)
     elif broken == "index":
-        monkeypatch.setattr(cleaning, "clean_index", lambda *_: None)
+        monkeypatch.setattr(erased_bodies, "clean_index", lambda *_: None)
     else:
-        monkeypatch.setattr(cleaning, "remove_exports", lambda *_: [])
+        monkeypatch.setattr(erased_bodies, "remove_exports", lambda *_: [])
     try:
         _, after, world = run_suite(tmp_path, monkeypatch, 20)
     except AssertionError:

@@ -17,9 +17,9 @@ from recollect import Memory, Quote, Store
 from recollect.errors import Forbidden
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.proposals import deriving
-from recollect.lifecycle.records import records, reverting, settling, superseding
-from recollect.lifecycle.trust import lineage, vouching
+from recollect.lifecycle.proposals import derived
+from recollect.lifecycle.records import earlier, hypotheses, records, replacement
+from recollect.lifecycle.trust import lineage, persons_word
 from recollect.lifecycle.trust.lineage import Lineage, may_change
 from recollect.lifecycle.view import View
 from recollect.memory.handle.handle import Handle
@@ -100,14 +100,14 @@ def test_no_agent_changes_a_persons_word_on_a_server(database: str, part: int) -
 
 def the_trust_of_the_text(patch: pytest.MonkeyPatch) -> None:
     """The rule before: what a change needs is the trust of the present text."""
-    patch.setattr(vouching, "standing", lambda view, row: row.trust)
+    patch.setattr(persons_word, "standing", lambda view, row: row.trust)
 
 
 def no_vouching(patch: pytest.MonkeyPatch) -> None:
     """The rule before: a person who writes does not vouch."""
-    for module in (records, superseding, reverting):
+    for module in (records, replacement, earlier):
         patch.setattr(module, "vouched", lambda *_: [])
-    for module in (records, settling):
+    for module in (records, hypotheses):
         patch.setattr(module, "vouched_again", lambda *_, **__: [])
 
 
@@ -117,12 +117,12 @@ def only_the_record(patch: pytest.MonkeyPatch) -> None:
     def alone(view: View, row: VersionRow) -> e.Trust:
         return "person" if view.is_vouched(row.id, None, None) else row.trust
 
-    patch.setattr(vouching, "standing", alone)
+    patch.setattr(persons_word, "standing", alone)
 
 
 def no_chain(patch: pytest.MonkeyPatch) -> None:
     """What a record without a key took the place of does not count."""
-    patch.setattr(vouching, "_replaced_one", lambda *_: False)
+    patch.setattr(persons_word, "_replaced_one", lambda *_: False)
 
 
 def any_key(patch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def any_key(patch: pytest.MonkeyPatch) -> None:
     ) -> bool:
         return may_change(view, line, target, act.text)
 
-    for module in (records, superseding, deriving):
+    for module in (records, replacement, derived):
         patch.setattr(module, "may_replace", anywhere)
 
 

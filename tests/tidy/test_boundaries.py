@@ -69,7 +69,7 @@ def test_sql_stands_in_its_files_alone() -> None:  # S4-261
         "contracts/blocks/db/engine.py",  # the settings of a connection
         "contracts/blocks/db/driver.py",  # the begin of a transaction
         "contracts/blocks/db/projection.py",  # the sign of a file
-        "contracts/blocks/db/noticing.py",  # triggers, made of the names of tables and columns
+        "contracts/blocks/db/row_changes.py",  # triggers, made of the names of tables and columns
         "exchange/redaction/blocks.py",  # the head line of a private key
     )
     found = [

@@ -11,8 +11,8 @@ from recollect import Store
 from recollect.interfaces.http.app import App
 from recollect.interfaces.http.limits.gate import Gate
 from recollect.interfaces.http.limits.rates import Rates
-from recollect.interfaces.http.mounting import CONSENT
 from recollect.interfaces.http.oauth import OAuth
+from recollect.interfaces.http.ui import CONSENT
 from recollect.interfaces.http.work import Rules
 from recollect.interfaces.mcp.over_http import OverHttp
 from recollect.interfaces.web.serve import mounted

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect import Memory, Store
-from recollect.interfaces.web import answering, render
+from recollect.interfaces.web import render, reply
 from recollect.interfaces.web.guard import HEADERS
 from recollect.model.wire import to_segment
 from tests.web.browsing import chromium
@@ -124,7 +124,7 @@ def test_the_controls_are_found(
             page.wait_for_timeout(100)
             assert page.title() != "ran"  # stopped: it did not run
             without = tuple(each for each in HEADERS if each[0] != "Content-Security-Policy")
-            monkeypatch.setattr(answering, "HEADERS", without)
+            monkeypatch.setattr(reply, "HEADERS", without)
             page.goto(address)
             page.wait_for_timeout(200)
             assert page.title() == "ran"  # the policy was what stopped it

@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from recollect import Memory
-from recollect.interfaces.web import answering
+from recollect.interfaces.web import reply
 
-WEB = Path(answering.__file__).parent
+WEB = Path(reply.__file__).parent
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from recollect.errors import RecollectError, Unavailable
 from recollect.proof.keys import WITNESS, PrivateKey
 from recollect.proof.notes import Signature
 from recollect.proof.witness import REQUEST_MAX_BYTES, Behind, Cosigned, render_request
-from recollect.store.witnesses.asking import good as counted
 from recollect.store.witnesses.folder import FolderWitness
 from recollect.store.witnesses.remote import RemoteWitness
+from recollect.store.witnesses.requests import good as counted
 from recollect.testing.witness_suite import LOG_A
 from tests.endpoint.servers import RawServer
 from tests.witnesses.folders import created

@@ -14,9 +14,10 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 from recollect.errors import Unavailable
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.limits import WORKERS_MAX_COUNT
 from recollect.model.values import Change
 
@@ -30,6 +31,7 @@ class Workers:
     def __init__(self, count: int = WORKERS_MAX_COUNT) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="recollect")
         self._process = os.getpid()
+        self.followed: WeakSet[Following] = WeakSet()
 
     async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run one call in a thread, in the caller's context."""
@@ -50,6 +52,8 @@ class Workers:
         await asyncio.to_thread(self._end, last)
 
     def _end(self, last: Callable[[], None]) -> None:
+        for following in list(self.followed):
+            following.close()  # else its thread would wait for the next event
         self._pool.shutdown()
         last()
 
@@ -69,6 +73,12 @@ class AsyncCalls:
     ) -> AsyncIterator[Change]:
         """What each look of a call finds; a thread is busy for one look at a time."""
         following = await self._run(call, *args, **kwargs)
-        while (found := await self._run(following.look)) is not None:
-            for each in found:
-                yield each
+        self._workers.followed.add(following)
+        try:
+            while (
+                not following.is_closed and (found := await self._run(following.look)) is not None
+            ):
+                for each in found:
+                    yield each
+        finally:  # a cancelled look still waits in its thread
+            following.close()

@@ -27,7 +27,7 @@ from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, Re
 from recollect.exchange.importers.claude_code import LINE_MAX_BYTES, Message, Transcript
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.memory.handle.healing import asked_again
+from recollect.memory.handle.healed import asked_again
 from recollect.model.counts import counted
 from recollect.model.values import Value
 from recollect.places.consent import Prompts

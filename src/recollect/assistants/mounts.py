@@ -34,7 +34,7 @@ from recollect.errors import (
     NotFound,
     RecollectError,
 )
-from recollect.lifecycle.records.naming import MORE_OF_THE_ID
+from recollect.lifecycle.records.names import MORE_OF_THE_ID
 from recollect.memory import Memory
 from recollect.memory.handle.fields import RecordFields
 from recollect.model import limits, validate

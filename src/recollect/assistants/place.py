@@ -19,7 +19,7 @@ from recollect.memory import Memory, Store
 from recollect.model.events import Trust
 from recollect.model.rules import at_least
 from recollect.places import known
-from recollect.places.moving import current
+from recollect.places.move import current
 from recollect.store.disk.layout import is_empty
 from recollect.store.seam import Seam
 

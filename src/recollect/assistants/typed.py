@@ -24,7 +24,7 @@ from recollect.index.words.transient import TRANSIENT
 from recollect.lifecycle.trust.lineage import in_one_line
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.memory.handle.healing import asked_again
+from recollect.memory.handle.healed import asked_again
 from recollect.model.instants import later
 from recollect.model.limits import QUOTE_MAX_CHARS
 from recollect.model.validate import Json

@@ -17,10 +17,10 @@ from recollect.client.calls import events
 from recollect.client.decoding import decoded
 from recollect.client.kinds import Act, Expect
 from recollect.client.looking import position_of
-from recollect.client.transport import Sent, pause_s
+from recollect.client.transport import Ending, Sent, pause_s
 from recollect.errors import Forbidden, InvalidInput, Unavailable
 from recollect.model import limits, validate, wire
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.values import (
     Change,
 )
@@ -91,19 +91,17 @@ class Events(events.Events):
         Raises:
             Unavailable: The service did not answer for a while.
         """
-        return Following(self._looks(after=after, kinds=kinds))
-
-    def _looks(self, *, after: int | None, kinds: Iterable[str]) -> Iterator[List[Change]]:
-        """Each event alone, from the moment of this call."""
         position = position_of(self._handle) if after is None else after
-        return self._looking(position, List(kinds))
+        ended = Ending()
+        return Following(self._looking(position, List(kinds), ended), ended.set)
 
-    def _looking(self, position: int, wanted: List[str]) -> Iterator[List[Change]]:
+    def _looking(self, position: int, wanted: List[str], ended: Ending) -> Iterator[List[Change]]:
+        """Each event alone."""
         faults = 0
-        while True:
+        while not ended.is_set():
             began = time.monotonic()
             try:
-                for sent in self._streamed(position, wanted):
+                for sent in self._streamed(position, wanted, ended):
                     change = decoded(sent.data, Change)
                     if change.seq <= position:
                         continue  # it was given already
@@ -112,20 +110,20 @@ class Events(events.Events):
             except (OSError, HTTPException, Unavailable) as error:
                 if time.monotonic() - began > _STEADY_S:
                     faults = 0  # a stream that lasted was a good one; only breaks in a row count
-                if faults >= _FAULTS_MAX_COUNT:
+                if faults >= _FAULTS_MAX_COUNT and not ended.is_set():
                     raise Unavailable(
                         "the service ended the stream again and again",
                         hint=f"check that it runs, then go on with after={position}",
                     ) from error
             faults += 1
-            time.sleep(_LOOK_S + pause_s(faults))
+            ended.wait(_LOOK_S + pause_s(faults))
 
-    def _streamed(self, position: int, kinds: List[str]) -> Iterator[Sent]:
+    def _streamed(self, position: int, kinds: List[str], ended: Ending) -> Iterator[Sent]:
         """The events of one stream, until it says bye or breaks."""
         query = {"after": position, "kinds": kinds}
         handle = self._handle
         path = f"{handle.root}/events"
-        for sent in handle.transport.stream(path, query=query, headers=handle.headers):
+        for sent in handle.transport.stream(path, ended, query=query, headers=handle.headers):
             if sent.name == "bye":
                 why = decoded(sent.data, _Bye).why
                 if why not in ("draining", "renew", "unavailable"):

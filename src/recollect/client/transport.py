@@ -16,7 +16,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.client import (
     HTTPConnection,
@@ -91,6 +91,32 @@ class Sent(NamedTuple):
 
     name: str
     data: bytes
+
+
+class Ending(threading.Event):
+    """Ends a stream from another thread, also while that waits for the service."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    def reads(self, connected: socket.socket | None) -> None:
+        """What is read from now on is this."""
+        with self._lock:
+            self._socket = connected
+        if self.is_set():
+            self._break()
+
+    def set(self) -> None:
+        """End the stream."""
+        super().set()
+        self._break()
+
+    def _break(self) -> None:
+        with self._lock, suppress(OSError):  # it may be closed already
+            if self._socket is not None:
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def _codes() -> dict[str, type[RecollectError]]:
@@ -215,9 +241,15 @@ class Transport:
             return None, error
 
     def stream(
-        self, path: str, *, query: Mapping[str, Any], headers: Mapping[str, str]
+        self,
+        path: str,
+        ended: Ending | None = None,
+        *,
+        query: Mapping[str, Any],
+        headers: Mapping[str, str],
     ) -> Iterator[Sent]:
         """The events of one stream, until either side ends it."""
+        ended = ended or Ending()
         self._check_usable()
         connection = self._connect(_SILENCE_MAX_S)
         target = f"{self._prefix}{path}?{_encoded(query)}"
@@ -225,6 +257,7 @@ class Transport:
         sent = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream", **given}
         try:
             connection.request("GET", target, headers=sent)
+            ended.reads(connection.sock)
             clock = Clock(time.monotonic() + _SILENCE_MAX_S)
             answer = _answer(connection, clock)
             if answer.status != 200:
@@ -232,6 +265,7 @@ class Transport:
             clock.deadline = None  # a stream may last, as long as something is said
             yield from _events(answer)
         finally:
+            ended.reads(None)
             connection.close()
 
     def close(self) -> None:

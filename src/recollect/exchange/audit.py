@@ -1,6 +1,6 @@
 """An audit as lines of JSON and as one page to print.
 
-Responsible for the bytes of both. Leaves the entries to ``memory.proof.auditing`` and the file to
+Responsible for the bytes of both. Leaves the entries to ``memory.proof.audit`` and the file to
 its callers. Invariants: the lines have the form of a workspace's ``audit.jsonl``; the page has no
 script, loads nothing, and no text of a memory is markup in it or acts on the text beside it.
 """

@@ -1,7 +1,7 @@
 """A memory as a graph envelope of Markitect: ``markitect.memory.graph.v1``.
 
 Responsible for its bytes, and for the documents that hold what neither a record nor a link does.
-Leaves reading the memory to ``memory.exchange.exporting``. Invariants: nodes and edges are
+Leaves reading the memory to ``memory.exchange.exports``. Invariants: nodes and edges are
 streamed; the same memory gives the same bytes.
 """
 

@@ -1,7 +1,7 @@
 """What an importer finds: records, episodes and links, each with an id made from its foreign id.
 
 Responsible for the shapes that every importer gives and for turning another program's words into
-values that a memory accepts. Leaves reading files and storing to ``memory.exchange.importing``.
+values that a memory accepts. Leaves reading files and storing to ``memory.exchange.imports``.
 Invariants: the same foreign id always gives the same id; nothing here raises because of what a file
 says.
 """

@@ -1,7 +1,7 @@
 """What a memory holds, as bytes in the formats of export.
 
 Responsible for these formats. Leaves reading the memory and writing the file to
-``memory.exchange.exporting``. Invariants: everything is streamed, but for ``mcp-memory``, whose
+``memory.exchange.exports``. Invariants: everything is streamed, but for ``mcp-memory``, whose
 lines each hold all that is known about one entity; the same state gives the same bytes.
 """
 

@@ -1,7 +1,7 @@
 """A memory as the files of a graph workspace, which ``FileBackedMemoryGraphStore`` reads.
 
 Responsible for which files there are. Leaves their names and bytes to ``exchange.workspace`` and
-writing them to ``memory.exchange.exporting``. Invariants: nodes and edges are streamed; no file
+writing them to ``memory.exchange.exports``. Invariants: nodes and edges are streamed; no file
 comes twice; paths, activations and events are what happened, and are not exported.
 """
 

@@ -1,7 +1,7 @@
 """What one memory contributes at a moment of an assistant's session, and packing it.
 
 Responsible for choosing the texts worth showing. Leaves choosing the memories to
-``assistants.prompting``, finding to ``finding.search`` and packing to ``recall``. Invariant:
+``assistants.prompts``, finding to ``finding.search`` and packing to ``recall``. Invariant:
 unverified text is never included.
 """
 

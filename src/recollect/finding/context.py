@@ -25,7 +25,7 @@ from recollect.model.values import Hit, Omitted
 from recollect.recall.frames import hit_of, scored, with_earlier
 from recollect.recall.pack import Counter, Packed, hits_for, pack
 from recollect.recall.rank import TextRow, Wish, showing
-from recollect.store.observing import timed
+from recollect.store.figures import timed
 
 _LAST = chr(0x10FFFF) * 4  # sorts after every tag with the prefix
 

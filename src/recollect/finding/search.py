@@ -23,7 +23,7 @@ from recollect.model import limits
 from recollect.model.values import Hit, Recall, Record, Source
 from recollect.recall.rank import Ranked, Wish, hidden_as, showing
 from recollect.recall.visibility import statuses, why_hidden
-from recollect.store.observing import timed
+from recollect.store.figures import timed
 
 # Minimum depths of the first search: another leg or a neighbour may lift a late candidate.
 _DEPTH: Final = 40

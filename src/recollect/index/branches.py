@@ -1,7 +1,7 @@
 """Branches in the index: their rows, and the questions about them.
 
 Responsible for the columns of ``branches`` and for finding a branch and what is on it. Leaves what
-a branch does to ``lifecycle.branches.branching``. Invariant: every read is bound to a position; a
+a branch does to ``lifecycle.branches.branches``. Invariant: every read is bound to a position; a
 branch that was closed after it is open there.
 """
 

@@ -1,7 +1,7 @@
 """Reads of what was erased, and by which event.
 
 Responsible for the table of erased events. Leaves every other read to ``index.reads`` and what an
-erasure removes to ``index.fold.erasing``. Invariant: of an erased event no more than its seq is
+erasure removes to ``index.fold.erasure``. Invariant: of an erased event no more than its seq is
 known.
 """
 

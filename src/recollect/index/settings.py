@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from recollect.index.full_text import TextReads
 from recollect.index.rows import (
     RULES,
     AuthorRow,
@@ -21,7 +22,6 @@ from recollect.index.rows import (
     Row,
     SessionRow,
 )
-from recollect.index.searching import TextReads
 from recollect.index.statements import STILL
 from recollect.index.tables import author_name, document_name, session_name
 

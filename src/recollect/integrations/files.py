@@ -25,7 +25,7 @@ from recollect.errors import Conflict, Forbidden, InvalidInput, LimitExceeded, N
 from recollect.lifecycle.settings.policy import policy_of
 from recollect.memory import Batch, Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.memory.handle.healing import asked_again
+from recollect.memory.handle.healed import asked_again
 from recollect.model import validate
 from recollect.model.limits import TEXT_MAX_BYTES
 from recollect.model.policy import Policy

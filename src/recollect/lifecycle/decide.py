@@ -2,10 +2,10 @@
 
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
-``episodes``, ``links``, ``frames``, ``documents``, ``deriving``, ``sessions``, ``proposals``,
-``branching``, ``bringing``, ``merging``, ``receipts`` and ``leaving``. Invariant: ``decide``
-returns events that the fold applies as intended, or raises; an empty list means that the state is
-already as requested.
+``episodes``, ``links``, ``frames``, ``documents``, ``proposals.derived``, ``sessions``,
+``proposals``, ``branches``, ``records.foreign``, ``ledger_merge``, ``receipts`` and ``removal``.
+Invariant: ``decide`` returns events that the fold applies as intended, or raises; an empty list
+means that the state is already as requested.
 
     inbox ─► active ─► archived (decayed | superseded | merged | rejected)
                 │            │
@@ -22,21 +22,21 @@ from recollect.index.rows import RULES, content_id, document_id
 from recollect.index.tables import Names
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.branches.branch_writes import on_branch
-from recollect.lifecycle.branches.branching import close_branch, open_branch, try_branch
+from recollect.lifecycle.branches.branches import close_branch, open_branch, try_branch
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
-from recollect.lifecycle.leaving import erase, erase_all, forget, restore
-from recollect.lifecycle.merging import Take, TakeErasure, take, take_erasure
-from recollect.lifecycle.proposals.deriving import derive, pass_rule, wanted
+from recollect.lifecycle.ledger_merge import Take, TakeErasure, take, take_erasure
+from recollect.lifecycle.proposals.derived import derive, pass_rule, wanted
 from recollect.lifecycle.proposals.proposals import propose, review, withdraw
 from recollect.lifecycle.receipts import hand
-from recollect.lifecycle.records.bringing import Bring, BringLink, bring, bring_link
+from recollect.lifecycle.records.earlier import revert
 from recollect.lifecycle.records.episodes import observe
+from recollect.lifecycle.records.foreign import Bring, BringLink, bring, bring_link
+from recollect.lifecycle.records.hypotheses import archive, settle
 from recollect.lifecycle.records.links import link, reinforce_link, unlink
-from recollect.lifecycle.records.naming import with_full_ids
+from recollect.lifecycle.records.names import with_full_ids
 from recollect.lifecycle.records.records import reinforce, revise, tag
-from recollect.lifecycle.records.reverting import revert
-from recollect.lifecycle.records.settling import archive, settle
-from recollect.lifecycle.records.superseding import remember
+from recollect.lifecycle.records.replacement import remember
+from recollect.lifecycle.removal import erase, erase_all, forget, restore
 from recollect.lifecycle.retraction.plan import retract
 from recollect.lifecycle.sessions import close_session, open_session
 from recollect.lifecycle.settings.documents import drop_document, set_document, subject

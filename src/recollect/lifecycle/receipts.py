@@ -1,7 +1,7 @@
 """Receipts: the event that a context leaves behind.
 
 Responsible for the event of a receipt. Leaves its contents to ``memory.receipts`` and
-erasing it to ``lifecycle.leaving``. Invariant: a receipt is written once.
+erasing it to ``lifecycle.removal``. Invariant: a receipt is written once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sessions: what opening and closing one mean, and who may.
 
 Responsible for the events of acts on sessions, and for which session a name means. Leaves erasing
-one to ``lifecycle.leaving``. A session that is only named by what is written in it needs no act.
+one to ``lifecycle.removal``. A session that is only named by what is written in it needs no act.
 Invariant: a session is opened once and closed once.
 """
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from recollect.lifecycle.commands import Expect
 from recollect.memory.handle.handle import Calls, handle_of
-from recollect.memory.handle.healing import heals
-from recollect.memory.proof import checking, consistency
-from recollect.memory.proof.checking import require_last
+from recollect.memory.handle.healed import heals
+from recollect.memory.proof import consistency, verification
+from recollect.memory.proof.verification import require_last
 from recollect.model import limits, validate
 from recollect.model.values import (
     Backup,
@@ -67,7 +67,7 @@ class Admin(Calls):
             IntegrityError: The checkpoint is of another ledger, or no known key signed it.
         """
         handle = self._handle
-        return checking.verify(handle.space, handle.seam, progress, deep=deep, anchor=anchor)
+        return verification.verify(handle.space, handle.seam, progress, deep=deep, anchor=anchor)
 
     def doctor(self, progress: Progress | None = None) -> list[Finding]:
         """Examine everything without changing it, as deeply as ``verify(deep=True)``.
@@ -78,11 +78,11 @@ class Admin(Calls):
         Returns:
             What is wrong, and for each finding what to do.
         """
-        found = checking.findings(self._handle.space, self._handle.seam.now(), progress)
+        found = verification.findings(self._handle.space, self._handle.seam.now(), progress)
         good = {each.what for each in found if each.level == "ok"}
         if self._handle.actor.user is not None or any(each.level == "problem" for each in found):
             return found
-        overdue = checking.overdue(self._handle) if good & {"index", "server"} else []
+        overdue = verification.overdue(self._handle) if good & {"index", "server"} else []
         return [*found, *overdue, *(self.check() if "index" in good else ())]
 
     def check(self, progress: Progress | None = None) -> list[Finding]:
@@ -122,7 +122,7 @@ class Admin(Calls):
         self._handle.require_whole("sealing")
         self._handle.require_person("sealing the ledger")
         done = self._handle.space.seal()
-        return checking.with_checkpoint(self._handle, done)
+        return verification.with_checkpoint(self._handle, done)
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
         """Throw the index away and fold the whole ledger again.
@@ -209,7 +209,7 @@ class Admin(Calls):
         """
         self._handle.require_whole("a backup")
         self._handle.require_person("copying the whole ledger")
-        checking.require_last(self._handle)
+        verification.require_last(self._handle)
         return self._handle.space.backup(None if target is None else os.fspath(target), progress)
 
     def copy_to(self, other: Calls, progress: Progress | None = None) -> Carried:
@@ -266,7 +266,7 @@ class Admin(Calls):
             Unsupported: One of the memories is encrypted for subjects.
             Forbidden: A handle has less than a person's trust, or is bound to one user.
         """
-        from recollect.memory.merging.merging import Wanted, merge  # rarely needed
+        from recollect.memory.merging.merge import Wanted, merge  # rarely needed
 
         source = handle_of(other)
         for handle in (self._handle, source):
@@ -342,7 +342,7 @@ class Admin(Calls):
             InvalidInput: The format is not known, or the target cannot be written.
             Conflict: The target exists.
         """
-        from recollect.memory.exchange.exporting import (
+        from recollect.memory.exchange.exports import (
             run_export,  # loaded only by those who export
         )
 

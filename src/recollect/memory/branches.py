@@ -1,7 +1,7 @@
 """``memory.branches``: named lines of proposals, compared, merged or given up.
 
 Responsible for opening, showing and closing branches. Leaves who may to
-``lifecycle.branches.branching`` and reads and writes on a branch to ``memory.handle.on_branch``.
+``lifecycle.branches.branches`` and reads and writes on a branch to ``memory.handle.on_branch``.
 Invariant: a merge is of exactly what was shown.
 """
 
@@ -17,12 +17,12 @@ from recollect.index.rows import unpack_object
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
 from recollect.lifecycle.branches.branch_names import branch_known, changes_on, made_by, subject_of
-from recollect.lifecycle.branches.branching import digest_of_diff, other_side
+from recollect.lifecycle.branches.branches import digest_of_diff, other_side
 from recollect.lifecycle.commands import Erase, Expect
-from recollect.lifecycle.filing import is_stale
+from recollect.lifecycle.filed import is_stale
 from recollect.memory.handle.answers import left_by
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
 from recollect.model.values import (
     Branch,
@@ -249,7 +249,7 @@ class Branches(Calls):
             NotFound: This handle sees no branch of that name.
             Forbidden: The handle has less than a person's trust.
         """
-        from recollect.memory.erasure.erasing import cleaned, erased
+        from recollect.memory.erasure.erasure import cleaned, erased
 
         name = validate.name(name, "name")
         act = Erase(id=name, what="branch", reason=validate.reason(reason))

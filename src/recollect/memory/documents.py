@@ -15,7 +15,7 @@ from recollect.lifecycle.commands import DropDocument, Erase, Expect, SetDocumen
 from recollect.lifecycle.settings.documents import no_document
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
 from recollect.model.validate import Json
 from recollect.model.values import Document

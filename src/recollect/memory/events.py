@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from threading import Event
 from typing import Final, cast
 
 from recollect.errors import InvalidInput
@@ -15,14 +16,14 @@ from recollect.index.reads import Reads
 from recollect.index.rows import EventRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Expect
-from recollect.lifecycle.records.naming import full_id
+from recollect.lifecycle.records.names import full_id
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.handle import Calls, Handle
-from recollect.memory.handle.healing import compares, heals
+from recollect.memory.handle.healed import compares, heals
 from recollect.model import limits, validate
 from recollect.model.events import KINDS
-from recollect.model.following import Following
+from recollect.model.feed import Following
 from recollect.model.values import (
     Change,
     EventUnit,
@@ -178,15 +179,13 @@ class Events(Calls):
             InvalidInput: A kind does not exist, or the position is below 0.
             Unavailable: The store did not answer.
         """
-        return Following(self._looks(after=after, kinds=kinds))
-
-    def _looks(self, *, after: int | None, kinds: Iterable[str]) -> Iterator[List[Change]]:
-        """What each look has found, from the moment of this call; nothing before each wait."""
         seen = _last(self._handle) if after is None else validate.position(after, "after")
-        return self._looking(seen, _checked_kinds(kinds))
+        ended = Event()
+        return Following(self._looking(seen, _checked_kinds(kinds), ended), ended.set)
 
-    def _looking(self, seen: int, kinds: tuple[str, ...]) -> Iterator[List[Change]]:
-        while True:
+    def _looking(self, seen: int, kinds: tuple[str, ...], ended: Event) -> Iterator[List[Change]]:
+        """What each look has found; nothing before each wait."""
+        while not ended.is_set():
             last = _last(self._handle)
             found = self.list(kinds=kinds, after=seen) if last > seen else []
             yield found
@@ -195,7 +194,7 @@ class Events(Calls):
                 continue
             if self._handle.position != NOW:
                 return  # nothing is added to the past
-            time.sleep(_LOOK_S)
+            ended.wait(_LOOK_S)
 
     def wait(self, seq: int, timeout_s: float = 30.0) -> bool:
         """Wait until the memory has this many events; False if it takes longer."""

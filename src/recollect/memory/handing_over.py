@@ -16,12 +16,12 @@ from recollect.ledger.verify import verify
 from recollect.memory.handle.due import has_keys
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.memory.memory import Memory
-from recollect.memory.proof.checking import require_last
+from recollect.memory.proof.verification import require_last
 from recollect.model import validate
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Checkpoint
 from recollect.store.clock import check_arriving
-from recollect.store.receiving import another_history, parcels
+from recollect.store.received import another_history, parcels
 
 
 def ledger(memory: Memory, after: int = 0) -> Iterator[bytes]:
@@ -90,9 +90,9 @@ def last_checkpoint(memory: Memory) -> Checkpoint:
 
 def _last(handle: Handle) -> Checkpoint | None:
     try:
-        from recollect.memory.proof.signing import ring_of  # loaded only if there may be one
+        from recollect.memory.proof.checkpoints import ring_of  # loaded only if there may be one
         from recollect.proof.notes import render
-        from recollect.store.checkpoints.checkpointing import last_known
+        from recollect.store.checkpoints.checkpoints import last_known
     except NotInstalled:
         return None
     found = last_known(handle.space, ring_of(handle))

@@ -11,11 +11,11 @@ from recollect.config import keys_folder
 from recollect.errors import Conflict, InvalidInput
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.memory import Memory
-from recollect.memory.proof.signing import ring_of
+from recollect.memory.proof.checkpoints import ring_of
 from recollect.model.values import SigningKey
 from recollect.proof.keys import LOG, PublicKey, parse_key, signers
 from recollect.proof.notes import BadNote, parse
-from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints import checkpoints
 from recollect.store.checkpoints.key_ring import no_key
 from recollect.store.files.backend import make_workspace
 
@@ -46,7 +46,7 @@ class Keys:
             raise no_key(self._ring.ledger)
         if len(old) == 1:  # otherwise an earlier rotation was interrupted
             self._ring.add()
-        checkpointing.make(self._handle.space, self._ring)
+        checkpoints.make(self._handle.space, self._ring)
         self._ring.retire()
         return _shown(self._ring.private()[-1].public, signs=True)
 

@@ -24,7 +24,7 @@ from recollect.memory.correction.correcting import Correcting
 from recollect.memory.correction.leaving import Leaving
 from recollect.memory.doors import Doors
 from recollect.memory.handle.handle import Handle, named
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.memory.reading import Reading
 from recollect.memory.settings import subjects_of
 from recollect.memory.writing import Writing
@@ -33,7 +33,7 @@ from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
 from recollect.model.values import Scope
-from recollect.places.moving import move_if_needed
+from recollect.places.move import move_if_needed
 
 
 @heals

@@ -20,7 +20,7 @@ from recollect.memory.contexts.frames import frame_named
 from recollect.memory.handle import answers
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import compares, heals
+from recollect.memory.handle.healed import compares, heals
 from recollect.model import limits, validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment

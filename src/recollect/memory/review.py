@@ -17,7 +17,7 @@ from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_ob
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Erase, Expect, Propose, Withdraw
-from recollect.lifecycle.filing import LIVE, is_stale
+from recollect.lifecycle.filed import LIVE, is_stale
 from recollect.lifecycle.proposals.proposals import digest_of, displaced, no_proposal
 from recollect.lifecycle.retraction.closure import resting_on
 from recollect.memory.handle.acts import Acts
@@ -25,7 +25,7 @@ from recollect.memory.handle.answers import left_by
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.fields import evidence as checked_evidence
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import compares, heals
+from recollect.memory.handle.healed import compares, heals
 from recollect.model import limits, validate
 from recollect.model.events import Intent
 from recollect.model.rules import is_visible
@@ -241,7 +241,7 @@ class Review(Calls):
             NotFound: This handle sees no such proposal.
             Forbidden: The handle has less than a person's trust.
         """
-        from recollect.memory.erasure.erasing import cleaned, erased
+        from recollect.memory.erasure.erasure import cleaned, erased
 
         act = Erase(id=validate.reference(id), what="proposal", reason=validate.reason(reason))
         seq, events = self._handle.write((act,), erased, idempotency_key, expect)

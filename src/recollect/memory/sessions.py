@@ -20,7 +20,7 @@ from recollect.lifecycle.sessions import opened_session
 from recollect.memory.handle import answers
 from recollect.memory.handle.answers import left_by, nothing
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
 from recollect.model.frames import Units
 from recollect.model.instants import Moment

@@ -16,11 +16,11 @@ from recollect.memory.contexts.frames import Frames
 from recollect.memory.documents import Documents
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls, Handle
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.memory.rules.rules import Rules
 from recollect.model import validate
 from recollect.store.keys.subjects import SETTING, Each, Who
-from recollect.store.writing import each_of
+from recollect.store.write_path import each_of
 
 _WHO: Final[dict[Each, Who]] = {"user": "users", "named": "named"}
 _RETENTION: Final = ("settings", "retention")  # the document that says how long

@@ -23,7 +23,7 @@ from recollect.memory.tokens import Tokens
 from recollect.model import validate
 from recollect.model.values import Drop, Dropped, Token
 from recollect.places import known
-from recollect.places.moving import move_if_needed
+from recollect.places.move import move_if_needed
 from recollect.store.checkpoints.seen_heads import forget_dropped
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam

@@ -1,8 +1,8 @@
 """The witnesses of a memory's ledger: those who keep its checkpoints elsewhere.
 
 Responsible for who may change the list, and for creating a witness in a folder. Leaves asking them
-to ``memory.proof.signing`` and their files to ``store.witnesses``. Invariant: a witness is never in
-the folder whose ledger it vouches for.
+to ``memory.proof.checkpoints`` and their files to ``store.witnesses``. Invariant: a witness is
+never in the folder whose ledger it vouches for.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from recollect.config import keys_folder
 from recollect.errors import Ambiguous, Conflict, InvalidInput, NotFound
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.memory import Memory
-from recollect.memory.proof.signing import ring_of
+from recollect.memory.proof.checkpoints import ring_of
 from recollect.model.values import WitnessKey
 from recollect.proof.keys import WITNESS, PublicKey, parse_key
 from recollect.store.checkpoints.key_ring import PinnedWitness, no_key
 from recollect.store.files.backend import make_workspace
 from recollect.store.seam import REAL, Seam
 from recollect.store.witnesses import own_keys
-from recollect.store.witnesses.asking import is_address, opened
 from recollect.store.witnesses.folder import (
     FolderWitness,
     check_log,
@@ -32,6 +31,7 @@ from recollect.store.witnesses.folder import (
     public_key,
     put_public_key,
 )
+from recollect.store.witnesses.requests import is_address, opened
 
 _LIKE_A_HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)*(\.[\w-]+|:\d+)")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)

@@ -16,7 +16,7 @@ from recollect.lifecycle.commands import Expect
 from recollect.memory.batch import Batch
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.messages import Content

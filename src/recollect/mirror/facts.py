@@ -1,7 +1,7 @@
 """The facts in a text, and whether another text has kept them.
 
 Responsible for what counts as a fact: numbers and dates, names, quoted words, keys. Leaves who
-rewrites a page to ``memory.pages.condensing``. Invariants: pure, and in linear time; a fact counts
+rewrites a page to ``memory.pages.condensed``. Invariants: pure, and in linear time; a fact counts
 once, however often it is said; characters that no reader sees keep no fact; a number counts only in
 the digits in which it was written.
 """

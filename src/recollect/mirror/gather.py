@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from recollect.index.rows import VersionRow, is_held, unpack_names
 from recollect.mirror import words
 from recollect.mirror.frontmatter import other_lines
-from recollect.mirror.naming import (
+from recollect.mirror.names import (
     PREFERENCES,
     PROFILE,
     UNFILED,

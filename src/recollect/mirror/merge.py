@@ -1,7 +1,7 @@
 """Hand edits against the memory: what a page was, what it says, and what the memory says.
 
 Responsible for the three-way comparison of one entry and of a page's own fields. Leaves reading
-files and the memory to ``memory.pages.syncing``. Invariants: text that was only rendered, or that
+files and the memory to ``memory.pages.sync``. Invariants: text that was only rendered, or that
 the memory already has, does not count as a change; if the memory has changed too, the result is a
 conflict and neither side is chosen; tags are merged, because additions and removals can coexist.
 """
@@ -16,7 +16,7 @@ from msgspec import structs
 from recollect.index.rows import VersionRow, unpack_names
 from recollect.mirror import words
 from recollect.mirror.gather import is_shown
-from recollect.mirror.naming import page_of
+from recollect.mirror.names import page_of
 from recollect.mirror.page import SUFFIX, Entry, Page
 from recollect.model.values import PageChange
 from recollect.model.values.pages import ChangeKind, ChangeState

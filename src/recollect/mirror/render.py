@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from recollect.mirror import frontmatter, words
-from recollect.mirror.naming import INDEX, PREFIXES
+from recollect.mirror.names import INDEX, PREFIXES
 from recollect.mirror.page import STATUSES, Entry, Page
 
 _INDEX: Final = "# Index"

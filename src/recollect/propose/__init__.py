@@ -1,7 +1,7 @@
 """From episodes to suggestions.
 
 Responsible for proposers: what one is, and one that asks a language model. Leaves what becomes of a
-suggestion to ``memory.rules.proposing``, which checks it. Invariant: nothing here can write.
+suggestion to ``memory.rules.suggestions``, which checks it. Invariant: nothing here can write.
 """
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load

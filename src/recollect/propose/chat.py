@@ -2,7 +2,7 @@
 
 Responsible for one request for each batch, for what a pass may cost, and for the form of the
 answer. Leaves sending to ``recollect.endpoint``, and whether a suggestion holds to
-``memory.rules.proposing``. Invariants: a request is counted before it is sent, with an estimate
+``memory.rules.suggestions``. Invariants: a request is counted before it is sent, with an estimate
 that the server's own count can only raise; an answer is read whole or not at all.
 """
 

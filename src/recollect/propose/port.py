@@ -1,7 +1,7 @@
 """The proposer port: what turns episodes into suggestions.
 
 Responsible for the contract. Leaves asking a model to ``propose.chat`` and checking what comes back
-to ``memory.rules.proposing``. Invariant: importing this loads no client.
+to ``memory.rules.suggestions``. Invariant: importing this loads no client.
 """
 
 from __future__ import annotations

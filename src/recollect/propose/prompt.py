@@ -2,7 +2,7 @@
 
 Responsible for the texts of a request. Leaves sending it to ``propose.chat``. Invariant: words of
 a memory stand only in JSON between two lines that they cannot hold, because these have a random
-number. That is a help to the model and no protection: ``memory.rules.proposing`` protects.
+number. That is a help to the model and no protection: ``memory.rules.suggestions`` protects.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from recollect.store.backup import copy_checkpoints
 from recollect.store.clock import check_arriving
 from recollect.store.keys.wrapped_keys import Wrapped, missing
 from recollect.store.port import Copyable, Progress
-from recollect.store.receiving import another_history
+from recollect.store.received import another_history
 
 
 def carry(

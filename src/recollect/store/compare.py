@@ -1,8 +1,8 @@
 """Whether an index matches the events of its ledger.
 
-Responsible for finding and describing a difference. Leaves repairing it to ``store.files.healing``.
-Invariants: the comparison changes nothing and takes no lock; its data is in SQLite's unnamed
-temporary files, so memory stays bounded and no file is left behind.
+Responsible for finding and describing a difference. Leaves repairing it to
+``store.files.catch_up``. Invariants: the comparison changes nothing and takes no lock; its data is
+in SQLite's unnamed temporary files, so memory stays bounded and no file is left behind.
 """
 
 from __future__ import annotations

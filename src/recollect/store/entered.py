@@ -28,7 +28,7 @@ from recollect.store.deadline import limited
 from recollect.store.entered_parts import GuardedCheckpoints, GuardedSubjects, GuardedVectors
 from recollect.store.keys.subjects import Subjects
 from recollect.store.keys.wrapped_keys import Wrapped
-from recollect.store.listening import Listener
+from recollect.store.listeners import Listener
 from recollect.store.port import (
     Answer,
     Backend,
@@ -39,7 +39,7 @@ from recollect.store.port import (
     Tick,
     Vectors,
 )
-from recollect.store.tokens.administering import AdminTokens
+from recollect.store.tokens.admins import AdminTokens
 from recollect.store.tokens.grants import WHOLE, Grant
 from recollect.store.tokens.tokens import Ended, given_token, hash_of, opens_none
 

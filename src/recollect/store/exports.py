@@ -3,7 +3,7 @@
     exports.json    in a space's folder: where each one is, what it shows at most, and its digests
 
 Responsible for this list, and for removing what it names. Leaves writing an export to
-``memory.exchange.exporting``. Invariants: an export is listed before its first byte is written, and
+``memory.exchange.exports``. Invariants: an export is listed before its first byte is written, and
 with its digests before it has its name; only a file that still has its digest is removed; nothing
 outside of the workspace, no file of a memory and nothing behind a link is removed.
 """

@@ -17,8 +17,8 @@ from recollect.errors import RecollectError, Unavailable
 from recollect.index.reads import Reads
 from recollect.lifecycle.commands import Actor, Command
 from recollect.model import limits
-from recollect.store import observing
-from recollect.store.listening import Listeners
+from recollect.store import figures
+from recollect.store.listeners import Listeners
 from recollect.store.port import Answer, Outcome
 
 T = TypeVar("T")
@@ -196,7 +196,7 @@ class Group:
             self._waiting.popleft()
         taken = [self._waiting[place] for place in range(len(self._waiting))]
         try:
-            with observing.timed("append"):
+            with figures.timed("append"):
                 done = self._lead(taken)
         except Exception as error:  # noqa: BLE001 - every caller that waits must hear of it
             for request in taken:
@@ -208,7 +208,7 @@ class Group:
         else:
             for request in taken[:done]:
                 request.done = True
-            observing.grouped(done)
+            figures.grouped(done)
 
     def _sleep(self, request: Request[T]) -> None:
         """Waits for a leader, but not for long: the thread with the turn may not be leading."""

@@ -24,7 +24,7 @@ from recollect.model.events import Head
 from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Sealed, Token
 from recollect.store.keys.subjects import Subjects
 from recollect.store.keys.wrapped_keys import Wrapped
-from recollect.store.listening import Listener
+from recollect.store.listeners import Listener
 from recollect.store.tokens.tokens import Tokens
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors, jobs only if there is work

@@ -52,7 +52,7 @@ class AdminsSuite:
     def test_an_admin_of_one_space_leaves_room_for_the_others(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("recollect.store.tokens.administering.OF_A_SPACE_MAX_COUNT", 5)
+        monkeypatch.setattr("recollect.store.tokens.admins.OF_A_SPACE_MAX_COUNT", 5)
         admin = store.entered(self.admin(store, "alice"))
         for number in range(4):
             admin.tokens.create(f"t{number}", space="alice")

@@ -1,7 +1,7 @@
 """The conformance suite of checkpoints: one test for each sentence of the port.
 
 Responsible for behaviour. Leaves how an engine creates its spaces to the fixture ``backend``.
-Invariant: the tests only use the port, and what ``store.checkpoints.checkpointing`` does with it.
+Invariant: the tests only use the port, and what ``store.checkpoints.checkpoints`` does with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from recollect.errors import NotFound
 from recollect.proof.checkpoints import Checkpoint
 from recollect.proof.notes import KEY_ID_BYTES, Note, Signature, render
-from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints import checkpoints
 from recollect.store.checkpoints.key_ring import KeyRing
 from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL
@@ -30,7 +30,7 @@ def filled(backend: Backend, name: str = "main", count: int = 3) -> Space:
 
 def note_of(space: Space, size: int, signatures: int = 1) -> bytes:
     """A note in the form of a checkpoint, whose signatures no key made."""
-    ledger = checkpointing.ring_of(space, Path(), REAL).ledger
+    ledger = checkpoints.ring_of(space, Path(), REAL).ledger
     by = [Signature(ledger, bytes([n] * KEY_ID_BYTES), bytes(64)) for n in range(signatures)]
     return render(Note(Checkpoint(ledger, size, bytes(32)).text, tuple(by)))
 
@@ -46,7 +46,7 @@ class CheckpointSuite:
     @pytest.fixture
     def ring(self, backend: Backend, tmp_path: Path) -> KeyRing:
         """A key that signs the space ``main``."""
-        ring = checkpointing.ring_of(filled(backend), tmp_path / "signing", REAL)
+        ring = checkpoints.ring_of(filled(backend), tmp_path / "signing", REAL)
         ring.add()
         return ring
 
@@ -110,19 +110,19 @@ class CheckpointSuite:
         self, backend: Backend, ring: KeyRing
     ) -> None:
         space = backend.space("main", create=False)
-        checkpointing.make(space, ring)
+        checkpoints.make(space, ring)
         space.submit(command("more", remember("More.")), outcome)
-        with_it = checkpointing.make(space, ring)
+        with_it = checkpoints.make(space, ring)
         for lost in (b"", b"[", b"{}"):
             space.checkpoints().keep_frontier(lost)
-            assert checkpointing.make(space, ring) == with_it
+            assert checkpoints.make(space, ring) == with_it
 
     def test_what_was_signed_is_known_again(self, backend: Backend, ring: KeyRing) -> None:
         space = backend.space("main", create=False)
-        made = [checkpointing.make(space, ring)]
+        made = [checkpoints.make(space, ring)]
         space.submit(command("more", remember("More.")), outcome)
-        made.append(checkpointing.make(space, ring))
+        made.append(checkpoints.make(space, ring))
         assert space.checkpoints().sizes() == [each.size for each in made]
-        found = checkpointing.known(space, ring)
+        found = checkpoints.known(space, ring)
         assert {each.checkpoint.size for each in found} == {each.size for each in made}
         assert {each.where for each in found} == {"beside", "outside"}

@@ -1,7 +1,7 @@
 """Jobs: the suite of the port.
 
 Responsible for asking, leases, trust and schedules on every engine. Leaves doing the work to the
-tests of ``memory.jobs.working``. Invariant: each test is a sentence of the port.
+tests of ``memory.jobs.worker``. Invariant: each test is a sentence of the port.
 """
 
 from __future__ import annotations

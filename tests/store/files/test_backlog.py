@@ -24,9 +24,9 @@ import pytest
 from recollect import Conflict, Memory
 from recollect.errors import NotFound, RecollectError, Unavailable
 from recollect.memory.handle.handle import Handle
-from recollect.store.files import append, healing, open_files
+from recollect.store.files import append, catch_up, open_files
 from recollect.store.files.build import known_head
-from recollect.store.files.healing import Healing
+from recollect.store.files.catch_up import Healing
 from recollect.store.files.ledger import active, backlog, quiet
 from recollect.store.files.ledger.backlog import Pace
 from recollect.store.files.lock import Lock
@@ -388,7 +388,7 @@ time.sleep(600)
 def test_a_read_waits_for_what_another_process_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(healing, "_OTHERS_S", PATIENCE_S)
+    monkeypatch.setattr(catch_up, "_OTHERS_S", PATIENCE_S)
     with process(WRITER.replace("STEP", "time.sleep(0.5)"), tmp_path), Memory.open(tmp_path) as m:
         assert m.get("acknowledged").text == "acknowledged"
 

@@ -17,7 +17,7 @@ from recollect.memory import Memory, Store
 from recollect.memory.handle.handle import Handle
 from recollect.store import posix
 from recollect.store.disk.layout import DROPPED, DROPPING, LEDGER, LOCK, is_untouched
-from recollect.store.files import dropping, lock, open_files
+from recollect.store.files import drop, lock, open_files
 from recollect.store.files.backend import FileBackend
 from recollect.store.files.quick_read import quick_read
 from recollect.testing.acts import command, outcome, remember
@@ -53,7 +53,7 @@ def stopped(place: FileBackend, monkeypatch: pytest.MonkeyPatch, name: str = "bo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(dropping, "finish", dies)
+        patch.setattr(drop, "finish", dies)
         with pytest.raises(KeyboardInterrupt):
             place.drop(name, "stopped")
 
@@ -259,7 +259,7 @@ def test_an_interrupted_drop_shows_nothing_where_it_cannot_be_finished(
 
     fill(place, "bob", "secret").close()
     stopped(place, monkeypatch)
-    monkeypatch.setattr(dropping, "finish", read_only)
+    monkeypatch.setattr(drop, "finish", read_only)
     with pytest.raises(NotFound, match="read-only"):
         place.space("bob", create=False).head()
 

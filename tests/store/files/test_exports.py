@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
-from recollect.memory.exchange.exporting import FORMATS
+from recollect.memory.exchange.exports import FORMATS
 from recollect.memory.store import Store
 from recollect.store.disk.layout import is_own
 

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from recollect import Memory
-from recollect.assistants import prompting
+from recollect.assistants import prompts
 from recollect.errors import IntegrityError, NotFound
 from recollect.model.values import INCLUDES, Include
 from recollect.store import compare
-from recollect.store.files.healing import Healing
+from recollect.store.files.catch_up import Healing
 from recollect.store.files.quick_read import quick_read
 from recollect.store.files.readers import Readers
 
@@ -391,7 +391,7 @@ def test_a_glance_over_a_damaged_index_heals_it(sound: Path, tmp_path: Path) -> 
 
         return [record_of(row) for row in reads.versions("m7")]
 
-    found: list[Any] = prompting._by_words(look, load(folder), "main", "")
+    found: list[Any] = prompts._by_words(look, load(folder), "main", "")
     assert found[0].tags == ("server", "team-0")
 
 

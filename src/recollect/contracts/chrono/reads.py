@@ -18,7 +18,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
 from recollect.model.values import INCLUDES, Include
 from recollect.recall.rank import Wish

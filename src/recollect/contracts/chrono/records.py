@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, cast
 
 from recollect.errors import Conflict, InvalidInput
-from recollect.exchange.cleaning import Cleaning
+from recollect.exchange.cleaned import Cleaning
 from recollect.exchange.importers.chrono import (
     ACTIVE,
     DEFAULT_CONFIDENCE,

@@ -1,7 +1,7 @@
 """Taking over what the original left: its log and its JSON.
 
 Responsible for moving an original log aside. Leaves reading it to ``originals``, and storing its
-records to ``memory.exchange.importing``. Invariants: a damaged log is not touched; a log is moved
+records to ``memory.exchange.imports``. Invariants: a damaged log is not touched; a log is moved
 before the first record is stored and never changed, and a taking over that was interrupted goes on
 at the next opening; a record that the memory has already stays as it is.
 """
@@ -17,7 +17,7 @@ from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
 from recollect.exchange.importers.chrono import FORMAT, items_of
 from recollect.exchange.items import Found
 from recollect.memory import Memory
-from recollect.memory.exchange.importing import Importing
+from recollect.memory.exchange.imports import Importing
 from recollect.memory.handle.handle import handle_of
 from recollect.model.values import Imported
 from recollect.store.disk.disk import alone, sync_folder

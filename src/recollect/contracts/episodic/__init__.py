@@ -1,9 +1,9 @@
 """Episodic: episodes and facts under the API of an earlier design (``contracts.md``, part S2).
 
 Responsible for the API as a whole. Leaves its values to ``values`` and ``deltas``, its calls to
-``store``, ``facts`` and ``triples``, its configuration to ``wiring``. Invariants: an episode is an
-episode of the memory and a fact is a record of it; nothing is stored outside the ledger; a
-fact has at most the trust of its episodes, and their user.
+``store``, ``facts`` and ``triples``, its configuration to ``configured``. Invariants: an episode is
+an episode of the memory and a fact is a record of it; nothing is stored outside the ledger; a fact
+has at most the trust of its episodes, and their user.
 
     store = SQLiteMemoryStore(path=Path("./.memory"))
     await store.bootstrap()
@@ -11,6 +11,7 @@ fact has at most the trust of its episodes, and their user.
 
 from __future__ import annotations
 
+from recollect.contracts.episodic.configured import load_stores
 from recollect.contracts.episodic.consolidation import Skipped
 from recollect.contracts.episodic.deltas import (
     AddDelta,
@@ -38,7 +39,6 @@ from recollect.contracts.episodic.values import (
     MigrationPlan,
     StoreHealth,
 )
-from recollect.contracts.episodic.wiring import load_stores
 
 __all__ = [
     "AddDelta",

@@ -1,7 +1,7 @@
 """From a rule to deltas.
 
 Responsible for running a rule over the episodes of a memory. Leaves its filter to ``where`` and
-what an episode asks for to ``lifecycle.proposals.consolidating``. Invariants: nothing is written; a
+what an episode asks for to ``lifecycle.proposals.intents``. Invariants: nothing is written; a
 repeated subject and predicate replaces only what the same user's episodes brought in.
 """
 
@@ -22,7 +22,7 @@ from recollect.contracts.episodic.reads import Shown
 from recollect.contracts.episodic.table import episode_of
 from recollect.contracts.episodic.values import ConsolidationRule, Episode
 from recollect.contracts.episodic.where import condition_of
-from recollect.lifecycle.proposals.consolidating import Heard, Intended, Unfit, intended
+from recollect.lifecycle.proposals.intents import Heard, Intended, Unfit, intended
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.model.instants import to_datetime

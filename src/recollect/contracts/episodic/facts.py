@@ -34,7 +34,7 @@ from recollect.lifecycle.commands import Act
 from recollect.memory import Memory
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.handle import handle_of
-from recollect.memory.handle.healing import asked_again
+from recollect.memory.handle.healed import asked_again
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.rules import lowest
 from recollect.model.values import Record

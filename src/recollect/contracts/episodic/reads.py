@@ -13,7 +13,7 @@ from typing import Final, cast
 from recollect.finding.recent import recent
 from recollect.index.rows import EpisodeRow
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
 from recollect.model.values import Include
 from recollect.recall.times import ALWAYS

@@ -1,7 +1,7 @@
 """Event logs: in memory, and in a file of lines.
 
 Responsible for appending and listing events, and for telling which lines could not be used. Leaves
-what events lead to to ``replaying``. Invariants: events are never changed, and their order is that
+what events lead to to ``replay``. Invariants: events are never changed, and their order is that
 of the log; one bad line hides no other.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 
 from recollect.contracts.graph.lines import LineFile
 from recollect.contracts.graph.protocols import MemoryGraphStore
-from recollect.contracts.graph.replaying import replayed
+from recollect.contracts.graph.replay import replayed
 from recollect.contracts.graph.values import Snapshot
 from recollect.errors import Conflict, InvalidInput
 from recollect.exchange.workspace import EVENT_SCHEMA, line, parse

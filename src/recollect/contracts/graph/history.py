@@ -1,7 +1,7 @@
 """What the ledger of a memory says of nodes and edges, as events of a log.
 
 Responsible for telling each version of a node, and each edge that holds, at the position where it
-began. Leaves what events lead to to ``replaying``. Invariants: replaying them gives the nodes and
+began. Leaves what events lead to to ``replay``. Invariants: replaying them gives the nodes and
 edges that a store lists; what was erased is not in them; nothing is written.
 """
 

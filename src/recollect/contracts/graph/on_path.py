@@ -1,7 +1,7 @@
 """The graph on a path: what is saved here waits there.
 
 Responsible for the edges that wait on a path, beside the nodes that its branch has. Leaves merging
-them to ``merging``. Invariants: an edge is between nodes that the path shows; nothing here is
+them to ``merges``. Invariants: an edge is between nodes that the path shows; nothing here is
 written to a file.
 """
 

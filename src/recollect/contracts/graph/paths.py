@@ -1,7 +1,7 @@
 """Paths of a conversation: branch, extend, merge, abandon, compact.
 
 Responsible for starting and extending a path, and for what needs an approval to end it. Leaves the
-changes on it to the branch of the memory that a path is, and ending it to ``ending``. Invariant: a
+changes on it to the branch of the memory that a path is, and ending it to ``endings``. Invariant: a
 path names events and never holds what was said.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recollect.contracts.graph import ending
-from recollect.contracts.graph.ending import branch_of, diff, event_id, open_path, tell
+from recollect.contracts.graph import endings
+from recollect.contracts.graph.endings import branch_of, diff, event_id, open_path, tell
 from recollect.contracts.graph.gate import gate_in, require_approval
-from recollect.contracts.graph.merging import target_of
+from recollect.contracts.graph.merges import target_of
 from recollect.contracts.graph.path_documents import (
     PATH,
     has_path,
@@ -74,7 +74,7 @@ def merge(
     if target_of(store, path) == MAIN and store.memory.trust != "person":
         action = Action(kind="merge", subject=id, digest=digest, reason=reason)
         require_approval(action, _gate(store), approval)
-    return ending.merged(store, id, digest, settle=settle, edits=edits, reason=reason)
+    return endings.merged(store, id, digest, settle=settle, edits=edits, reason=reason)
 
 
 def abandon(
@@ -83,7 +83,7 @@ def abandon(
     """End a path without its changes; those that go on from it must have ended."""
     action = Action(kind="abandon", subject=id, reason=reason)
     require_approval(action, _gate(store), approval)
-    return ending.abandoned(store, id, reason)
+    return endings.abandoned(store, id, reason)
 
 
 def compact(
@@ -101,7 +101,7 @@ def compact(
     branch_of(store, id)
     action = Action(kind="compact", subject=id, text=summary, reason=reason)
     require_approval(action, _gate(store), approval)
-    return ending.compacted(store, id, summary, reason)
+    return endings.compacted(store, id, summary, reason)
 
 
 def _gate(store: GraphStore) -> str | None:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from recollect.contracts.graph import ending
-from recollect.contracts.graph.diagnosing import findings
+from recollect.contracts.graph import endings
+from recollect.contracts.graph.diagnosis import findings
 from recollect.contracts.graph.gate import digest_of, gate_in, needs_approval, why_not
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import Action, Applied, Approval, action_of
@@ -102,11 +102,11 @@ class PhaseMemoryRuntime:
     def _do(self, action: Action) -> str:
         store, id = self.store, action.subject
         if action.kind == "merge":
-            ending.merged(store, id, _needed(action, "digest"), reason=action.reason)
+            endings.merged(store, id, _needed(action, "digest"), reason=action.reason)
         elif action.kind == "abandon":
-            ending.abandoned(store, id, action.reason or "")
+            endings.abandoned(store, id, action.reason or "")
         elif action.kind == "compact":
-            ending.compacted(store, id, _needed(action, "text"), action.reason)
+            endings.compacted(store, id, _needed(action, "text"), action.reason)
         elif left := self._do_node(action):
             how = "NOT removed" if action.kind == "erase" else "left as it was"
             return f"{action.kind} {id}; {how}: {', '.join(left)}"

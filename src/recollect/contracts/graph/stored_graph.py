@@ -34,7 +34,7 @@ from recollect.contracts.graph.records import (
     node_from,
     shown_version,
 )
-from recollect.contracts.graph.replaying import paths_told
+from recollect.contracts.graph.replay import paths_told
 from recollect.contracts.graph.values import (
     GRAPH_SCHEMA,
     MAIN,

@@ -15,7 +15,7 @@ from typing import Final
 
 from recollect.errors import InvalidInput
 from recollect.memory.handle import fields
-from recollect.mirror.naming import PREFIXES, is_entity_page, page_of
+from recollect.mirror.names import PREFIXES, is_entity_page, page_of
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
 from recollect.model.validate import Json

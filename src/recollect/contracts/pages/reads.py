@@ -13,7 +13,7 @@ from recollect.contracts.pages.values import Contents, Entry, IndexRebuilt, Memo
 from recollect.memory import Memory
 from recollect.mirror import page as mirror
 from recollect.mirror import words
-from recollect.mirror.naming import page_of
+from recollect.mirror.names import page_of
 from recollect.mirror.page import SUFFIX, Page
 from recollect.mirror.parse import parse
 from recollect.model.counts import counted

@@ -26,12 +26,12 @@ from recollect.contracts.pages.writer import CONFIG, apply_knobs, read_knobs
 from recollect.errors import Changed, ConfigError, Conflict, NotFound, RecollectError
 from recollect.lifecycle.commands import Remember
 from recollect.memory import Memory
-from recollect.memory.erasure import cleaning
+from recollect.memory.erasure import clean
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.pages.page_care import created_now, flag_once, preseed
 from recollect.memory.pages.page_limits import status_at, why_long
-from recollect.mirror.naming import DOCUMENT, INDEX, document_name
+from recollect.mirror.names import DOCUMENT, INDEX, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
 from recollect.model.counts import counted
@@ -275,11 +275,11 @@ class MemoryFiles:
         ``config.toml`` stay. It needs a person's trust. None if it was not confirmed.
         """
         handle, position = handle_of(self._memory), self._memory.position
-        planned = cleaning.clean(handle, what, dry_run=True)
+        planned = clean.clean(handle, what, dry_run=True)
         records = counted(planned.records, "record")
         if not confirm(f"Erase {records} and the files in {self._folder}? It cannot be undone."):
             return None
-        done = cleaning.clean(handle, what, expect=position)
+        done = clean.clean(handle, what, expect=position)
         self._memory.pages._render(self._folder, "gone")  # a person said yes to that
         preseed(handle_of(self._memory))
         self._render()

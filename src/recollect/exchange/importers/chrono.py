@@ -1,7 +1,7 @@
 """The log of chronomemory: ``events.wal``, a chain of JSON lines, with a snapshot beside it.
 
 Responsible for checking the chain and for the state that it leads to. Leaves storing to
-``memory.exchange.importing`` and ``contracts.chrono``. Invariants: nothing after the first damaged
+``memory.exchange.imports`` and ``contracts.chrono``. Invariants: nothing after the first damaged
 line is read; a record keeps its id; what was deleted there is forgotten here. Both dialects of the
 hash are read: JSON with blanks after its marks, and without.
 """

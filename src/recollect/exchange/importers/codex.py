@@ -1,6 +1,6 @@
 """Transcripts of Codex: JSON lines, one for each message or event of a session.
 
-Responsible for extracting what was said. Leaves storing to ``memory.exchange.importing``.
+Responsible for extracting what was said. Leaves storing to ``memory.exchange.imports``.
 Invariant: a message has the same id whenever its file is read; the program's own context, a model's
 reasoning and the output of tools are left out.
 

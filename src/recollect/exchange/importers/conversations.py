@@ -1,6 +1,6 @@
 """Conversations of ChatGPT and Claude, from the archives that both services send.
 
-Responsible for what was said, by whom and when. Leaves storing to ``memory.exchange.importing``.
+Responsible for what was said, by whom and when. Leaves storing to ``memory.exchange.imports``.
 Invariants: each message is one episode in the session of its conversation; in a conversation that
 was edited only the branch that is shown last is read; what is left out is counted.
 

@@ -1,7 +1,7 @@
 """What elfmem leaves: its database, and its ledger of JSON lines.
 
 Responsible for these lines, one for each event in the life of a block, and for telling both apart.
-Leaves the tables of a database to ``elfmem_database`` and storing to ``memory.exchange.importing``.
+Leaves the tables of a database to ``elfmem_database`` and storing to ``memory.exchange.imports``.
 Invariant: a line gives the same item whenever it is read. A line has ``t``, ``s``, ``k`` (the kind
 of event) and ``id``; most have no text, and are kept as what happened.
 """

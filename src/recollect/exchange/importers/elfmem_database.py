@@ -1,7 +1,7 @@
 """The seven tables of an elfmem database: blocks, what hangs on them, frames, sessions, settings.
 
 Responsible for what each row becomes here, and for a line about each kind of thing that is left out
-or changed. Leaves reading the file to ``databases``, and storing to ``memory.exchange.importing``.
+or changed. Leaves reading the file to ``databases``, and storing to ``memory.exchange.imports``.
 Invariants: a value of another type than its column's is never taken for it; every block keeps its
 id if that can be an id here, and gets the same other one each time if not.
 """

@@ -1,7 +1,7 @@
 """Notes in Markdown: those of Basic Memory, and any folder of Markdown files.
 
 Responsible for what a note says: observations, relations, paragraphs and items of lists. Leaves
-storing to ``memory.exchange.importing``. Invariants: a note is found by its title, or by its place
+storing to ``memory.exchange.imports``. Invariants: a note is found by its title, or by its place
 if an older note has that title; a sentence has the same id wherever in its note it stands.
 
 Basic Memory writes ``- [category] text #tag (context)`` for an observation and
@@ -32,7 +32,7 @@ from recollect.exchange.items import (
     names_of,
     whole,
 )
-from recollect.mirror.naming import PREFIXES, page_of
+from recollect.mirror.names import PREFIXES, page_of
 
 FORMAT: Final = "markdown"
 IS_WHOLE: Final = True

@@ -1,7 +1,7 @@
 """Graphs and profiles of Markitect: ``markitect.memory.graph.v1`` and ``….profile.v1``.
 
 Responsible for nodes, edges, events, profiles and what a graph says about itself. Leaves storing to
-``memory.exchange.importing``. Invariants: a node, an edge, an event and a profile keep their ids;
+``memory.exchange.imports``. Invariants: a node, an edge, an event and a profile keep their ids;
 every field is kept, and what cannot be is named; a document of another version is not read.
 """
 

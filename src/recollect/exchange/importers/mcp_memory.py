@@ -1,7 +1,7 @@
 """The knowledge graph of MCP's memory server: ``memory.json``, one JSON object on each line.
 
 Responsible for entities, their observations and the relations between them. Leaves storing to
-``memory.exchange.importing``. Invariant: an entity, an observation and a relation have the same id
+``memory.exchange.imports``. Invariant: an entity, an observation and a relation have the same id
 in every file that has them.
 
 A line is ``{"type": "entity", "name", "entityType", "observations": [...]}`` or

@@ -1,7 +1,7 @@
 """Memories of mem0: what ``Memory.get_all`` and the platform's export give, as JSON.
 
 Responsible for the fields of a memory and for the triples of its graph. Leaves storing to
-``memory.exchange.importing``. Invariants: a memory has the id that it has there; its user, agent
+``memory.exchange.imports``. Invariants: a memory has the id that it has there; its user, agent
 and run stay its user, agent and session.
 
 The document is a list of memories, or an object with the list under ``results`` or ``memories``,

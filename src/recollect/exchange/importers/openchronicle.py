@@ -1,7 +1,7 @@
 """Pages: the Markdown files of OpenChronicle, which Recollect writes too.
 
 Responsible for the entries of a folder of pages and for what each page says about itself. Leaves
-reading a page to ``mirror.parse`` and storing to ``memory.exchange.importing``. Invariants: an
+reading a page to ``mirror.parse`` and storing to ``memory.exchange.imports``. Invariants: an
 entry has the id, the tags and the date that it has there, as if its page were adopted; what is on a
 page without an entry of its own is about the page, not about its entries.
 """
@@ -27,8 +27,8 @@ from recollect.exchange.items import (
     whole,
 )
 from recollect.mirror import words
-from recollect.mirror.arriving import Arrival, arrivals
-from recollect.mirror.naming import (
+from recollect.mirror.foreign import Arrival, arrivals
+from recollect.mirror.names import (
     DOCUMENT,
     INDEX,
     about_of,

@@ -1,7 +1,7 @@
 """Our own exports: ``ndjson`` and ``json``, as ``exchange.outward`` writes them.
 
 Responsible for reading everything back that they say. Leaves storing to
-``memory.exchange.importing``. Invariants: ids stay as they are; a file is read three times and
+``memory.exchange.imports``. Invariants: ids stay as they are; a file is read three times and
 never held: what was said comes before the records that rest on it, and what was hidden there is
 looked at again at the end.
 """

@@ -1,7 +1,7 @@
 """Requirements and test cases of specsmith: ``.specsmith/*.json``, each a list.
 
 Responsible for both lists. Leaves what a record is here to ``exchange.importers.chrono`` and
-storing to ``memory.exchange.importing``. Invariants: a record keeps its id; what has no id is left
+storing to ``memory.exchange.imports``. Invariants: a record keeps its id; what has no id is left
 out, as there.
 """
 

@@ -1,7 +1,7 @@
 """The episodes of stargraph's SQLite store.
 
 Responsible for the rows of its one table, as ``contracts.episodic`` stores them. Leaves reading the
-file to ``databases`` and storing to ``memory.exchange.importing``. Invariants: an episode keeps its
+file to ``databases`` and storing to ``memory.exchange.imports``. Invariants: an episode keeps its
 id and its scope, or is reported; a row that cannot be read is reported.
 
 A row has ``id``, ``scope_key``, ``content`` (JSON with ``content``, ``agent``, ``user`` and

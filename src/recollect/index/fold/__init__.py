@@ -7,7 +7,7 @@ effect); it depends on events alone, so folding a ledger again gives the same ro
 subject's events are erased, the rows are as if it had never existed.
 
 ``apply`` has the table of events, ``records``, ``episodes``, ``links``, ``frames``, ``documents``,
-``sessions``, ``branches``, ``proposals``, ``receipts`` and ``erasing`` what each event does, and
+``sessions``, ``branches``, ``proposals``, ``receipts`` and ``erasure`` what each event does, and
 ``state`` what they share.
 """
 

@@ -12,7 +12,7 @@ from typing import Final, TypeVar, cast, get_args
 from recollect.index.fold.branches import branch_closed, branch_opened
 from recollect.index.fold.documents import document_changed, rule_passed
 from recollect.index.fold.episodes import episode_forgotten, episode_observed, episode_restored
-from recollect.index.fold.erasing import events_erased
+from recollect.index.fold.erasure import events_erased
 from recollect.index.fold.frames import frame_changed
 from recollect.index.fold.links import link_added, link_removed
 from recollect.index.fold.proposals import proposal_made, proposal_settled

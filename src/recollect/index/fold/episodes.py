@@ -1,7 +1,7 @@
 """What events about episodes do to the index.
 
 Responsible for episodes and for hiding those that were forgotten. Leaves shadows to
-``index.shadow`` and erasing an episode to ``index.fold.erasing``. Invariant: the text
+``index.shadow`` and erasing an episode to ``index.fold.erasure``. Invariant: the text
 of an episode never changes.
 """
 

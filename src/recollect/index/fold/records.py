@@ -2,7 +2,7 @@
 
 Responsible for versions and tags, and for moving a record's text between the shelves of full text.
 Leaves which records an episode is evidence for to ``index.shadow`` and erasing a record to
-``index.fold.erasing``. Invariant: at most one version of a record is current.
+``index.fold.erasure``. Invariant: at most one version of a record is current.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ from recollect.interfaces.http.limits.gate import Gate, Headers
 from recollect.interfaces.http.limits.rates import Rates
 from recollect.interfaces.http.limits.room import Room
 from recollect.interfaces.http.mcp_port import Speaks
-from recollect.interfaces.http.mounting import Pages, is_page, with_root
 from recollect.interfaces.http.oauth import BODY_MAX_BYTES as OAUTH_MAX_BYTES
 from recollect.interfaces.http.oauth import OAuth
 from recollect.interfaces.http.openapi import document
@@ -45,6 +44,7 @@ from recollect.interfaces.http.routes import Route
 from recollect.interfaces.http.seen import Seen
 from recollect.interfaces.http.telemetry.metrics import KIND as METRICS_KIND
 from recollect.interfaces.http.telemetry.metrics import Metrics
+from recollect.interfaces.http.ui import Pages, is_page, with_root
 from recollect.interfaces.http.work import READ_MAX_S, Rules, Work
 from recollect.memory.store import Store
 from recollect.serving.failures import frames

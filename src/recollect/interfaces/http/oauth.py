@@ -21,7 +21,7 @@ from recollect.interfaces.http.problems import Refused
 from recollect.interfaces.http.replies import Reply, json_reply
 from recollect.model import instants
 from recollect.serving.guard import Scope
-from recollect.serving.oauth import asking, clients
+from recollect.serving.oauth import access_request, clients
 from recollect.serving.oauth.addresses import base
 from recollect.serving.oauth.desk import NOT_ANY_MORE, Desk, Refusal
 from recollect.store.seam import REAL, Seam
@@ -118,7 +118,7 @@ class OAuth:
             given = parse_qs(query.decode("ascii"), keep_blank_values=True, max_num_fields=50)
         except ValueError as error:
             raise Refused(400, "malformed", "the query cannot be parsed") from error
-        known = [(name, value) for name in asking.NAMES for value in given.get(name, ())]
+        known = [(name, value) for name in access_request.NAMES for value in given.get(name, ())]
         place = f"{self._page}?{urlencode(known)}"
         page = _PAGE.format(escape(place)).encode()
         return Reply(200, page, _HTML, {**_PAGE_HEADERS, "Refresh": f"0; url={place}"})

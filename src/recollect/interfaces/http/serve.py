@@ -18,11 +18,11 @@ from typing import Any, Final
 from recollect.config import load
 from recollect.config import shown as named
 from recollect.errors import ConfigError, Forbidden, Unavailable
-from recollect.interfaces.http import asking
+from recollect.interfaces.http import ready_check
 from recollect.interfaces.http.limits.rates import Rates, parsed
 from recollect.interfaces.http.options import Options, Setting, resolved
 from recollect.interfaces.http.problems import Refused
-from recollect.interfaces.http.telemetry.telling import Telling, told_as
+from recollect.interfaces.http.telemetry.parts import Telling, told_as
 from recollect.memory.store import Store, give_up
 from recollect.model.counts import counted
 from recollect.serving import guard, server
@@ -35,9 +35,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.interfaces.http.app import App
     from recollect.interfaces.http.mcp_port import Speaks
-    from recollect.interfaces.http.mounting import MakesPages, Pages
     from recollect.interfaces.http.oauth import OAuth
     from recollect.interfaces.http.telemetry.telemetry import Told
+    from recollect.interfaces.http.ui import MakesPages, Pages
     from recollect.serving.oauth.desk import Desk
 
 
@@ -61,7 +61,7 @@ def serve(
         place = Setting(name="store", value=named(where.where), source=where.why)
         return [place, *shown]
     if mode == "check":
-        asking.check(options)
+        ready_check.check(options)
         return None
     if options.oauth and mcp is None:
         raise ConfigError(
@@ -98,7 +98,7 @@ def _run(
     from recollect.interfaces.http.feed import STREAMS, Streams
     from recollect.interfaces.http.limits.gate import Gate
     from recollect.interfaces.http.work import Rules
-    from recollect.interfaces.http.working import working
+    from recollect.interfaces.http.worker import working
     from recollect.serving.oauth.desk import Desk
 
     allowed, connections = _room(options.streams, STREAMS.most)
@@ -176,8 +176,8 @@ def _oauth(desk: Desk | None, pages: Pages | None, options: Options) -> OAuth | 
     """What lets assistants in that have no token, if that is asked for."""
     if desk is None or pages is None:
         return None
-    from recollect.interfaces.http.mounting import CONSENT
     from recollect.interfaces.http.oauth import OAuth
+    from recollect.interfaces.http.ui import CONSENT
 
     return OAuth(desk, f"{pages.path}{CONSENT}", options.root_path)
 

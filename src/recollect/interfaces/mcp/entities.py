@@ -26,7 +26,7 @@ from recollect.memory import Memory
 from recollect.memory.pages.page_care import PRESEEDED
 from recollect.mirror import words
 from recollect.mirror.gather import DESCRIPTIONS
-from recollect.mirror.naming import UNFILED, page_of
+from recollect.mirror.names import UNFILED, page_of
 from recollect.mirror.page import SUFFIX
 from recollect.mirror.parse import parse
 from recollect.mirror.sessions import DAY_PREFIX, LEARNED_MAX_CHARS

@@ -22,7 +22,6 @@ from msgspec.structs import replace
 from recollect.errors import Changed, RecollectError
 from recollect.interfaces.web import layout as around
 from recollect.interfaces.web import render, stops, table
-from recollect.interfaces.web.answering import Reply, Visit, to_own
 from recollect.interfaces.web.asked import AWAY, Asked, Place, parsed
 from recollect.interfaces.web.checked import CHECKED
 from recollect.interfaces.web.conflict import conflict
@@ -42,6 +41,7 @@ from recollect.interfaces.web.memories import Memories, Reach, Takes
 from recollect.interfaces.web.of_store import OfStore
 from recollect.interfaces.web.problem import problem_of
 from recollect.interfaces.web.receiving import SETTINGS, body_of, rate_class
+from recollect.interfaces.web.reply import Reply, Visit, to_own
 from recollect.interfaces.web.rights import rights
 from recollect.interfaces.web.streams import Streams
 from recollect.interfaces.web.view import Flash, Login, Shown, View

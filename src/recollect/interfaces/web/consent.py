@@ -18,15 +18,15 @@ from msgspec.structs import replace
 from recollect.errors import Forbidden, InvalidInput
 from recollect.interfaces.web import layout as around
 from recollect.interfaces.web import render
-from recollect.interfaces.web.answering import Reply, Visit
 from recollect.interfaces.web.asked import AWAY, parsed
 from recollect.interfaces.web.forms import fields_of
 from recollect.interfaces.web.guard import Turned
 from recollect.interfaces.web.login.session import Session
+from recollect.interfaces.web.reply import Reply, Visit
 from recollect.memory import Store
 from recollect.model import validate
 from recollect.model.values import Token
-from recollect.serving.oauth import addresses, asking, clients
+from recollect.serving.oauth import access_request, addresses, clients
 from recollect.serving.oauth.desk import Ask, Desk, State, Wish
 from recollect.serving.oauth.documents import Documents
 
@@ -96,7 +96,9 @@ class Consent:
 
     def _page(self, store: Store, visit: Visit, session: Session) -> Reply:
         held = approver(store)  # for others, nothing is fetched and nothing waits
-        request = asking.parsed(parsed(visit.query), addresses.base(visit.scope, self._prefix))
+        request = access_request.parsed(
+            parsed(visit.query), addresses.base(visit.scope, self._prefix)
+        )
         client = clients.found(request.client_id, self._documents)
         clients.check_redirect(client, request.redirect_uri)
         ask = self._desk.ask(session.id, request, client)

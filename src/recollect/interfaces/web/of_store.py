@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from recollect.interfaces.web import layout as around
 from recollect.interfaces.web import render, table
-from recollect.interfaces.web.answering import Reply, Visit
 from recollect.interfaces.web.asked import AWAY, Asked, parsed
 from recollect.interfaces.web.forms import Form, fields_of
 from recollect.interfaces.web.guard import Turned
 from recollect.interfaces.web.login.logins import Logins
 from recollect.interfaces.web.login.session import Session, Sessions
 from recollect.interfaces.web.memories import Memories, Reach
+from recollect.interfaces.web.reply import Reply, Visit
 from recollect.interfaces.web.rights import rights
 from recollect.interfaces.web.view import Flash, View
 from recollect.store.seam import Seam

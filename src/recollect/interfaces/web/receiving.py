@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from recollect.interfaces.web.answering import Visit
 from recollect.interfaces.web.asked import AWAY
 from recollect.interfaces.web.guard import Turned
+from recollect.interfaces.web.reply import Visit
 from recollect.serving.guard import Receive
 
 SETTINGS: Final = (("theme",), ("keys",))  # of a browser

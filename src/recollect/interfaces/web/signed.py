@@ -59,7 +59,7 @@ def _read(memory: Memory) -> Signatures:
     from recollect.memory.handle.unsigned import ring_for
     from recollect.proof.keys import parse_key, signers
     from recollect.proof.notes import BadNote, render
-    from recollect.store.checkpoints.checkpointing import known
+    from recollect.store.checkpoints.checkpoints import known
 
     handle = handle_of(memory)
     ring = ring_for(handle.space, handle.seam)

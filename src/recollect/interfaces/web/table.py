@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
 from recollect.errors import InvalidInput
-from recollect.interfaces.web.acts import erasing as erase_acts
+from recollect.interfaces.web.acts import erase as erase_acts
 from recollect.interfaces.web.acts import frames as frame_acts
 from recollect.interfaces.web.acts import jobs as job_acts
 from recollect.interfaces.web.acts import ledger as ledger_acts
 from recollect.interfaces.web.acts import records as record_acts
-from recollect.interfaces.web.acts import reviewing as review_acts
+from recollect.interfaces.web.acts import review as review_acts
 from recollect.interfaces.web.acts import sessions as session_acts
 from recollect.interfaces.web.acts import tokens as token_acts
 from recollect.interfaces.web.asked import Asked

@@ -1,7 +1,7 @@
 """Writing on a branch: a change becomes a proposal with the version that it was made against.
 
 Responsible for remembering, revising and forgetting on a branch. Leaves closing a branch to
-``lifecycle.branches.branching``. Invariants: the waiting changes of a branch are about different
+``lifecycle.branches.branches``. Invariants: the waiting changes of a branch are about different
 records and keys, so the order in which they are merged does not matter; a later change of the same
 record takes the place of the earlier one and keeps its base.
 """
@@ -24,15 +24,15 @@ from recollect.lifecycle.branches.branch_names import (
     open_branch_known,
     subject_of,
 )
-from recollect.lifecycle.branches.branching import (
+from recollect.lifecycle.branches.branches import (
     key_place,
     made_over,
     places,
     require_trust,
     taken_back,
 )
-from recollect.lifecycle.filing import FIELDS_OF_NEW, LIVE, SUPERSEDE, for_user, free_id
-from recollect.lifecycle.records.naming import full_id
+from recollect.lifecycle.filed import FIELDS_OF_NEW, LIVE, SUPERSEDE, for_user, free_id
+from recollect.lifecycle.records.names import full_id
 from recollect.lifecycle.records.records import added, new_record_id, state_of
 from recollect.lifecycle.trust.lineage import lineage, spans
 from recollect.lifecycle.view import View, known_record

@@ -1,7 +1,7 @@
 """Proposals: a change that waits for a person, and what a person's review does.
 
 Responsible for the events of proposing, reviewing and taking back, over proposals and held records
-alike. Leaves proposals in place of a change that may not be made at once to ``lifecycle.filing``.
+alike. Leaves proposals in place of a change that may not be made at once to ``lifecycle.filed``.
 Invariants: only a person reviews, and exactly what was shown; only a review raises the trust
 of what others wrote.
 """
@@ -20,7 +20,7 @@ from recollect.index.proposals import ProposalRow
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.filing import (
+from recollect.lifecycle.filed import (
     FIELDS_OF_NEW,
     LIVE,
     OTHER_FIELDS,

@@ -1,7 +1,7 @@
 """Episodes: what observing means.
 
 Responsible for the event of an observation. Leaves forgetting, restoring and erasing an episode to
-``lifecycle.leaving``. Invariant: an episode never changes; the same id with another text is a
+``lifecycle.removal``. Invariant: an episode never changes; the same id with another text is a
 conflict.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from recollect.errors import Conflict
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id
-from recollect.lifecycle.records.naming import require_free
+from recollect.lifecycle.records.names import require_free
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model.rules import said_with

@@ -13,8 +13,8 @@ from msgspec import UNSET
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.trust.dependents import LOWERED, lowered
 from recollect.lifecycle.trust.lineage import Lineage, lent_by, may_change
-from recollect.lifecycle.trust.lowering import LOWERED, lowered
 from recollect.lifecycle.view import View, known_record, stamped
 from recollect.model import events as e
 from recollect.model.rules import at_least, lowest, may_reinforce

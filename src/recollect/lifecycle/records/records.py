@@ -1,7 +1,7 @@
 """Records: what stating, correcting, confirming and tagging a belief mean.
 
 Responsible for the events of acts on records, except forgetting, restoring and erasing, which
-``lifecycle.leaving`` decides. Leaves whether evidence allows a change to
+``lifecycle.removal`` decides. Leaves whether evidence allows a change to
 ``lifecycle.trust.lineage``. Invariant: a key has one active holder for each user.
 """
 
@@ -15,12 +15,13 @@ from msgspec import UNSET, UnsetType
 from recollect.errors import Conflict, Forbidden, LimitExceeded
 from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.filing import LIVE, filed
+from recollect.lifecycle.filed import LIVE, filed
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
-from recollect.lifecycle.records.naming import require_free
+from recollect.lifecycle.records.names import require_free
 from recollect.lifecycle.records.patches import patched
 from recollect.lifecycle.settings.policy import at_once
-from recollect.lifecycle.trust.expiring import may_expire, weakens
+from recollect.lifecycle.trust.dependents import lowered
+from recollect.lifecycle.trust.expiry import may_expire, weakens
 from recollect.lifecycle.trust.lineage import (
     Lineage,
     lineage,
@@ -29,8 +30,7 @@ from recollect.lifecycle.trust.lineage import (
     refused,
     require_change,
 )
-from recollect.lifecycle.trust.lowering import lowered
-from recollect.lifecycle.trust.vouching import may_alter, vouched, vouched_again
+from recollect.lifecycle.trust.persons_word import may_alter, vouched, vouched_again
 from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
 from recollect.model import rules

@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 
 from recollect.index.rows import EpisodeRow, VersionRow, is_held
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.filing import LIVE
-from recollect.lifecycle.records.reverting import evidence_then, revision, tagging
+from recollect.lifecycle.filed import LIVE
+from recollect.lifecycle.records.earlier import evidence_then, revision, tagging
 from recollect.lifecycle.retraction.closure import GONE, Closure
 from recollect.lifecycle.retraction.remainder import Cuts, Remainder
 from recollect.lifecycle.retraction.rights import require_few, require_right
 from recollect.lifecycle.retraction.trust import Fall
-from recollect.lifecycle.trust.lowering import LOWERED
+from recollect.lifecycle.trust.dependents import LOWERED
 from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
 

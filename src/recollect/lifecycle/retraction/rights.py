@@ -12,10 +12,10 @@ from typing import Final
 from recollect.errors import Forbidden
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.filing import LIVE
+from recollect.lifecycle.filed import LIVE
 from recollect.lifecycle.retraction.remainder import Cuts
 from recollect.lifecycle.settings.policy import policy_of, require_at_once
-from recollect.lifecycle.trust.vouching import may_alter
+from recollect.lifecycle.trust.persons_word import may_alter
 from recollect.lifecycle.view import View, visible
 from recollect.model.rules import at_least
 

@@ -5,8 +5,8 @@ Leaves what was cut to ``closure`` and what it then says to ``remainder``. Invar
 a record that falls has no more trust than it, unless a review let it in since; no trust is raised;
 nothing falls because of a record that is gone, or because of words that are taken back.
 
-``lifecycle.trust.lowering`` follows what the words of records name now. Here a record that was cut
-rests on what its earlier words named, and on its links.
+``lifecycle.trust.dependents`` follows what the words of records name now. Here a record that was
+cut rests on what its earlier words named, and on its links.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Iterable
 from recollect.index.fold.versions import revised
 from recollect.index.rows import VersionRow
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.records.reverting import evidence_then
+from recollect.lifecycle.records.earlier import evidence_then
 from recollect.lifecycle.retraction.closure import GONE, derives
 from recollect.lifecycle.retraction.remainder import Cuts, Remainder
+from recollect.lifecycle.trust.dependents import lowerable, require_few
 from recollect.lifecycle.trust.lineage import lent_by
-from recollect.lifecycle.trust.lowering import lowerable, require_few
 from recollect.lifecycle.view import View
 from recollect.model.events import Trust
 from recollect.model.rules import at_least, lowest

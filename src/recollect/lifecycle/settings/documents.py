@@ -1,6 +1,6 @@
 """Documents: what setting and dropping one mean, and who may.
 
-Responsible for the events of acts on documents. Leaves erasing a document to ``lifecycle.leaving``
+Responsible for the events of acts on documents. Leaves erasing a document to ``lifecycle.removal``
 and what its data means to the code that reads it. Invariant: changing a document needs at least the
 trust with which it was set.
 """

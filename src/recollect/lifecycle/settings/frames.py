@@ -1,6 +1,6 @@
 """Frames: what setting and dropping one mean, and who may.
 
-Responsible for the events of acts on frames. Leaves erasing a frame to ``lifecycle.leaving`` and
+Responsible for the events of acts on frames. Leaves erasing a frame to ``lifecycle.removal`` and
 what a frame does to ``recall.frames``. Invariant: changing a frame needs at least the trust with
 which it was set.
 """

@@ -19,8 +19,8 @@ from recollect.index.words.claims import Claims, claims_of
 from recollect.index.words.text import telling_tokens, token_list
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.settings.policy import What, at_once, policy_of, require_at_once
-from recollect.lifecycle.trust.expiring import weakens
-from recollect.lifecycle.trust.vouching import may_alter, standing
+from recollect.lifecycle.trust.expiry import weakens
+from recollect.lifecycle.trust.persons_word import may_alter, standing
 from recollect.lifecycle.view import View, visible
 from recollect.model.events import Trust
 from recollect.model.rules import lowest

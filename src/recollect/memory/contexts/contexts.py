@@ -22,7 +22,7 @@ from recollect.memory.contexts import receipts
 from recollect.memory.contexts.frames import frame_named
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls, Handle
-from recollect.memory.handle.healing import compares, heals
+from recollect.memory.handle.healed import compares, heals
 from recollect.memory.handle.kept import ContextKey
 from recollect.model import limits, validate
 from recollect.model.frames import Frame

@@ -16,7 +16,7 @@ from recollect.index.reads import Reads
 from recollect.lifecycle.commands import DropFrame, Erase, Expect, SetFrame
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls, parsed_filter
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import validate
 from recollect.model.frames import BUILT_IN, KEPT_ROWS, Frame
 

@@ -27,7 +27,7 @@ from recollect.lifecycle.commands import Command, Erase, Expect, Hand
 from recollect.memory.handle import answers
 from recollect.memory.handle.acts import stamp
 from recollect.memory.handle.handle import Calls, Handle
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
 from recollect.model.events import ContextHanded, Handed
 from recollect.model.frames import SIGNALS, Frame, Template, ever_built_in

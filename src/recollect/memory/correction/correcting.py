@@ -12,7 +12,7 @@ from datetime import timedelta
 from recollect.lifecycle.commands import Expect, Retract
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import validate
 from recollect.model.instants import Moment
 from recollect.model.validate import Json

@@ -1,8 +1,8 @@
 """What has faded: which records a curation archives.
 
 Responsible for finding records that were not used for long, by the decay that frames rank by.
-Leaves archiving one to ``lifecycle.records.settling``. Invariant: nothing is archived unless it is
-called for.
+Leaves archiving one to ``lifecycle.records.hypotheses``. Invariant: nothing is archived unless it
+is called for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from recollect.index.rows import VersionRow
 from recollect.index.statements import STILL
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Archive, Expect
-from recollect.lifecycle.trust.vouching import may_alter
+from recollect.lifecycle.trust.persons_word import may_alter
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Handle
 from recollect.model.limits import LIST_MAX_RECORDS

@@ -1,7 +1,7 @@
 """The calls of a memory that take something back or remove it.
 
 Responsible for the public signatures of undoing and erasing. Leaves which command is taken back to
-``memory.correction.undoing``, what an erasure removes to ``memory.erasure.erasing``, and deciding
+``memory.correction.undoing``, what an erasure removes to ``memory.erasure.erasure``, and deciding
 to ``lifecycle``. Invariant: an erasure that was ordered is finished, by this call or by the next
 process.
 """
@@ -18,7 +18,7 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.index.rows import VersionRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Expect, Revert
-from recollect.memory.erasure.erasing import (
+from recollect.memory.erasure.erasure import (
     Choosing,
     Chosen,
     Order,
@@ -38,7 +38,7 @@ from recollect.memory.erasure.erasing import (
 )
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.handle import Calls, Handle
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.memory.settings import retention_of
 from recollect.model import validate
 from recollect.model.counts import counted
@@ -206,7 +206,7 @@ class Leaving(Calls):
             return erase()
         if subject is None:
             raise InvalidInput("a certificate is of a subject", hint="erase with subject=")
-        from recollect.memory.proof.certifying import certified  # needs the extra that signs
+        from recollect.memory.proof.certificates import certified  # needs the extra that signs
 
         return certified(self._handle, erase)
 

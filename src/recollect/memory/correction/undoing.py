@@ -2,7 +2,7 @@
 
 Responsible for finding the last command, of a memory or about one record or episode, and for one
 act for each thing that it changed. Leaves what bringing a record back means to
-``lifecycle.records.reverting``. Invariants: receipts, reinforcements and the store's own events are
+``lifecycle.records.earlier``. Invariants: receipts, reinforcements and the store's own events are
 never taken back; neither are sessions, how far a rule has looked, nor an erasure; what was said in
 a session is taken back only by its id; an agent takes back no act of a person.
 """
@@ -22,7 +22,7 @@ from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.commands import Expect
 from recollect.lifecycle.decide import check_expected
-from recollect.lifecycle.records.naming import full_id
+from recollect.lifecycle.records.names import full_id
 from recollect.lifecycle.retraction.plan import retraction
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import changes_of

@@ -1,7 +1,7 @@
 """What an import changes on a record that it brought in before.
 
 Responsible for comparing three states: what imports said last, what the record is here, and what it
-is there now. Leaves storing to ``memory.exchange.importing``. Invariants: what was changed here
+is there now. Leaves storing to ``memory.exchange.imports``. Invariants: what was changed here
 since the last import stays; a text that was changed on both sides is not chosen between.
 """
 
@@ -17,7 +17,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, pack_names, unpack_names, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.marks import same_command
-from recollect.lifecycle.trust.vouching import may_alter
+from recollect.lifecycle.trust.persons_word import may_alter
 from recollect.memory.exchange.import_commands import ENDED, ItemCommands, digest
 from recollect.memory.handle import acts
 from recollect.memory.handle.acts import Acts

@@ -1,7 +1,7 @@
 """From what an importer found to a command: who writes it, what it is called, and its acts.
 
 Responsible for one item at a time. Leaves submitting commands and counting to
-``memory.exchange.importing``. Invariants: the same item always gives a command of the same name;
+``memory.exchange.imports``. Invariants: the same item always gives a command of the same name;
 none is written with more than the trust of the import.
 """
 

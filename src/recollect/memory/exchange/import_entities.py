@@ -2,7 +2,7 @@
 
 Responsible for comparing what earlier imports brought of a thing with all that is said of it now,
 and for finding which new statement takes the place of which old one. Leaves storing to
-``memory.exchange.importing``. Invariants: only what an import brought ends here; what was changed
+``memory.exchange.imports``. Invariants: only what an import brought ends here; what was changed
 here, or may not be changed by an import, stays and is reported; if a thing of the same name may be
 another one, nothing of it ends.
 """
@@ -20,10 +20,10 @@ from recollect.exchange.items import Entity, Item, LinkItem, RecordItem
 from recollect.index.filter.parse import parse
 from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow, unpack_object
-from recollect.index.selecting import records_about
+from recollect.index.selections import records_about
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.trust.vouching import may_alter
+from recollect.lifecycle.trust.persons_word import may_alter
 from recollect.memory.exchange.import_changes import LIVE, last_said
 from recollect.memory.exchange.import_commands import ENDED, ItemCommands
 from recollect.model import limits

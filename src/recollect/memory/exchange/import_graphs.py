@@ -1,7 +1,7 @@
 """What an import changes so that a memory has what another program's graph has.
 
 Responsible for comparing nodes, edges and documents of a graph with what is here. Leaves storing to
-``memory.exchange.importing`` and what an edge is to ``exchange.envelope``. Invariants: what was
+``memory.exchange.imports`` and what an edge is to ``exchange.envelope``. Invariants: what was
 changed or removed here since the last import stays; no edge takes the place of another.
 """
 

@@ -1,7 +1,7 @@
 """The acts of an import from our own export, and the fields that any imported record has.
 
 Responsible for what each item becomes, with the status, the trust and the key that it had there.
-Leaves what of it is allowed here to ``lifecycle.records.bringing``. Invariant: every value is
+Leaves what of it is allowed here to ``lifecycle.records.foreign``. Invariant: every value is
 checked as if a caller had given it, but for an expiry that has passed.
 """
 
@@ -26,7 +26,7 @@ from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
 from recollect.index.rows import RULES, unpack_object
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.records.bringing import Bring, BringLink
+from recollect.lifecycle.records.foreign import Bring, BringLink
 from recollect.memory.handle import acts
 from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate

@@ -2,7 +2,7 @@
 
 Responsible for what depends on this memory: its local time, ids that earlier releases gave, entries
 that an earlier import brought in, and the documents of pages. Leaves storing to
-``memory.exchange.importing``. Invariants: what a page's document says already stays; an entry takes
+``memory.exchange.imports``. Invariants: what a page's document says already stays; an entry takes
 the place only of one that an import brought in.
 """
 
@@ -17,10 +17,10 @@ from recollect.exchange.items import Item, RecordItem, SettingItem, State, short
 from recollect.index.reads import Reads
 from recollect.index.rows import unpack_object
 from recollect.memory.handle.handle import Handle
-from recollect.memory.handle.healing import asked_again
+from recollect.memory.handle.healed import asked_again
 from recollect.memory.pages.page_care import PRESEEDED
 from recollect.mirror import words
-from recollect.mirror.naming import page_named
+from recollect.mirror.names import page_named
 from recollect.model.validate import Json
 
 

@@ -1,7 +1,7 @@
 """An import from a path: its files, their format, and what became of them.
 
 Responsible for finding the format of files. Leaves opening them to ``memory.exchange.import_files``
-and storing what they say to ``memory.exchange.importing``. Invariant: nothing is stored before the
+and storing what they say to ``memory.exchange.imports``. Invariant: nothing is stored before the
 format is known.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 from recollect.errors import InvalidInput
 from recollect.exchange.formats import HEAD_BYTES, Format, format_named, listed, recognized
 from recollect.memory.exchange.import_files import FileSource, files_at
-from recollect.memory.exchange.importing import Importing
+from recollect.memory.exchange.imports import Importing
 from recollect.memory.handle.handle import Handle
 from recollect.model.values.exchange import Imported
 from recollect.store.port import Progress

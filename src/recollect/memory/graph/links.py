@@ -13,10 +13,10 @@ from recollect.index.graph import Direction
 from recollect.index.reads import Reads
 from recollect.index.values import link_of
 from recollect.lifecycle.commands import Expect
-from recollect.lifecycle.records.naming import full_id
+from recollect.lifecycle.records.names import full_id
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model.values import Graph, Include, Link
 from recollect.recall.visibility import check_include
 from recollect.store.port import Outcome

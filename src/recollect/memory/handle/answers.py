@@ -14,7 +14,7 @@ from recollect.errors import Conflict, NotFound
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.values import episode_of, record_of
-from recollect.lifecycle.leaving import sources_of
+from recollect.lifecycle.removal import sources_of
 from recollect.model.events import Intent
 from recollect.model.values import Episode, Forgotten, Record
 from recollect.store.port import Outcome

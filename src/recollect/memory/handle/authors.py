@@ -1,6 +1,6 @@
 """Who acted, as values.
 
-Responsible for looking names up. Leaves naming to ``store.writing``. Invariant: an author whose
+Responsible for looking names up. Leaves naming to ``store.write_path``. Invariant: an author whose
 name was erased keeps the id, so that what they did stays together.
 """
 

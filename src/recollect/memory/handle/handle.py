@@ -21,7 +21,7 @@ from recollect.index.rows import CommandRow, EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, Actor, Command, Expect, Name
 from recollect.lifecycle.marks import require_same
-from recollect.lifecycle.records.naming import check_not_key, full_id
+from recollect.lifecycle.records.names import check_not_key, full_id
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.due import Due
 from recollect.memory.handle.kept import Kept

@@ -1,7 +1,7 @@
 """What the policy of a space leaves unsigned, and signing it when it is due.
 
 Responsible for reading the policy and for what it leaves. Leaves when to look to
-``memory.handle.due`` and signing to ``store.checkpoints.checkpointing``. Invariant: what counts as
+``memory.handle.due`` and signing to ``store.checkpoints.checkpoints``. Invariant: what counts as
 signed is known by its signature.
 """
 
@@ -16,7 +16,7 @@ from recollect.errors import NotInstalled
 from recollect.index.rows import unpack_object
 from recollect.model.instants import to_microseconds
 from recollect.model.policy import CHECKPOINTS, TYPE, Signing, signing_from
-from recollect.store.checkpoints import checkpointing
+from recollect.store.checkpoints import checkpoints
 from recollect.store.checkpoints.key_ring import KeyRing
 from recollect.store.port import Space
 from recollect.store.seam import Seam
@@ -40,11 +40,11 @@ def sign_if_due(space: Space, ring: KeyRing, seam: Seam) -> Left | None:
     """Signs what the policy of a space asks for, if it can be signed here; says what is left."""
     if not ring.private() or not space.checkpoints().keeps:
         return None
-    signed = checkpointing.last_known(space, ring)
+    signed = checkpoints.last_known(space, ring)
     left = left_of(space, 0 if signed is None else signed.checkpoint.size, seam.now())
     if left is None or not left.is_due:
         return left
-    size = checkpointing.make(space, ring).size
+    size = checkpoints.make(space, ring).size
     return left_of(space, size, seam.now())
 
 
@@ -71,7 +71,7 @@ def signed_size(space: Space, ring: KeyRing) -> int:
     """The size of the last checkpoint: signed by a known key, if one is known here."""
     try:
         if ring.public():
-            signed = checkpointing.last_known(space, ring)
+            signed = checkpoints.last_known(space, ring)
             return 0 if signed is None else signed.checkpoint.size
     except NotInstalled:
         pass  # then what its name says must do
@@ -80,4 +80,4 @@ def signed_size(space: Space, ring: KeyRing) -> int:
 
 def ring_for(space: Space, seam: Seam) -> KeyRing:
     """The keys for a space whose first event is written."""
-    return checkpointing.ring_of(space, keys_folder(), seam)
+    return checkpoints.ring_of(space, keys_folder(), seam)

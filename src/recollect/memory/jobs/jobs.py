@@ -1,7 +1,7 @@
 """``store.jobs``: background work in the memories of a store.
 
 Responsible for the arguments of these calls. Leaves keeping jobs to the engine and doing them to
-``memory.jobs.working``. Invariant: nothing is done unless a worker was started, here or elsewhere.
+``memory.jobs.worker``. Invariant: nothing is done unless a worker was started, here or elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from recollect.store.jobs.jobs import check_person, checked_kinds, no_job, one_f
 from recollect.store.seam import Seam
 
 if TYPE_CHECKING:
-    from recollect.memory.jobs.working import Opens, Worker
+    from recollect.memory.jobs.worker import Opens, Worker
 
 EVERY_MAX_S: Final = 366 * 86_400
 _JOBS_MAX_COUNT: Final = 1_000
@@ -159,7 +159,7 @@ class Jobs:
             Forbidden: The token is not a person's, or may not ask for this.
             NotFound: The memory does not exist.
         """
-        from recollect.memory.jobs.working import checked_params, next_time
+        from recollect.memory.jobs.worker import checked_params, next_time
 
         check_person(origin)
         if (cron is None) == (every_s is None):
@@ -236,14 +236,14 @@ class Jobs:
         return found
 
     def _worker(self, kinds: Iterable[str] = (), *, closes: bool = False) -> Worker:
-        from recollect.memory.jobs.working import Worker
+        from recollect.memory.jobs.worker import Worker
 
         return Worker(
             self._space, self._jobs(), kinds=tuple(kinds), closes=closes, now=self._seam.now
         )
 
     def _params(self, kind: JobKind, params: Mapping[str, Json] | None) -> str:
-        from recollect.memory.jobs.working import checked_params
+        from recollect.memory.jobs.worker import checked_params
 
         return one_form(checked_params(kind, params))
 

@@ -1,7 +1,7 @@
 """What each of two ledgers has written since they were one.
 
 Responsible for the last event that both have, and for the commands after it: what they said, and
-which of them the other ledger has too. Leaves what becomes of them to ``memory.merging.merging``.
+which of them the other ledger has too. Leaves what becomes of them to ``memory.merging.merge``.
 Invariants: a command is known by its id and by the hash of its first line where it was written; a
 command that a merge brought carries both in its id here, so also after its bodies were erased.
 """

@@ -1,7 +1,7 @@
 """Steps of a merge of two ledgers: what is here already, and writing what comes.
 
 Responsible for the keys of records, for sessions that are open here, and for submitting commands.
-Leaves which commands come to ``memory.merging.merging``. Invariant: each command is written only
+Leaves which commands come to ``memory.merging.merge``. Invariant: each command is written only
 where the one before it ended, so what was planned is what is written, or its beginning.
 """
 
@@ -25,7 +25,7 @@ from recollect.index.reads import Reads
 from recollect.index.statements import STILL
 from recollect.ledger.codec import encode_body
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.merging import Take, TakeErasure
+from recollect.lifecycle.ledger_merge import Take, TakeErasure
 from recollect.memory.handle.handle import Handle
 from recollect.memory.merging.histories import History, Said
 from recollect.model import events as e

@@ -50,7 +50,7 @@ class Signatures:
 def _signed(space: Copyable, seam: Seam) -> dict[int, bytes]:
     from recollect.memory.handle.unsigned import ring_for
     from recollect.proof.notes import BadNote
-    from recollect.store.checkpoints.checkpointing import Reader
+    from recollect.store.checkpoints.checkpoints import Reader
 
     reader = Reader(ring_for(space, seam))  # type: ignore[arg-type]
     beside, found = space.checkpoints(), dict[int, bytes]()

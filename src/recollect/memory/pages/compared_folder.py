@@ -2,7 +2,7 @@
 
 Responsible for what the files of one comparison share: pages as they were at a position, what
 stands on which file, and records that say the same. Leaves what a person changed to
-``memory.pages.syncing``. Invariant: nothing here writes.
+``memory.pages.sync``. Invariant: nothing here writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from recollect.memory.pages.page_gaps import entries_on
 from recollect.memory.pages.page_sources import Sources
 from recollect.mirror.gather import Made
 from recollect.mirror.merge import Known, known
-from recollect.mirror.naming import page_of
+from recollect.mirror.names import page_of
 from recollect.mirror.page import SUFFIX, Page, Reading
 from recollect.mirror.parse import parse
 from recollect.store.pages.page_files import read_page

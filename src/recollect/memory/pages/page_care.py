@@ -25,7 +25,7 @@ from recollect.memory.pages.page_limits import limits_of, status_at, tokens_abov
 from recollect.memory.pages.page_sources import Sources
 from recollect.mirror import words
 from recollect.mirror.gather import Made
-from recollect.mirror.naming import DOCUMENT, FLAG, PREFERENCES, PROFILE, document_name
+from recollect.mirror.names import DOCUMENT, FLAG, PREFERENCES, PROFILE, document_name
 from recollect.model import validate
 from recollect.model.rules import at_least
 from recollect.model.validate import Json

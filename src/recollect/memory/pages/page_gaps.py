@@ -16,7 +16,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.memory.pages.page_sources import Sources
 from recollect.mirror.gather import is_shown
-from recollect.mirror.naming import DOCUMENT, INDEX, document_name, page_of
+from recollect.mirror.names import DOCUMENT, INDEX, document_name, page_of
 from recollect.mirror.page import SUFFIX, Page
 from recollect.model.counts import counted
 from recollect.model.values import PageProblem

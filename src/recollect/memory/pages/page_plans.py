@@ -18,9 +18,9 @@ from recollect.index.reads import Reads
 from recollect.index.statements import INDEX_VERSION, NOW
 from recollect.memory.handle.handle import Handle
 from recollect.memory.pages.page_sources import Sources, every_page
-from recollect.memory.pages.syncing import Comparison
+from recollect.memory.pages.sync import Comparison
 from recollect.mirror.gather import Made
-from recollect.mirror.naming import INDEX
+from recollect.mirror.names import INDEX
 from recollect.mirror.page import SUFFIX
 from recollect.mirror.render import index_lines, index_of, listed, render
 from recollect.store.pages.page_notes import Notes, bond_of, digest_of, notes_for, packed

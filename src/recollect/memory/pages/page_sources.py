@@ -17,7 +17,7 @@ from recollect.index.rows import DocumentRow, VersionRow, unpack_object
 from recollect.index.statements import NOW
 from recollect.memory.handle.handle import Handle
 from recollect.mirror.gather import About, Made, Material, gather, has_own_title, is_shown
-from recollect.mirror.naming import DOCUMENT, FLAG, document_name, page_named, page_of
+from recollect.mirror.names import DOCUMENT, FLAG, document_name, page_named, page_of
 from recollect.mirror.sessions import DAY_PREFIX, day_page
 from recollect.model import limits
 from recollect.model.events import GENESIS

@@ -18,7 +18,7 @@ from recollect.errors import Conflict, InvalidInput, Unsupported
 from recollect.index.erasures import was_erased_since
 from recollect.index.statements import NOW
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import (
@@ -180,7 +180,7 @@ class Pages(Calls):
         Raises:
             ConfigError: The folder is a link or a file.
         """
-        from recollect.memory.pages.syncing import Comparison, shown
+        from recollect.memory.pages.sync import Comparison, shown
 
         target = self._pages_in(folder)
         return shown(target, Comparison(self._handle, target, self._made).files())
@@ -220,9 +220,9 @@ class Pages(Calls):
             ConfigError: The folder is a link or a file.
             Unavailable: The folder could not be read or written.
         """
-        from recollect.memory.erasure.page_cleaning import clean_folder
-        from recollect.memory.pages.applying import proposed, synced
-        from recollect.memory.pages.syncing import Comparison
+        from recollect.memory.erasure.page_files import clean_folder
+        from recollect.memory.pages.edits import proposed, synced
+        from recollect.memory.pages.sync import Comparison
 
         self._handle.require_now()
         target = self._pages_in(folder)
@@ -389,16 +389,16 @@ class Pages(Calls):
             Forbidden: The handle is bound to one user, or may not change documents.
             Unavailable: The proposer did not answer.
         """
-        from recollect.memory.pages import condensing, page_care
+        from recollect.memory.pages import condensed, page_care
 
         handle, dry_run = self._handle, validate.flag(dry_run, "dry_run")
         handle.require_now()
         handle.require_whole("condensing a page")
         page = self._page(name).name
         if proposer is None:
-            done = condensing.merge(handle, page, dry_run=dry_run)
+            done = condensed.merge(handle, page, dry_run=dry_run)
         else:
-            done = condensing.propose(handle, page, proposer, dry_run=dry_run)
+            done = condensed.propose(handle, page, proposer, dry_run=dry_run)
         if done.problem is not None and not dry_run:
             page_care.flag_once(handle, page, done.problem)
         return done
@@ -464,7 +464,7 @@ class Pages(Calls):
             raise Unsupported(
                 "this handle shows the past", hint="name another folder for pages of the past"
             )
-        from recollect.memory.erasure.page_cleaning import chosen_folder
+        from recollect.memory.erasure.page_files import chosen_folder
 
         own = chosen_folder(handle) or handle.space.pages_folder()
         if own is None:
@@ -492,7 +492,7 @@ class Pages(Calls):
         return [one for one in made if name in (None, one.page.name)]
 
     def _text(self, reads: Reads, name: str) -> str | None:
-        from recollect.mirror.naming import INDEX
+        from recollect.mirror.names import INDEX
         from recollect.mirror.render import render, render_index
 
         if name == INDEX:

@@ -1,7 +1,7 @@
 """Hand edits on pages become proposals, for a program that watches a folder.
 
 Responsible for asking a person once about each hand edit. Leaves finding edits to
-``memory.pages.syncing`` and deciding them to ``memory.review``. Invariants: a proposal has no
+``memory.pages.sync`` and deciding them to ``memory.review``. Invariants: a proposal has no
 trust, so nothing that a file says is believed before a person has approved it; the same edit is
 proposed once, also after it was rejected.
 """
@@ -16,11 +16,11 @@ from recollect.errors import RecollectError
 from recollect.index.proposals import ProposalRow
 from recollect.index.reads import Reads
 from recollect.index.rows import pack_object
-from recollect.index.selecting import proposals_about
+from recollect.index.selections import proposals_about
 from recollect.lifecycle.commands import Propose
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Handle
-from recollect.memory.pages.syncing import FilePlan
+from recollect.memory.pages.sync import FilePlan
 from recollect.memory.review import proposal_act
 from recollect.model.events import Intent
 from recollect.model.values import PageChange, Refusal, Suggestion

@@ -1,7 +1,7 @@
 """``memory.check``: what in a memory leads nowhere, and what this release does not know.
 
 Responsible for events that a release does not know, links without an end, and events that changed
-nothing. Leaves the chain and the comparison of ledger and index to ``memory.proof.checking``.
+nothing. Leaves the chain and the comparison of ledger and index to ``memory.proof.verification``.
 Invariants: nothing is changed; each finding says what to do.
 """
 

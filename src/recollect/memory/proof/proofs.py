@@ -9,8 +9,8 @@ from __future__ import annotations
 from recollect.errors import InvalidInput
 from recollect.memory.contexts.receipts import Receipts
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
-from recollect.memory.proof import checking
+from recollect.memory.handle.healed import heals
+from recollect.memory.proof import verification
 from recollect.model import validate
 from recollect.model.instants import Moment
 from recollect.model.values import (
@@ -41,11 +41,11 @@ class Proofs(Calls):
             IntegrityError: The ledger contradicts an earlier checkpoint.
             Forbidden: The handle is bound to one user, or has less than a person's trust.
         """
-        from recollect.memory.proof import signing  # loaded only by those who sign
+        from recollect.memory.proof import checkpoints  # loaded only by those who sign
 
         self._handle.require_whole("a checkpoint")
         self._handle.require_person("signing a checkpoint")
-        return signing.checkpoint(self._handle)
+        return checkpoints.checkpoint(self._handle)
 
     def prove(self, id: str | None = None, *, event: int | None = None) -> Proof:
         """Evidence to hand over: one event, exactly as the ledger has it, under a checkpoint.
@@ -67,9 +67,9 @@ class Proofs(Calls):
             NotInstalled: The extra ``proof`` is not installed.
             IntegrityError: The ledger contradicts the checkpoint.
         """
-        from recollect.memory.proof import proving  # loaded only by those who need proofs
+        from recollect.memory.proof import evidence  # loaded only by those who need proofs
 
-        return proving.prove(self._handle, id, event)
+        return evidence.prove(self._handle, id, event)
 
     def audit(
         self,
@@ -97,11 +97,9 @@ class Proofs(Calls):
         Raises:
             InvalidInput: An instant could not be understood, or a position is below 0.
         """
-        from recollect.memory.proof import auditing  # loaded only by those who audit
+        from recollect.memory.proof import audit as audits  # loaded only by those who audit
 
-        return auditing.audit(
-            self._handle, since=since, until=until, id=id, after=after, limit=limit
-        )
+        return audits.audit(self._handle, since=since, until=until, id=id, after=after, limit=limit)
 
     def check_certificate(self, certificate: str) -> Certified:
         """Compare a certificate of erasure with the ledger and the keys that are trusted here.
@@ -114,9 +112,9 @@ class Proofs(Calls):
             InvalidInput: It is neither a note nor the name of a file.
             IntegrityError: It is not a certificate, or no known key signed it.
         """
-        from recollect.memory.proof.certifying import check
+        from recollect.memory.proof.certificates import check
 
-        note = checking.note_in(validate.text(certificate, "certificate"))
+        note = verification.note_in(validate.text(certificate, "certificate"))
         if note is None:
             raise InvalidInput(
                 f"{validate.shown(certificate)} is neither a certificate nor the file of one",
@@ -135,7 +133,7 @@ class Proofs(Calls):
             Forbidden: The handle is bound to one user.
         """
         self._handle.require_whole("listing erasures")
-        return checking.erasures(self._handle.space, progress)
+        return verification.erasures(self._handle.space, progress)
 
     @property
     def receipts(self) -> Receipts:

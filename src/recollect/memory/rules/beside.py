@@ -15,7 +15,7 @@ from recollect.index.words.text import telling_tokens
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.proposals.alike import ALIKE_MAX_CHARS
-from recollect.lifecycle.proposals.deriving import wanted
+from recollect.lifecycle.proposals.derived import wanted
 
 _CANDIDATES_MAX_COUNT: Final = 8
 _WORDS_MAX_COUNT: Final = 20_000

@@ -1,8 +1,8 @@
 """A pass of a rule: from the episodes that it has not looked at to records and proposals.
 
 Responsible for reading episodes in batches, for submitting what they ask for, and for the report.
-Leaves what an episode asks for to ``lifecycle.proposals.consolidating`` and what may happen to
-``lifecycle.proposals.deriving``. Invariant: a batch and the note that the rule has looked at it are
+Leaves what an episode asks for to ``lifecycle.proposals.intents`` and what may happen to
+``lifecycle.proposals.derived``. Invariant: a batch and the note that the rule has looked at it are
 one command, so that whatever stops a pass, the next one repeats nothing and leaves nothing out.
 """
 
@@ -19,7 +19,7 @@ from recollect.index.rows import EpisodeRow, unpack_object
 from recollect.index.statements import NOW
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide
-from recollect.lifecycle.proposals.consolidating import Heard, Intended, Unfit, intended
+from recollect.lifecycle.proposals.intents import Heard, Intended, Unfit, intended
 from recollect.lifecycle.settings.policy import policy_of
 from recollect.memory.handle.acts import stamp
 from recollect.memory.handle.handle import Handle
@@ -33,7 +33,7 @@ from recollect.model.values import Derived, Pass, Rule, Skipped
 from recollect.store.port import Outcome, Progress
 
 if TYPE_CHECKING:  # loaded only if there is a proposer
-    from recollect.memory.rules.asking import Asking
+    from recollect.memory.rules.proposer_pass import Asking
     from recollect.propose.port import Proposer
 
 # What one episode can cause; anything else, such as a full disk, ends the pass.
@@ -95,7 +95,7 @@ def _run(handle: Handle, rule: Rule, proposer: Proposer | None, *, dry_run: bool
             f"the rule {rule.name!r} asks no proposer",
             hint="set a rule of its own with propose=True: a rule looks at an episode once",
         )
-    from recollect.memory.rules.asking import Asking
+    from recollect.memory.rules.proposer_pass import Asking
 
     return Asking(handle, rule, proposer, dry_run=dry_run)
 

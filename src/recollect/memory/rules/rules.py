@@ -21,7 +21,7 @@ from recollect.lifecycle.commands import Pass as PassOver
 from recollect.lifecycle.settings.documents import no_document
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
-from recollect.memory.handle.healing import heals
+from recollect.memory.handle.healed import heals
 from recollect.memory.rules.unread import filter_of, is_due
 from recollect.model import limits, validate
 from recollect.model.cron import parse_cron

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recollect.model.values.exchange import Checked, Exported, Imported, Refused
     from recollect.model.values.graph import Graph
     from recollect.model.values.jobs import JOB_KINDS, Job, JobKind, JobState, Schedule
-    from recollect.model.values.merging import LedgerConflict, LedgerMerge, LedgerSide
+    from recollect.model.values.merge import LedgerConflict, LedgerMerge, LedgerSide
     from recollect.model.values.overview import Overview
     from recollect.model.values.pages import (
         Cleaned,
@@ -205,7 +205,7 @@ _HOMES = (
     "graph",
     "proposals",
     "branches",
-    "merging",
+    "merge",
     "upkeep",
     "exchange",
     "evidence",

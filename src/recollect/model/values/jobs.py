@@ -1,6 +1,6 @@
 """Values of background work: what was asked for, and what is asked for again and again.
 
-Responsible for their shape, and for the kinds of work. Leaves doing it to ``memory.jobs.working``.
+Responsible for their shape, and for the kinds of work. Leaves doing it to ``memory.jobs.worker``.
 Invariant: none of them contains a token or the text of a memory.
 """
 

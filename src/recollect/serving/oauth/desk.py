@@ -29,8 +29,8 @@ from recollect.model import instants
 from recollect.model.values import MadeToken
 from recollect.model.wire import encoded
 from recollect.serving.entries import NotLetIn
-from recollect.serving.oauth import addresses, asking
-from recollect.serving.oauth.asking import Request
+from recollect.serving.oauth import access_request, addresses
+from recollect.serving.oauth.access_request import Request
 from recollect.serving.oauth.clients import Client
 from recollect.store.seam import REAL, Seam
 
@@ -234,7 +234,7 @@ def check(approval: Approval, given: Mapping[str, str]) -> None:
         raise _unknown()
     if given.get("redirect_uri") != request.redirect_uri:
         raise Refusal("invalid_grant", "redirect_uri is not the one that the code was sent to")
-    if not asking.is_answer(given.get("code_verifier", ""), request.challenge):
+    if not access_request.is_answer(given.get("code_verifier", ""), request.challenge):
         raise Refusal("invalid_grant", "code_verifier is not the one of this code")
     if given.get("resource", request.resource) != request.resource:
         raise Refusal("invalid_target", "resource is not the one that was approved")

@@ -1,7 +1,7 @@
 """Copying the checkpoints of a ledger to where it was copied.
 
 Responsible for which notes are copied. Leaves checking signatures to
-``store.checkpoints.checkpointing``: which ones count depends on the keys that the verifier trusts.
+``store.checkpoints.checkpoints``: which ones count depends on the keys that the verifier trusts.
 Invariant: only checkpoints of this ledger are copied, and none of more events than the copy has.
 """
 

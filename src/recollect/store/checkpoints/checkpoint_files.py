@@ -1,7 +1,7 @@
 """The checkpoints of a ledger in files: ``checkpoints/SIZE.note``.
 
 Responsible for these files. Leaves what they say to ``recollect.proof``, and which of them count to
-``store.checkpoints.checkpointing``. Invariant: a note has its name only when it is complete.
+``store.checkpoints.checkpoints``. Invariant: a note has its name only when it is complete.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
 The first also lists the witnesses that are asked for this ledger.
 
 Responsible for these files. Leaves signing to ``recollect.proof``, and when to use which key to
-``store.checkpoints.checkpointing``. Invariants: no private key lies in a workspace, a backup or a
+``store.checkpoints.checkpoints``. Invariants: no private key lies in a workspace, a backup or a
 database; a folder that others can read is refused.
 """
 

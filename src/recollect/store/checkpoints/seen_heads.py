@@ -2,7 +2,7 @@
 
 Responsible for ``keys/HEX.head`` (where the ledger was, and the number and hash of that event), and
 for comparing a ledger at that place with it, which costs one line. Leaves signatures to
-``store.checkpoints.checkpointing``, which is loaded only where something is signed. Invariants: a
+``store.checkpoints.checkpoints``, which is loaded only where something is signed. Invariants: a
 ledger that has another event there, or none, is refused; so is another ledger in the folder of one
 that was signed, because who rewrites the first event too makes another ledger.
 """

@@ -1,8 +1,8 @@
 """An append: the ledger first, with its fsync, then the index.
 
 Responsible for the order in which one append reaches the disk, and for which rows may wait in the
-backlog. Leaves what is in an append to ``store.writing``, and the lock, which the caller holds, to
-``store.files.open_files``. Invariants: the fsync of the ledger is the commit point; events up to
+backlog. Leaves what is in an append to ``store.write_path``, and the lock, which the caller holds,
+to ``store.files.open_files``. Invariants: the fsync of the ledger is the commit point; events up to
 the index's committed position are durable, and a lagging index is healed before the next operation.
 """
 
@@ -17,14 +17,14 @@ from typing import Final
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow
 from recollect.model.events import AnyBody, Head
-from recollect.store import observing
+from recollect.store import figures
 from recollect.store.disk.disk import replace_file
 from recollect.store.files.ledger import quiet
 from recollect.store.files.ledger.backlog import Backlog, owe
 from recollect.store.files.ledger.stamp import stamp_of
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.sqlite import Moved, SqliteDb
-from recollect.store.writing import Writing
+from recollect.store.write_path import Writing
 
 # Rows wait only while the disk has this much room: on a full one they might never be folded.
 ROOM_MIN_BYTES: Final = 64 << 20
@@ -75,7 +75,7 @@ def _hold(files: OpenFiles, backlog: Backlog, moved: PositionRow) -> None:
         return  # changed from outside: the next operation looks at it
     backlog.add(moved, left)
     files.left, files.backlog = left, backlog
-    observing.lagging(len(backlog))
+    figures.lagging(len(backlog))
     if not files.lock.leave_note(left) or not quiet.soon(files):
         files.fold()
 

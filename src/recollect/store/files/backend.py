@@ -20,7 +20,7 @@ from recollect.model.values import Drop, Dropped, Token
 from recollect.store.disk.disk import make_folder, write_file
 from recollect.store.disk.layout import IGNORE, JOBS, LEDGER, SPACES, folder_of, is_dropping
 from recollect.store.entered import EnteredBackend
-from recollect.store.files import dropping
+from recollect.store.files import drop
 from recollect.store.files.open_files import finish_interrupted
 from recollect.store.files.space import FileSpace
 from recollect.store.files.tokens import FileTokens
@@ -128,7 +128,7 @@ class FileBackend:
 
     def dropped(self) -> list[Dropped]:
         """The notes about the spaces that were dropped here, oldest first."""
-        return dropping.dropped(self._folder)
+        return drop.dropped(self._folder)
 
     def token(self) -> None:
         """Returns None: the owner needs no token."""

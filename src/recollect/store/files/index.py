@@ -25,9 +25,9 @@ from recollect.ledger.scan import Scanner
 from recollect.model.events import Head, SpaceOpened, TailCut
 from recollect.store.files.append import moved_to, note
 from recollect.store.files.build import Ahead, build_index, known_head
-from recollect.store.files.cleaning import finish_erasures
 from recollect.store.files.copies.foreign import is_foreign
 from recollect.store.files.copies.leftovers import remove_leftovers, torn_name
+from recollect.store.files.erased_bodies import finish_erasures
 from recollect.store.files.ledger import backlog, segments
 from recollect.store.files.ledger.resume_point import index_is_ahead, place_of
 from recollect.store.files.ledger.stamp import keep_stamp, look_at_changes

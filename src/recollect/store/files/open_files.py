@@ -2,7 +2,7 @@
 
 Responsible for exclusive use (one thread of this process, one process of all that share the folder)
 and for the handles to ledger and index. Leaves their use to the modules that take an
-``OpenFiles``: ``append``, ``index``, ``cleaning``, ``receive``, ``repair`` and ``space``.
+``OpenFiles``: ``append``, ``index``, ``erased_bodies``, ``receive``, ``repair`` and ``space``.
 Invariants: handles for writing are used only under the lock; an open index transaction ends with
 the lock; after a failed write of the ledger, nothing more is written.
 """
@@ -20,7 +20,7 @@ from typing import Final
 from recollect.errors import IntegrityError, NotFound, RecollectError, Unavailable
 from recollect.index.rows import PositionRow
 from recollect.model.values import Dropped
-from recollect.store import observing
+from recollect.store import figures
 from recollect.store.disk.disk import make_folder
 from recollect.store.disk.layout import (
     DROPPING,
@@ -32,7 +32,7 @@ from recollect.store.disk.layout import (
     opened_folders,
 )
 from recollect.store.disk.regular_files import check_regular
-from recollect.store.files import dropping
+from recollect.store.files import drop
 from recollect.store.files.build import known_head
 from recollect.store.files.copies.foreign import refuse_foreign
 from recollect.store.files.ledger import backlog, segments
@@ -125,7 +125,7 @@ class OpenFiles:
         fd = self.lock.take(self.wait_s if wait_s is None else wait_s)
         if self._is_dropping():  # the process that dropped it was interrupted
             try:
-                dropping.finish(self.seam, self.folder, self.name)
+                drop.finish(self.seam, self.folder, self.name)
                 raise self._gone()
             finally:
                 self.lock.release(fd)
@@ -220,9 +220,9 @@ class OpenFiles:
             self.backlog = taken
             return False
         with suppress(*FOREIGN):  # it is healed before the next operation
-            with observing.timed("fold"):
+            with figures.timed("fold"):
                 taken.fold()
-            observing.lagging(0)
+            figures.lagging(0)
             self.start_backlog(taken.db, taken.position, taken.left)
             return True
         return False
@@ -367,7 +367,7 @@ def finish_interrupted(seam: Seam, folder: Path, name: str) -> Dropped | None:
     lock = Lock(folder / LOCK, seam, never, gone)
     try:
         with lock.held():
-            return dropping.finish(seam, folder, name)[0] if is_dropping(folder) else None
+            return drop.finish(seam, folder, name)[0] if is_dropping(folder) else None
     except ReadOnly as error:
         raise NotFound(
             f"the space {name!r} was dropped, and {folder} is read-only: its files are still there",

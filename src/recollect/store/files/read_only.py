@@ -1,7 +1,7 @@
 """Reading where nothing can be written: a disk mounted read-only, a folder of another account.
 
 Responsible for deciding whether an index can be read as it is, and for building one in memory if
-not. Leaves when to do so to ``store.files.healing``. Invariant: nothing is written, not even
+not. Leaves when to do so to ``store.files.catch_up``. Invariant: nothing is written, not even
 outside of the folder.
 """
 

@@ -1,7 +1,7 @@
 """Connections that read the index of one space.
 
 Responsible for keeping a few of them open, and for returning one to the current index. Leaves
-bringing an index up to date to ``store.files.healing``. Invariant: everything read inside one
+bringing an index up to date to ``store.files.catch_up``. Invariant: everything read inside one
 snapshot is from one state.
 """
 

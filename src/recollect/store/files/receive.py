@@ -1,7 +1,7 @@
 """Receiving the appends of another store's ledger, unchanged.
 
 Responsible for the order in which they reach this ledger's files and its index. Leaves checking
-them to ``store.receiving``, and the lock, which the caller holds, to ``store.files.open_files``.
+them to ``store.received``, and the lock, which the caller holds, to ``store.files.open_files``.
 Invariant: if stopped at any moment, the ledger has whole appends, and the next call continues.
 """
 
@@ -20,7 +20,7 @@ from recollect.store.files.index import SpaceIndex
 from recollect.store.files.ledger.stamp import stamp_of
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.port import Tick
-from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
+from recollect.store.received import Parcel, first_hash, fold_parcel, parcels
 from recollect.store.sqlite import SqliteDb
 
 _SYNCS_MAX_COUNT: Final = 64  # of one parcel; more would cost more than copying

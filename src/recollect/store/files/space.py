@@ -45,13 +45,13 @@ from recollect.model.values import Backup, Drop, Dropped, Finding, Rebuilt, Seal
 from recollect.store import backup, clock
 from recollect.store.checkpoints.walk import walk_for
 from recollect.store.disk.layout import LOCK, workspace_of
-from recollect.store.dropping import drop_of
-from recollect.store.files import dropping
+from recollect.store.drop import drop_of
+from recollect.store.files import drop
 from recollect.store.files.append import append, commit
 from recollect.store.files.build import known_head
-from recollect.store.files.cleaning import finish_erasures
+from recollect.store.files.catch_up import Healing
 from recollect.store.files.copies import copies
-from recollect.store.files.healing import Healing
+from recollect.store.files.erased_bodies import finish_erasures
 from recollect.store.files.index import SpaceIndex, position_of
 from recollect.store.files.ledger import forks, segments
 from recollect.store.files.lock import ReadOnly
@@ -62,14 +62,14 @@ from recollect.store.files.repair import accept_loss
 from recollect.store.group import AnyRequest
 from recollect.store.keys.subjects import SubjectKeys, Subjects
 from recollect.store.keys.wrapped_keys import Wrapped
-from recollect.store.listening import Listener
+from recollect.store.listeners import Listener
 from recollect.store.pages.pages import check_folder, own_folders
 from recollect.store.port import Answer, Progress, Tick, Vectors
 from recollect.store.posix import account
-from recollect.store.receiving import first_hash
+from recollect.store.received import first_hash
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FOREIGN, as_ours
-from recollect.store.writing import Ground, Writing, sealed_event, what_was_sealed
+from recollect.store.write_path import Ground, Writing, sealed_event, what_was_sealed
 
 if TYPE_CHECKING:  # loaded only if it is asked for
     from recollect.store.checkpoints.checkpoint_files import FileCheckpoints
@@ -438,7 +438,7 @@ class FileSpace:
 
     def would_drop(self) -> Drop:
         """What dropping the space would remove, and what would remain."""
-        return drop_of(self, dropping.size_bytes(self._folder), self._remains())
+        return drop_of(self, drop.size_bytes(self._folder), self._remains())
 
     def drop(self, reason: str | None) -> Drop:
         """Drops the space: its files and its copies in the workspace."""
@@ -455,8 +455,8 @@ class FileSpace:
                 reason=reason,
             )
             self._files.release()
-            dropping.order(self._seam, self._folder, note)
-            note, places = dropping.finish(self._seam, self._folder, self._name)
+            drop.order(self._seam, self._folder, note)
+            note, places = drop.finish(self._seam, self._folder, self._name)
         return structs.replace(found, places=places, dropped=note)
 
     def _remains(self) -> tuple[str, ...]:

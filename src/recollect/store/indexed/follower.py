@@ -21,7 +21,7 @@ from recollect.ledger.erasure import encrypted_for
 from recollect.ledger.scan import Damage
 from recollect.model.events import AnyBody, Head, SpaceOpened
 from recollect.model.values import Rebuilt, Token
-from recollect.store.dropping import was_dropped
+from recollect.store.drop import was_dropped
 from recollect.store.indexed.blocks import without
 from recollect.store.indexed.index import Index, version
 from recollect.store.indexed.ledger import (
@@ -39,7 +39,7 @@ from recollect.store.indexed.turns import Turn
 from recollect.store.keys.subjects import Subjects
 from recollect.store.port import Progress
 from recollect.store.seam import Seam
-from recollect.store.writing import Writing
+from recollect.store.write_path import Writing
 
 T = TypeVar("T")
 

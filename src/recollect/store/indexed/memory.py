@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFound
 from recollect.ledger.erasure import lines_of
-from recollect.ledger.finding import offset_of
 from recollect.ledger.line import parse, seq_of
+from recollect.ledger.lookup import offset_of
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Dropped, Finding, Token
 from recollect.store.disk.disk import PIECE_BYTES
@@ -29,7 +29,7 @@ from recollect.store.indexed.ledger import (
 )
 from recollect.store.keys.subject_keys import MemoryKeys
 from recollect.store.keys.subjects import Subjects
-from recollect.store.receiving import first_hash
+from recollect.store.received import first_hash
 from recollect.store.seam import Seam
 from recollect.store.tokens.token_list import ListedTokens, TokenList, without_space
 

@@ -20,7 +20,7 @@ from recollect.ledger.line import Line
 from recollect.lifecycle.commands import Command
 from recollect.model.events import GENESIS, Head
 from recollect.model.values import Backup, Drop, Finding, Sealed, Token
-from recollect.store.dropping import drop_of
+from recollect.store.drop import drop_of
 from recollect.store.group import AnyRequest, Group, Request
 from recollect.store.indexed import upkeep
 from recollect.store.indexed.follower import Follower
@@ -28,10 +28,10 @@ from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import NOTHING_NEW, Late, Ledger
 from recollect.store.indexed.turns import has_one
 from recollect.store.keys.wrapped_keys import Wrapped
-from recollect.store.listening import Listener
+from recollect.store.listeners import Listener
 from recollect.store.port import Answer, Checkpoints, Progress, Tick, Vectors
 from recollect.store.seam import Seam
-from recollect.store.writing import Writing
+from recollect.store.write_path import Writing
 
 if TYPE_CHECKING:  # numpy is loaded only if there are vectors
     from recollect.store.indexed.vectors import KeptVectors

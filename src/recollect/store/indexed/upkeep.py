@@ -28,7 +28,7 @@ from recollect.model.events import GENESIS, KIND_OF, EventsErased, Head, LossAcc
 from recollect.model.values import Backup, Drop, Dropped, Finding, Sealed
 from recollect.store import backup, clock
 from recollect.store.compare import difference_of
-from recollect.store.dropping import was_dropped
+from recollect.store.drop import was_dropped
 from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import Late, erased_by
@@ -36,8 +36,8 @@ from recollect.store.keys.lost_keys import Lost, lost_keys
 from recollect.store.keys.wrapped_keys import Wrapped
 from recollect.store.port import Progress, Tick
 from recollect.store.posix import account
-from recollect.store.receiving import Parcel, first_hash, fold_parcel, parcels
-from recollect.store.writing import sealed_event, what_was_sealed
+from recollect.store.received import Parcel, first_hash, fold_parcel, parcels
+from recollect.store.write_path import sealed_event, what_was_sealed
 
 _BEFORE: Final = "the ledger, its caches and the index of this process: before"
 _UNREADABLE: Final = "no reader takes their bodies"

@@ -2,7 +2,7 @@
 
 Responsible for the contract, each sentence of which has a test of the same name in
 ``recollect.testing``, and for the rules that every engine shares. Leaves keeping jobs to the
-engines and doing them to ``memory.jobs.working``. Invariant: no token is in a job; a worker has its
+engines and doing them to ``memory.jobs.worker``. Invariant: no token is in a job; a worker has its
 own, and lowers itself to the trust of who asked.
 """
 

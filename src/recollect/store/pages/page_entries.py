@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from recollect.mirror.naming import is_page_name
+from recollect.mirror.names import is_page_name
 from recollect.mirror.page import SUFFIX, Entry, Reading
 from recollect.store.disk.disk import replace_file
 from recollect.store.pages.page_files import page_names, read_page

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from recollect.errors import ConfigError, Unavailable
-from recollect.mirror.naming import INDEX
+from recollect.mirror.names import INDEX
 from recollect.mirror.page import SUFFIX
 from recollect.store.disk.regular_files import read_regular
 from recollect.store.pages.page_notes import Notes, digest_of, file_digest

@@ -21,7 +21,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import structs
 
 from recollect.errors import ConfigError, Unavailable
-from recollect.mirror.naming import INDEX, PROFILE
+from recollect.mirror.names import INDEX, PROFILE
 from recollect.mirror.page import SUFFIX
 from recollect.mirror.parse import parse
 from recollect.mirror.render import added_to_index

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from recollect.errors import ConfigError, Forbidden, RecollectError, Unavailable
-from recollect.store.postgres.waiting import ANSWER_MAX_S, Watched
+from recollect.store.postgres.wait import ANSWER_MAX_S, Watched
 
 CONNECT_MAX_S: Final = 4  # for each address of the server; the driver waits for minutes
 # What the system does about a machine that is gone, unless the address says otherwise.

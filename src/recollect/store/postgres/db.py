@@ -20,7 +20,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from recollect.errors import Forbidden, IntegrityError, InvalidInput, RecollectError, Unavailable
 from recollect.index.rows import Row
-from recollect.store.postgres.waiting import ANSWER_MAX_S, LOCK_MAX_S, Lost, Watched
+from recollect.store.postgres.wait import ANSWER_MAX_S, LOCK_MAX_S, Lost, Watched
 
 Connection = psycopg.Connection[Any]
 

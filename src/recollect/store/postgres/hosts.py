@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from recollect.errors import RecollectError, Unavailable
 from recollect.store.postgres.connect import connect
 from recollect.store.postgres.db import run
-from recollect.store.postgres.waiting import Watched
+from recollect.store.postgres.wait import Watched
 
 _WANTS_WRITES: Final = ("read-write", "primary")
 _REPLACED: Final = "this server was replaced by another one, and is still up"

@@ -36,7 +36,7 @@ from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import PostgresTokens, token_in
 from recollect.store.postgres.vacuum import NOT_YET, not_reached, rewrite_keys
-from recollect.store.postgres.waiting import Lost
+from recollect.store.postgres.wait import Lost
 from recollect.store.seam import Seam
 
 _PIECE_BYTES: Final = 1 << 20

@@ -24,7 +24,7 @@ from psycopg.pq import TransactionStatus
 from recollect.errors import ConfigError, Unavailable
 from recollect.index.rows import Row
 from recollect.model.values import Finding
-from recollect.store.observing import timed
+from recollect.store.figures import timed
 from recollect.store.postgres import schema, state
 from recollect.store.postgres.connect import where
 from recollect.store.postgres.db import Connection, as_ours, is_write, run, set_up

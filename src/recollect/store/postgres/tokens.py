@@ -1,7 +1,7 @@
 """Tokens of a database.
 
 Responsible for storing them on the server, whose clock says when one ends. Leaves the rules to
-``store.tokens``, and what a token may do to others to ``store.tokens.administering``. Invariant:
+``store.tokens``, and what a token may do to others to ``store.tokens.admins``. Invariant:
 the server gets hashes, never a token.
 """
 

@@ -1,7 +1,7 @@
 """A witness behind HTTP: the client of C2SP ``tlog-witness``.
 
 Responsible for what is sent and for reading the answer. Leaves TLS and limits to ``endpoint``, and
-whether a cosignature is good to ``store.witnesses.asking``. Invariants: only names and hashes are
+whether a cosignature is good to ``store.witnesses.requests``. Invariants: only names and hashes are
 sent, never a text of a memory; an answer of another form is an error, never a cosignature.
 """
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 
 from recollect.contracts.blocks import frames
 from recollect.contracts.blocks.changed import Moved, changed, inserted, moment, name, text, uses
-from recollect.contracts.blocks.db.noticing import Change, Written
+from recollect.contracts.blocks.db.row_changes import Change, Written
 from recollect.contracts.blocks.graph import Pair, canonical
 from recollect.contracts.blocks.settings import stored
 from recollect.contracts.blocks.table import Row, Value

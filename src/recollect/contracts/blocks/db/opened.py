@@ -15,10 +15,10 @@ from sqlalchemy import Connection, exc
 
 from recollect.config import Settings
 from recollect.contracts.blocks.connection import again
-from recollect.contracts.blocks.db import noticing, projection
+from recollect.contracts.blocks.db import projection, row_changes
 from recollect.contracts.blocks.db.changes import command_of
 from recollect.contracts.blocks.db.driver import Driver
-from recollect.contracts.blocks.db.noticing import Written
+from recollect.contracts.blocks.db.row_changes import Written
 from recollect.contracts.blocks.db.rows import Head, Rows, Touched, changed_rows, every_row, head_of
 from recollect.errors import Conflict, Forbidden
 from recollect.lifecycle.decide import FORGET_FEWER
@@ -65,7 +65,7 @@ class OpenedMemory:
         db = _driver(connection)
         if not connection.info.get(_READY):
             projection.prepare(db)
-            noticing.notice(db)
+            row_changes.notice(db)
             connection.info[_READY] = True
         if db.in_thread(lambda: head_of(self.get())) != projection.head_of(db):
             db.begin()
@@ -86,20 +86,20 @@ class OpenedMemory:
     def commit(self, connection: Connection) -> None:
         """Before a transaction ends well: what it wrote goes into the ledger."""
         db = _driver(connection)
-        written = noticing.written(db) if db.in_transaction else {}
+        written = row_changes.written(db) if db.in_transaction else {}
         head = projection.head_of(db) if written else None
         if head is None:
             return
         rows = db.in_thread(lambda: self._handed_over(written, head))
         projection.write(db, rows)
-        noticing.forget(db)
+        row_changes.forget(db)
 
     def _refresh(self, db: Driver) -> None:
         known = projection.head_of(db)
         rows = db.in_thread(lambda: self._rows_after(known))
         if rows is not None:
             projection.write(db, rows)
-            noticing.forget(db)
+            row_changes.forget(db)
 
     def _rows_after(self, known: Head | None) -> Rows | None:
         memory = self.get()

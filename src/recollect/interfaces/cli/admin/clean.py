@@ -1,7 +1,7 @@
 """The verb that empties a memory and keeps its settings.
 
 Responsible for what a person sees before and after. Leaves choosing and erasing to
-``memory.erasure.cleaning``. Invariants: nothing is erased unless a person types the name of the
+``memory.erasure.clean``. Invariants: nothing is erased unless a person types the name of the
 space, or says ``--yes`` and names the store; what is erased is what was shown.
 """
 
@@ -15,7 +15,7 @@ from recollect.interfaces.cli import plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument
 from recollect.memory import Memory
-from recollect.memory.erasure.cleaning import clean as clean_memory
+from recollect.memory.erasure.clean import clean as clean_memory
 from recollect.memory.handle.handle import handle_of
 from recollect.model.counts import counted
 from recollect.model.values import Cleaned

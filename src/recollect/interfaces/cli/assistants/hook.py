@@ -1,7 +1,7 @@
 """The hook verbs: commands that an assistant runs at certain events of a session.
 
 Responsible for reading the assistant's JSON from stdin, answering in its format, and writing a
-line to the log. Leaves what to say to ``assistants.prompting`` and what to store to
+line to the log. Leaves what to say to ``assistants.prompts`` and what to store to
 ``assistants.capture``. Invariants: the exit code is always 0, or 1 if the process hangs where no
 signal reaches it; stdout holds one JSON document for the assistant or nothing; the time limit
 starts before anything is opened; the log holds no text of a memory or a conversation; modules are
@@ -97,7 +97,7 @@ def _run(verb: str, options: Mapping[str, str]) -> None:
 
 def _context(places: Places, options: Mapping[str, str], said: Given) -> str | None:
     """Memory for a prompt or for the start of a session."""
-    from recollect.assistants import prompting
+    from recollect.assistants import prompts
     from recollect.places import known
 
     event = said.get("hook_event_name")
@@ -105,9 +105,9 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
     is_unknown = False
     if event in _PROMPTS:
         prompt, session = str(said.get("prompt")), _session(said)
-        text = prompting.for_prompt(places, prompt, tokens=tokens, space=space, session=session)
+        text = prompts.for_prompt(places, prompt, tokens=tokens, space=space, session=session)
     elif event == "SessionStart":
-        text = prompting.for_session(places, tokens=tokens, space=space)
+        text = prompts.for_session(places, tokens=tokens, space=space)
         is_unknown = _is_unknown(places, options)
     else:
         return "failed: this event does not take a context"
@@ -132,10 +132,10 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
 
 def _keep_prompt(places: Places, options: Mapping[str, str], said: Given) -> None:
     """Stores what a person typed, with a person's trust, where sessions may be stored."""
-    from recollect.assistants import prompting
+    from recollect.assistants import prompts
 
     prompt, session = str(said.get("prompt")), _session(said)
-    if session is None or not prompting.says_something(prompt) or _why_not(places, options):
+    if session is None or not prompts.says_something(prompt) or _why_not(places, options):
         return
     if options.get("prompts") == "none":
         return

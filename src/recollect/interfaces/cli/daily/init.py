@@ -35,7 +35,7 @@ from recollect.interfaces.cli.declare import Option
 from recollect.memory import Memory, Store
 from recollect.model import limits, validate
 from recollect.places import consent, known
-from recollect.places.moving import move_if_needed
+from recollect.places.move import move_if_needed
 from recollect.store.disk.layout import PERSON
 from recollect.store.files.backend import make_workspace
 

@@ -66,7 +66,7 @@ def export(
     call: Call, format: Format, target: Target, at: o.At = None, mount: o.MountOption = None
 ) -> None:
     """Write what a memory holds to a new file or folder."""
-    from recollect.memory.exchange.exporting import run_export  # loaded only by those who export
+    from recollect.memory.exchange.exports import run_export  # loaded only by those who export
 
     with call.memory(mount=mount) as opened:
         memory = o.past(opened, at)

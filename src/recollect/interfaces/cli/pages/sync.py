@@ -25,7 +25,7 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.interfaces.cli.pages.pages import say_what_is_aside, say_what_was_left
 from recollect.memory import Memory
-from recollect.mirror.naming import is_page_name
+from recollect.mirror.names import is_page_name
 from recollect.mirror.page import SUFFIX
 from recollect.model.counts import counted
 from recollect.model.values import PageChange, PageChanges, PageProblem, Synced

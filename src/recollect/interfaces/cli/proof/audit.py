@@ -1,7 +1,7 @@
 """The verb ``recollect proof audit``: a report for someone who checks a memory.
 
 Responsible for its options, for its text and JSON, and for where the report goes. Leaves the
-entries to ``memory.proof.auditing``, and the page and the lines to ``exchange.audit``. Invariants:
+entries to ``memory.proof.audit``, and the page and the lines to ``exchange.audit``. Invariants:
 the report is written as it is read, so its length needs no memory; no text of it acts on a
 terminal.
 """
@@ -23,7 +23,7 @@ from recollect.interfaces.cli.declare import Exit, Option
 from recollect.interfaces.cli.proof.proofs import new_file, write_new
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle, handle_of
-from recollect.memory.proof.auditing import Auditing
+from recollect.memory.proof.audit import Auditing
 from recollect.model.instants import Moment
 from recollect.model.values import AuditEntry, AuditHead, AuditLine
 from recollect.model.visible import escaped

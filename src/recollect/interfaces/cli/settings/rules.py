@@ -22,7 +22,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
-from recollect.memory.jobs.working import proposer_of
+from recollect.memory.jobs.worker import proposer_of
 from recollect.model.counts import counted
 from recollect.model.values import Derived, Pass, Rule
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from recollect import __version__
 from recollect.errors import NotInstalled
-from recollect.store.observing import STAGES, Stage
+from recollect.store.figures import STAGES, Stage
 
 KIND: Final = b"text/plain; version=0.0.4; charset=utf-8"
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from recollect.errors import NotInstalled
 from recollect.interfaces.http.telemetry.trace import Trace
-from recollect.store.observing import Stage
+from recollect.store.figures import Stage
 from recollect.store.seam import Seam
 
 _CURRENT: Final[ContextVar[Any]] = ContextVar("span", default=None)

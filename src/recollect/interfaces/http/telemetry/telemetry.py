@@ -1,7 +1,7 @@
 """Telling an operator what the service does: figures, log lines and spans, each only if asked for.
 
 Responsible for what is told about one request, from its first byte to its last. Leaves figures to
-``metrics``, spans to ``spans`` and the engine's stages to ``store.observing``. Invariants: nothing
+``metrics``, spans to ``spans`` and the engine's stages to ``store.figures``. Invariants: nothing
 of a request is told but what ``seen`` has; a space appears as a hash under a key of this process,
 so lines of one run can be compared, and no name can be looked up.
 """
@@ -26,8 +26,8 @@ from recollect.interfaces.http.telemetry import trace
 from recollect.interfaces.http.telemetry.metrics import METHODS, Metrics
 from recollect.interfaces.http.telemetry.spans import Spans
 from recollect.serving.guard import App, Message, Receive, Scope, Send
-from recollect.store import observing
-from recollect.store.observing import Observer, Stage
+from recollect.store import figures
+from recollect.store.figures import Observer, Stage
 from recollect.store.seam import REAL, Seam
 
 REQUEST: Final = b"recollect-request"
@@ -84,11 +84,11 @@ class Told:
         """Starts to observe the engine."""
         found: list[Observer] = [each for each in (self.metrics, self.spans) if each is not None]
         if found:
-            observing.observe(found[0] if len(found) == 1 else _Both(found))
+            figures.observe(found[0] if len(found) == 1 else _Both(found))
 
     def end(self) -> None:
         """Stops, and sends what waits."""
-        observing.observe(None)
+        figures.observe(None)
         if self.spans is not None:
             self.spans.close()
 

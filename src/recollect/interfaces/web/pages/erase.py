@@ -1,7 +1,7 @@
 """What erasing would remove: the dry run, before anything is done.
 
 Responsible for everything that goes, that stays and that cannot be reached. Leaves erasing to
-``acts.erasing``. Invariant: the form has the position of this dry run, so that what is erased is
+``acts.erase``. Invariant: the form has the position of this dry run, so that what is erased is
 what was shown.
 """
 

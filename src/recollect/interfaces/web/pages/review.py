@@ -1,6 +1,6 @@
 """What waits for a person: one proposal or held record a screen.
 
-Responsible for what a person must see to decide. Leaves deciding to ``acts.reviewing``. Invariant:
+Responsible for what a person must see to decide. Leaves deciding to ``acts.review``. Invariant:
 the digest in the form is that of what the page shows.
 """
 

@@ -2,7 +2,7 @@
 
 An erasure replaces the files of the ledger and the index. A process that had the old ones open
 keeps them readable, also through /proc, until its next call or its end; nothing can force it to
-close them. Responsible for finding such processes. Leaves erasing to ``store.files.cleaning``.
+close them. Responsible for finding such processes. Leaves erasing to ``store.files.erased_bodies``.
 Invariant: the search changes nothing.
 """
 

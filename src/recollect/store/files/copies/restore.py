@@ -28,7 +28,7 @@ from recollect.store.disk.layout import LEDGER
 from recollect.store.files.copies.foreign import refuse_foreign
 from recollect.store.files.ledger import segments
 from recollect.store.keys.subjects import SubjectKeys
-from recollect.store.receiving import first_hash
+from recollect.store.received import first_hash
 from recollect.store.seam import Seam
 
 

@@ -19,8 +19,8 @@ from recollect.ledger.erasure import lines_of
 from recollect.ledger.line import seq_of
 from recollect.store.disk.disk import read_pieces, sync_folder, write_all, write_file
 from recollect.store.disk.layout import MOVED
+from recollect.store.figures import timed
 from recollect.store.files.ledger.backlog import close_or_keep
-from recollect.store.observing import timed
 from recollect.store.seam import REAL, Seam
 from recollect.store.sqlite import FileId
 

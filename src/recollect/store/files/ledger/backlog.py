@@ -20,7 +20,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Row
 from recollect.index.tables import Names, Params
 from recollect.store.sqlite import FileId, Moved, SqliteDb
-from recollect.store.writing import Ground
+from recollect.store.write_path import Ground
 
 if TYPE_CHECKING:  # loaded only when a filter is used
     from recollect.index.filter import Filter

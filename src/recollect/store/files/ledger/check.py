@@ -1,7 +1,7 @@
 """Whether the index of a space in files matches its events.
 
 Responsible for reading one consistent state of the files. Leaves the comparison to
-``store.compare`` and repairs to ``store.files.healing``. Invariant: the check changes nothing and
+``store.compare`` and repairs to ``store.files.catch_up``. Invariant: the check changes nothing and
 takes no lock.
 """
 

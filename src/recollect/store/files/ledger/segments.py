@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 
 from recollect.errors import IntegrityError
 from recollect.ledger.erasure import lines_of, without_bodies
-from recollect.ledger.finding import offset_of
 from recollect.ledger.line import Line, parse, seq_of
+from recollect.ledger.lookup import offset_of
 from recollect.ledger.scan import Damage, Scanner
 from recollect.model.events import GENESIS, Head
 from recollect.store.disk.disk import (

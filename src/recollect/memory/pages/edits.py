@@ -1,0 +1,356 @@
+"""Hand edits on pages become events.
+
+Responsible for applying what ``memory.pages.sync`` found: one command for each entry, which
+expects that its record has not changed since it was compared. Leaves rendering to ``memory.pages``.
+Invariants: a conflict is applied only if a side was taken; what is applied is what was compared; a
+file is given up to rendering only if the memory says everything that it says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, get_args
+
+from msgspec import UNSET, structs
+
+from recollect.errors import Changed, InvalidInput, RecollectError
+from recollect.index.rows import DocumentRow, document_id, unpack_object
+from recollect.lifecycle import commands as c
+from recollect.memory.handle import acts, answers
+from recollect.memory.handle.fields import RecordFields
+from recollect.memory.handle.handle import Handle
+from recollect.memory.pages.adoption import adopt
+from recollect.memory.pages.page_care import checked_line, checked_tags
+from recollect.memory.pages.proposing_edits import Proposing
+from recollect.memory.pages.sync import Comparison, FilePlan, document_at, flag_at, shown
+from recollect.mirror.merge import FIELDS
+from recollect.mirror.names import DOCUMENT, FLAG, document_name
+from recollect.mirror.page import Page
+from recollect.model import validate
+from recollect.model.instants import dated
+from recollect.model.validate import Json
+from recollect.model.values import PageChange, Refusal, Rendered, Synced
+
+Side = Literal["page", "memory"]
+Take = Side | Mapping[str, Side] | None
+Unknown = Literal["leave", "adopt", "aside"]
+_TRIES: Final = 3  # another process may write in between
+_BUSY: Final = "the memory changed while this was taken over; run sync again"
+
+
+class Applied(NamedTuple):
+    """What became of the changes, and the files as they were compared last."""
+
+    done: tuple[PageChange, ...]
+    sent: frozenset[str]  # what was submitted without an error
+    refused: tuple[Refusal, ...]
+    files: list[FilePlan]
+    settled: dict[str, str]  # files that the memory can give back, by their digests
+
+
+def checked_take(take: Take) -> Callable[[PageChange], Side | None]:
+    """Which side is taken in a conflict."""
+    given = take.values() if isinstance(take, Mapping) else () if take is None else (take,)
+    for side in given:
+        if side not in ("page", "memory"):
+            raise InvalidInput(f"take must be page or memory, not {side!r}")
+    if isinstance(take, Mapping):
+        return lambda change: take.get(change.ref)
+    return lambda change: take
+
+
+def _check_refs(take: Take, files: Iterable[FilePlan]) -> None:
+    """Refuses a side for a change that is not there: its name may be misspelled."""
+    refs = {change.ref for file in files for change in file.changes}
+    unknown = [ref for ref in take if ref not in refs] if isinstance(take, Mapping) else []
+    if unknown:
+        raise InvalidInput(
+            f"take names {validate.shown(unknown[0])}, but no change has this ref",
+            hint="`pages.changes()` lists every change with its ref",
+        )
+
+
+class Applying:
+    """One run over the changes of a folder."""
+
+    def __init__(
+        self, handle: Handle, folder: Path, side: Callable[[PageChange], Side | None]
+    ) -> None:
+        self._handle = handle
+        self._folder = folder
+        self._side = side
+        self._done: dict[str, PageChange] = {}  # also what a person has still to review
+        self._refused: dict[str, Refusal] = {}
+
+    def run(self, first: list[FilePlan], again: Callable[[], list[FilePlan]]) -> Applied:
+        """Applies what can be applied; what changed meanwhile is compared once more."""
+        shown = {change.ref: change for file in first for change in file.changes}
+        digests = {file.name: file.digest for file in first}
+        files = first
+        for _ in range(_TRIES):
+            todo = self._todo(files, shown, digests)
+            if not any(changes for _, changes in todo):
+                break
+            for file, changes in todo:
+                self._file(file, changes)
+            files = again()
+        for _, changes in self._todo(files, shown, digests):
+            self._refused |= {one.ref: Refusal(change=one, reason=_BUSY) for one in changes}
+        left = {change.ref for file in files for change in file.changes}
+        done = tuple(change for ref, change in self._done.items() if ref not in left)
+        settled = {
+            file.name: file.digest
+            for file in files
+            if digests.get(file.name) == file.digest
+            and not file.is_kept
+            and all(self._is_given_up(one, shown) for one in file.changes)
+        }
+        return Applied(done, frozenset(self._done), tuple(self._refused.values()), files, settled)
+
+    def _todo(
+        self, files: list[FilePlan], shown: Mapping[str, PageChange], digests: Mapping[str, str]
+    ) -> list[tuple[FilePlan, list[PageChange]]]:
+        """What is still to be applied, of files that are as they were shown."""
+        return [
+            (file, [one for one in file.changes if self._is_wanted(one, shown)])
+            for file in files
+            if digests.get(file.name) == file.digest
+        ]
+
+    def _is_wanted(self, change: PageChange, shown: Mapping[str, PageChange]) -> bool:
+        """True if a change is to be applied, and is one that was shown."""
+        if change.ref in self._done or change.ref in self._refused or change.ref not in shown:
+            return False
+        if (change.before, change.after) != (shown[change.ref].before, shown[change.ref].after):
+            return False
+        return change.state == "ready" or (
+            change.state == "conflict" and self._side(change) == "page"
+        )
+
+    def _is_given_up(self, change: PageChange, shown: Mapping[str, PageChange]) -> bool:
+        """True if a person chose what the memory says, as it was shown."""
+        same = change.ref in shown and change.now == shown[change.ref].now
+        return same and change.state == "conflict" and self._side(change) == "memory"
+
+    def _file(self, file: FilePlan, changes: list[PageChange]) -> None:
+        fields = [change for change in changes if change.field is not None]
+        if fields:
+            self._submit(fields, partial(self._document, file.page, fields))
+        groups: dict[str, list[PageChange]] = {}
+        for change in changes:
+            if change.what in ("added", "superseded"):
+                self._submit([change], partial(self._added, file, change), self._key(file, change))
+            elif change.field is None:
+                groups.setdefault(change.id or "", []).append(change)
+        # What is struck first: it may hold the key of an entry that is restored.
+        for group in sorted(groups.values(), key=lambda group: group[-1].what != "struck"):
+            self._submit(group, partial(self._entry, file, group))
+
+    def _submit(
+        self,
+        changes: list[PageChange],
+        make: Callable[[], tuple[tuple[c.Act, ...], c.Expect | None]],
+        key: str | None = None,
+    ) -> None:
+        try:
+            made, expect = make()
+            self._handle.write(made, answers.nothing, key, expect)
+        except Changed:
+            return  # compared again
+        except RecollectError as error:
+            for change in changes:
+                self._refused[change.ref] = Refusal(change=change, reason=str(error))
+            return
+        self._done |= {change.ref: change for change in changes}
+
+    def _key(self, file: FilePlan, change: PageChange) -> str | None:
+        """The same for everyone who takes over the same save of a file: an entry is added once.
+
+        Nothing of the text is in it: a key stays in the ledger when its record is erased, and a
+        guess of the text could be tested with it.
+        """
+        if change.what != "added" or change.state != "ready":
+            return None
+        try:
+            seen = os.lstat(self._folder / file.name)
+        except OSError:
+            return None  # removed a moment ago
+        actor = self._handle.actor
+        parts = (seen.st_ino, seen.st_mtime_ns, change.ref, actor.trust, actor.user)
+        return f"page-{sha256(repr(parts).encode()).hexdigest()}"
+
+    def _entry(
+        self, file: FilePlan, changes: list[PageChange]
+    ) -> tuple[tuple[c.Act, ...], c.Expect | None]:
+        """Everything about one record, in an order that the memory accepts."""
+        by: dict[str, PageChange] = {change.what: change for change in changes}
+        id, reason = changes[0].id or "", f"edited on {file.name}"
+        made: list[c.Act] = []
+        is_gone = any(change.now.startswith("(") for change in changes)
+        if "unstruck" in by or (is_gone and changes[0].state == "conflict"):
+            made.append(acts.restore(id))
+        if {"text", "moved", "dated"} & by.keys():
+            made.append(self._revise(id, by, file.about, reason))
+        if "tags" in by:
+            made.append(acts.tag(id, by["tags"].add, by["tags"].remove))
+        if "struck" in by:
+            made.append(self._handle.acts.strike(id, reason, files=self._handle.files))
+        return tuple(made), (id, changes[0].seq)
+
+    def _revise(
+        self, id: str, by: Mapping[str, PageChange], about: str | None, reason: str
+    ) -> c.Revise:
+        date = dated(by["dated"].said_at or "") if "dated" in by else UNSET
+        place = about if "moved" in by else UNSET
+        if "text" not in by:
+            return c.Revise(id=id, about=place, said_at=date, reason=reason)
+        act = self._handle.acts.revise(
+            id,
+            by["text"].after,
+            reason=reason,
+            evidence=(),
+            data=None,
+            expires=UNSET,
+            files=self._handle.files,
+        )
+        return structs.replace(act, about=place, said_at=date)
+
+    def _added(
+        self, file: FilePlan, change: PageChange
+    ) -> tuple[tuple[c.Act, ...], c.Expect | None]:
+        make = self._handle.acts.remember
+        fields: RecordFields = {"about": file.about, "tags": change.add}
+        if change.said_at is not None:
+            fields["said_at"] = change.said_at
+        if change.id is None:
+            return (structs.replace(make(change.after, fields), fresh=True),), None
+        fields |= {"supersedes": change.id}
+        act = make(change.after, fields, files=self._handle.files)
+        act = structs.replace(act, reason=f"edited on {file.name}")
+        return (act,), (change.id, change.seq)
+
+    def _document(
+        self, page: Page, changes: list[PageChange]
+    ) -> tuple[tuple[c.Act, ...], c.Expect | None]:
+        """The page's document with the fields that were changed."""
+        name = document_name(page.name)
+        old = next((one.before for one in changes if one.what == "moved"), None)
+        with self._handle.reading() as reads:
+            row = document_at(reads, page.name)
+            before = None if old is None else document_at(reads, old)
+            flag = flag_at(reads, page.name)
+            moved = None if old is None else flag_at(reads, old)
+        data: dict[str, Json] = {}
+        for one in (before, row):
+            data |= {} if one is None else unpack_object(one.data)
+        fields = [one.field for one in changes if one.what == "field" and one.field is not None]
+        data |= {field: _value(page, field) for field in fields}
+        expect = None if row is None else (document_id(DOCUMENT, name), row.seq)
+        if any((0 if row is None else row.seq) != one.seq for one in changes):
+            raise Changed(f"the description of {page.name} has changed")
+        made: list[c.Act] = []
+        if fields or before is not None:
+            made.append(c.SetDocument(type=DOCUMENT, name=name, data=_checked(data)))
+        if before is not None:
+            made.append(c.DropDocument(type=DOCUMENT, name=before.name))
+        is_unflagged = "needs_compact" in fields and not page.needs_compact
+        made += _flagging(name, flag, moved, is_unflagged)
+        return tuple(made), expect
+
+
+def _flagging(
+    name: str, flag: DocumentRow | None, moved: DocumentRow | None, is_unflagged: bool
+) -> Iterator[c.Act]:
+    """A flag is taken off a page, or follows it to its new name."""
+    if flag is not None and is_unflagged:
+        yield c.DropDocument(type=FLAG, name=name)
+    if moved is not None:
+        if flag is None and not is_unflagged:
+            yield c.SetDocument(type=FLAG, name=name, data=unpack_object(moved.data))
+        yield c.DropDocument(type=FLAG, name=moved.name)
+
+
+def _checked(data: dict[str, Json]) -> dict[str, Json]:
+    return validate.data(data, "what the page says about itself")
+
+
+def _value(page: Page, field: str) -> Json:
+    """A field of a page as its document holds it."""
+    if field not in FIELDS:
+        raise InvalidInput(f"a page has no field {field!r}")
+    if field in ("title", "description", "created"):
+        return checked_line(getattr(page, field), field)
+    if field == "tags":
+        return checked_tags(page.tags)
+    value = getattr(page, field)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def waiting(files: Iterable[FilePlan], done: Iterable[str]) -> tuple[PageChange, ...]:
+    """The changes that a person has still to review."""
+    sent = set(done)
+    return tuple(
+        change
+        for file in files
+        for change in file.changes
+        if change.state == "waits" or change.ref in sent
+    )
+
+
+def proposed(
+    folder: Comparison, render: Callable[[Mapping[str, str], Collection[str]], Rendered]
+) -> Synced:
+    """Asks a person about what was changed in a folder, then renders what is settled."""
+    files, asking = folder.files(), Proposing(folder.handle)
+    asking.run(files)
+    changes = [change for file in files for change in file.changes]
+    settled = {file.name: file.digest for file in files if file.is_settled}
+    return Synced(
+        folder=str(folder.folder),
+        applied=(),
+        waiting=(*asking.waiting, *(one for one in changes if one.state == "waits")),
+        conflicts=tuple(one for one in changes if one.state == "conflict"),
+        refused=tuple(asking.left),
+        problems=tuple(problem for file in files for problem in file.problems),
+        rendered=render(settled, ()),
+    )
+
+
+def synced(
+    folder: Comparison,
+    take: Take,
+    expect: str | None,
+    unknown: Unknown,
+    render: Callable[[Mapping[str, str], Collection[str]], Rendered],
+) -> Synced:
+    """Takes over what a person changed in a folder, then renders."""
+    side, first = checked_take(take), folder.files()
+    if unknown not in get_args(Unknown):
+        raise InvalidInput(f"unknown must be one of {', '.join(get_args(Unknown))}")
+    if expect is not None and shown(folder.folder, first).digest != expect:
+        raise Changed("the pages have changed since they were shown", hint="look at them again")
+    _check_refs(take, first)
+    adopted, refused = list[str](), list[Refusal]()
+    strange = {file.name: file.digest for file in first if file.unknown}
+    if unknown == "adopt" and strange:
+        adopted, refused = adopt(folder.handle, first)
+        seen = {file.name: file.digest for file in first}
+        folder.foreign = {file.name for file in first if file.is_foreign}
+        first = [file for file in folder.files() if seen.get(file.name) == file.digest]
+    applied = Applying(folder.handle, folder.folder, side).run(first, folder.files)
+    changes = [change for file in applied.files for change in file.changes]
+    return Synced(
+        folder=str(folder.folder),
+        applied=applied.done,
+        waiting=waiting(applied.files, applied.sent),
+        conflicts=tuple(one for one in changes if one.state == "conflict" and side(one) is None),
+        refused=(*refused, *applied.refused),
+        problems=tuple(problem for file in applied.files for problem in file.problems),
+        rendered=render(applied.settled, strange if unknown == "aside" else ()),
+        adopted=tuple(adopted),
+        unknown=sum(len(file.unknown) for file in applied.files),
+    )
