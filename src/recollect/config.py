@@ -392,7 +392,7 @@ def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | No
         return found, None
     return AUTO, (
         f"{SETTINGS} in the memory's folder names an embedder that is used only if you choose it: "
-        "`recollect embed --embedder NAME`"
+        "`recollect admin embed --embedder NAME`"
     )
 
 

@@ -1,4 +1,4 @@
-"""`recollect clean`: what is shown, what is asked, what goes and what stays."""
+"""`recollect admin clean`: what is shown, what is asked, what goes and what stays."""
 
 from __future__ import annotations
 

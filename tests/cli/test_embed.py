@@ -1,4 +1,4 @@
-"""``recollect embed`` and what ``init`` records."""
+"""``recollect admin embed`` and what ``init`` records."""
 
 from __future__ import annotations
 

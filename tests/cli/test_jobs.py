@@ -1,4 +1,4 @@
-"""`recollect job`, `recollect schedule` and `recollect admin work`."""
+"""`recollect admin job`, `recollect admin schedule` and `recollect admin work`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def test_a_schedule_is_set_listed_and_removed(shell: Shell) -> None:
 def test_what_cannot_be_is_refused(shell: Shell) -> None:
     shell.run(*APP, "remember", "Tea is at four.")
     for words in (
-        ("admin", "job", "ask", "dance"), ("admin", "job", "show", "9"), ("admin", "work", "--once", "--kinds", "x"),
+        ("admin", "job", "ask", "dance"), ("admin", "job", "show", "9"),
+        ("admin", "work", "--once", "--kinds", "x"),
         ("admin", "job", "ask", "seal", "--params", "[]"),
     ):  # fmt: skip
         ran = shell.run(*APP, *words)

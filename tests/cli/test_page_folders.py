@@ -150,7 +150,7 @@ def test_a_folder_that_does_not_exist_is_asked_about(project: Shell) -> None:
     assert "--yes" in refused.err
     watched = project.run("pages", "sync", "dcos", "--watch")
     assert (watched.code, folder.exists()) == (4, False)
-    assert "recollect sync dcos --yes" in watched.err
+    assert "recollect pages sync dcos --yes" in watched.err
     no = project.terminal("pages", "sync", "dcos", typed="n\n")
     assert (no.code, folder.exists()) == (1, False)
     assert not (project.home / ".recollect" / "page-folders.json").exists()
@@ -164,10 +164,10 @@ def test_the_name_of_a_page_is_not_a_folder(project: Shell) -> None:
         refused = project.run("pages", "sync", "nowhere.md", *flags)
         assert refused.code == 2
         assert "nowhere.md is the name of a page" in refused.err
-        assert "`recollect sync`" in refused.err
+        assert "`recollect pages sync`" in refused.err
     project.run("pages", "sync", "docs", "--yes")
     named = project.run("pages", "sync", "docs/person-alice.md")
-    assert f"`recollect sync {project.folder / 'docs'}`" in named.err
+    assert f"`recollect pages sync {project.folder / 'docs'}`" in named.err
     assert not (project.folder / "nowhere.md").exists()
 
 

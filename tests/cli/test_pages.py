@@ -20,7 +20,7 @@ def test_pages_are_listed_shown_and_rendered(store: Shell, tmp_path: Path) -> No
     assert store.run("pages", "status", folder).out.endswith("4 current, 0 outdated, 0 missing\n")
     (tmp_path / "pages-here" / "person-alice.md").write_text("Mine.")
     kept = store.run("pages", "render", folder)
-    assert kept.out.endswith("(`recollect sync` shows why):\n  person-alice.md\n")
+    assert kept.out.endswith("(`recollect pages sync` shows why):\n  person-alice.md\n")
     assert store.run("pages", "status", folder, "--json").json["edited"] == ["person-alice.md"]
     done = store.run("pages", "render", folder, "--overwrite", "--json").json
     assert done["written"] == ["person-alice.md"]

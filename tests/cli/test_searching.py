@@ -33,7 +33,7 @@ def base(shell: Shell, *words: str, program: str = BASE) -> Ran:
 
 
 def test_without_the_extra_every_verb_that_tells_about_search_says_so(shell: Shell) -> None:
-    assert f"{ALONE}, then `recollect embed`" in base(shell, "init").out
+    assert f"{ALONE}, then `recollect admin embed`" in base(shell, "init").out
     assert base(shell, "init", "--json").json["search"]["by_words"] is True
     base(shell, "remember", "We run the tests with make check.")
     empty = base(shell, "recall", "zebra")
@@ -54,7 +54,7 @@ def test_with_the_extra_one_step_picks_it_up_for_both_memories_and_says_so(shell
     base(shell, "remember", "I drink tea.", "--mount", "me")
     base(shell, "recall", "tests")  # records that there is no embedder
     before = shell.run("recall", "zebra")
-    assert "to search by meaning too, run `recollect embed`" in before.err
+    assert "to search by meaning too, run `recollect admin embed`" in before.err
     told = shell.run("admin", "embed").out
     for mount in ("project", "me"):
         assert f"{mount}: Embedded 1 texts" in told
@@ -110,7 +110,7 @@ def test_vectors_that_are_missing_are_told_of_everywhere(
     store.run("init", "--embedder", "static")
     for number in range(10):
         store.run("remember", f"Server {number} listens.")
-    lacking = "texts have no vectors yet: run `recollect embed`"
+    lacking = "texts have no vectors yet: run `recollect admin embed`"
     assert f"by meaning (static), but 10 {lacking}" in store.run("status").out
     assert f"10 {lacking}" in store.run("admin", "doctor").out
     recall, context = store.run("recall", "server"), store.run("context", "server")

@@ -1,4 +1,4 @@
-"""``recollect sync``: shown, asked, and never without a yes."""
+"""``recollect pages sync``: shown, asked, and never without a yes."""
 
 from __future__ import annotations
 

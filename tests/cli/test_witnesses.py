@@ -50,12 +50,12 @@ def test_a_witness_that_does_not_answer_is_named_and_the_checkpoint_kept(store: 
     done = store.run("proof", "checkpoint")
     assert done.code == 0
     assert "Not cosigned by w.example in http://127.0.0.1:9" in done.out
-    assert "To ask again: recollect checkpoint" in done.out
+    assert "To ask again: recollect proof checkpoint" in done.out
     assert store.run("admin", "verify", "--anchored").code == 0
 
 
 class Served:
-    """``recollect admin witness serve`` in a process of its own."""
+    """``recollect proof witness serve`` in a process of its own."""
 
     def __init__(self, store: Shell, *words: str) -> None:
         self._process = subprocess.Popen(

@@ -18,7 +18,7 @@ from recollect.interfaces.cli.words import after_options, flags_of
 ROOT = Path(__file__).resolve().parents[2]
 BEFORE_IT = [*shared_parameters(), *BEFORE]
 # A code span, a line of a block, what follows a colon or quotes: there a command is meant.
-SPAN = re.compile(r"`recollect ([^`]*)`", re.DOTALL)
+SPAN = re.compile(r"`recollect\s+([^`]*)`")
 LINE = re.compile(r"(?m)^(?:\$ |> )?(?:[A-Z_]+=\S* )*recollect (.*)$")
 IN_TEXT = re.compile(r"(?::\s|^)recollect ((?:--?)?[a-z][^\n]*+)(?!\n)")
 ENDS = re.compile(r"\s*(?:[|;>#&,()]|\\$|…|<<|\.\.\.|$).*", re.DOTALL)

@@ -94,7 +94,7 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     if holder is not None:
         raise Conflict(
             f"the key {target.key!r} is held by {holder.id} now",
-            hint=f"`revert` brings it back and supersedes {holder.id}",
+            hint=f"`undo` with `to` brings it back and replaces {holder.id}",
         )
     # A person who takes back what an agent ended says that it holds.
     is_word = key == target.key and any(origin != "person" for origin in ended_by)

@@ -42,7 +42,7 @@ def _supersede(
     if act.text == old.text:
         raise Conflict(
             f"{old.id} says exactly this already",
-            hint="give the new words, or use `tag` or `revise` to change the rest of it",
+            hint="give the new words, or use `revise` to change the rest of it",
         )
     mine = structs.replace(actor, user=old.user)
     line = lineage(view, actor, act.evidence, act.quotes)._replace(actor=mine)

@@ -42,7 +42,7 @@ def clean(
     if yes and call.store is None:
         raise InvalidInput(
             "with --yes the store must be named: which one is the nearest depends on the folder",
-            hint="add --store PLACE before `clean`",
+            hint="add --store PLACE before `admin clean`",
         )
     with call.memory() as memory:
         position = memory.position  # read first: what is written after it is noticed

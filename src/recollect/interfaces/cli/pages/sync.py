@@ -197,7 +197,7 @@ def rebuild_index(
 ) -> None:
     """Rebuild the index, then take over what you changed on pages.
 
-    It takes over what `sync` would, and can be run at any time, and again.
+    It takes over what `pages sync` would, and can be run at any time, and again.
     """
     call.require_known("taking over pages", mount)
     with call.memory(mount=mount) as memory, call.progress("Folding") as tick:

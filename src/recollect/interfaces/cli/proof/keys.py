@@ -15,7 +15,7 @@ from recollect.interfaces.cli.declare import Argument, Option
 from recollect.memory.keys import Keys
 from recollect.model.values import SigningKey
 
-Line = Annotated[str, Argument(metavar="KEY", help="A public key, as `key list` shows it.")]
+Line = Annotated[str, Argument(metavar="KEY", help="A public key, as `proof key list` shows it.")]
 Replace = Annotated[
     bool,
     Option("--replace", help="Trust it although no checkpoint is signed by the earlier key too."),
