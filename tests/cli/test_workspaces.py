@@ -1,4 +1,4 @@
-"""`recollect admin doctor` names what to repair in the files of a graph workspace around the memory."""
+"""`recollect admin doctor` names what to repair in the files of a graph workspace."""
 
 from __future__ import annotations
 
