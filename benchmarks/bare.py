@@ -269,8 +269,8 @@ def check_row_set(folder: Path, texts: Sequence[str]) -> None:
         memory.remember(texts[0])
         bare = Bare(copy_of(index, folder / "checked.db"))
         memory.remember(texts[1])
-        bare.one(rows_of(texts[1:2], memory.position, _chance_of(index)))
-        first = memory.position + 1
+        bare.one(rows_of(texts[1:2], memory.events.position, _chance_of(index)))
+        first = memory.events.position + 1
         with memory.batch() as batch:
             for text in texts[2:]:
                 batch.remember(text)

@@ -204,7 +204,7 @@ def _us(seconds: float) -> float:
 
 
 def _write(side: Grown, count: int) -> Pair:
-    first = side.memory.position + 1
+    first = side.memory.events.position + 1
     texts = sentences(count, seed=first)
     rows = [made_up([text], first + n, side.chance) for n, text in enumerate(texts)]
     return Pair(

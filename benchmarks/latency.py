@@ -85,7 +85,7 @@ def measure(folder: Path, count: int, rounds: int) -> Figure:
             rounds=rounds,
             operations=1,
         )
-        many = timed(lambda: memory.recall_many(asked[: rounds + 1])) / (rounds + 1)
+        many = timed(lambda: memory.recall(asked[: rounds + 1])) / (rounds + 1)
         packed = [timed(_context(memory, question)) for question in asked[rounds + 1 :]]
         bare.close()
     shutil.rmtree(place)

@@ -126,7 +126,7 @@ def _one_by_one(place: Path, sizes: Sizes, advance: Advance, *, reads: bool) -> 
         bare = Bare(copy_of(place / INDEX, place.with_suffix(".db")))
         texts = sentences((sizes.write_rounds + 1) * sizes.writes, seed=2)
         rounds = slices(texts, sizes.writes)
-        first = memory.position + 1
+        first = memory.events.position + 1
         rows = [made_up([text], first + n, chance) for n, text in enumerate(texts)]
 
         def by_us(number: int) -> None:
@@ -205,7 +205,7 @@ def bulk(folder: Path, sizes: Sizes, advance: Advance) -> Paired:
     with filled(folder / "bulk", sizes.batch) as memory:
         bare = Bare(copy_of(folder / "bulk" / INDEX, folder / "bulk.db"))
         rounds = slices(sentences((sizes.bulk_rounds + 1) * sizes.batch, seed=3), sizes.batch)
-        first = memory.position + 1
+        first = memory.events.position + 1
         rows = [made_up(part, first + n * sizes.batch, chance) for n, part in enumerate(rounds)]
 
         def by_us(number: int) -> None:

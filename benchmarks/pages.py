@@ -122,7 +122,7 @@ def filled(workspace: Path, count: int, pages: int) -> Memory:
 
 
 def _append(memory: Memory) -> None:
-    memory.remember(f"Said at position {memory.position}.", about="person:Alice")
+    memory.remember(f"Said at position {memory.events.position}.", about="person:Alice")
     memory.pages.render()
 
 

@@ -27,7 +27,6 @@ GROUPS: Final = {
     "writing": ("Writing", "Memory"),
     "reading": ("Reading", "Memory"),
     "contexts": ("Contexts", "Memory"),
-    "correcting": ("Correcting", "Memory"),
     "leaving": ("Leaving", "Memory"),
     "doors": ("Doors", "Memory"),
     "admin": ("Admin", "Admin"),
@@ -63,10 +62,14 @@ def generated(module: str) -> str:
     tree = ast.parse(source)
     group, runs = GROUPS[module]
     methods = list(_public(_class(tree, group)))
-    body = [_property(m) if _is_property(m) else _method(source, m) for m in methods]
+    several = {m.name for m in methods if _is_overload(m)}
+    body = [
+        _property(m) if _is_property(m) else _method(source, m, is_overloaded=m.name in several)
+        for m in methods
+    ]
     names = {name for m in methods for name in _names(m)}
-    loaded = _of_defaults(methods)
-    parts = {ast.unparse(m.returns) for m in methods if _is_property(m) and m.returns}
+    loaded = _of_defaults(methods) | ({"overload"} if several else set())
+    parts = {ast.unparse(m.returns) for m in methods if _is_door(m) and m.returns}
     home = plain("memory" if runs == "Memory" else module).relative_to(PLAIN).with_suffix("")
     typed = [
         *imports(tree, names - loaded - parts - {runs}),
@@ -74,6 +77,10 @@ def generated(module: str) -> str:
     ]
     if any("AsyncIterator[" in each for each in body):
         typed += ["from collections.abc import AsyncIterator", _CHANGE]
+    if any("Awaitable[" in each for each in body):
+        typed += ["from collections.abc import Awaitable"]
+    if several:
+        typed += ["from typing import Any"]
     text = "\n\n".join(
         [
             WARNING.format(maker="async_api", source=f"memory/{module}.py"),
@@ -130,12 +137,31 @@ def _doc(node: ast.ClassDef | Method) -> str:
     return ast.get_docstring(node) or ""
 
 
+def _is(method: Method, decorator: str) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == decorator for d in method.decorator_list)
+
+
 def _is_property(method: Method) -> bool:
-    return any(isinstance(d, ast.Name) and d.id == "property" for d in method.decorator_list)
+    return _is(method, "property")
+
+
+def _is_overload(method: Method) -> bool:
+    return _is(method, "overload")
+
+
+def _is_door(method: Method) -> bool:
+    """True for a property that leads to more calls; any other has a value, such as a number."""
+    return _is_property(method) and ast.unparse(method.returns or ast.Constant(None)) != "int"
 
 
 def _property(method: Method) -> str:
     """A group of a memory, such as ``frames``: the async group of the same calls."""
+    if not _is_door(method):
+        return (
+            f"    @property\n    def {method.name}(self) -> Awaitable[int]:\n"
+            f'        """{_doc(method)}"""\n'
+            f"        return self._run(lambda: self._calls.{method.name})"
+        )
     group = f"Async{ast.unparse(method.returns)}" if method.returns else ""
     return (
         f"    @property\n    def {method.name}(self) -> {group}:\n"
@@ -144,14 +170,23 @@ def _property(method: Method) -> str:
     )
 
 
-def _method(source: str, method: Method) -> str:
+def _method(source: str, method: Method, *, is_overloaded: bool) -> str:
     """The signature and documentation as they are written, and one call."""
     lines = source.splitlines()
     shown = lines[method.lineno - 1 : method.body[0].end_lineno]
     shown[0] = shown[0].replace("def ", "async def ", 1)
+    if _is_overload(method):
+        return "\n".join(["    @overload", *shown])
     arguments = ", ".join([f"self._calls.{method.name}", *_passed(method.args)])
     answer = ast.unparse(method.returns or ast.Constant(None))
     body = [f"        {'' if answer == 'None' else 'return '}await self._run({arguments})"]
+    if is_overloaded:
+        call, _, passed = arguments.partition(", ")
+        body = [
+            f"        call: Any = {call}  # one of several signatures",
+            f"        answer: {answer} = await self._run(call, {passed})",
+            "        return answer",
+        ]
     if answer == "Following":
         body = [
             f"        async for each in self._followed({arguments}):",

@@ -30,7 +30,7 @@ _SPACE: Final = "/v1/spaces/{space}"
 NAMES: Final = {
     "admin": {
         "verify": "verify", "check": "check", "digest": "digest", "flush": "flush",
-        "archive": "curate",
+        "archive": "archive", "why_not": "why_not",
     },
     "events": {"list": "events", "get": "event"},
     "links": {
@@ -65,7 +65,8 @@ NAMES: Final = {
     },
     "review": {
         "propose": "propose", "list": "list_review", "show": "get_review", "approve": "approve",
-        "reject": "reject", "withdraw": "withdraw", "erase": "erase_proposal",
+        "reject": "reject", "confirm": "confirm", "refute": "refute", "withdraw": "withdraw",
+        "erase": "erase_proposal",
     },
     "branches": {
         "open": "open_branch", "list": "list_branches", "show": "get_branch",
@@ -82,9 +83,8 @@ DOORS: Final = {
 # Calls that are written by hand, because their arguments are not those of their operation.
 BY_HAND: Final = {
     "writing": {"observe", "batch"},
-    "reading": {"list", "recall_many", "status"},
+    "reading": {"get", "list", "recall", "status"},
     "contexts": {"used", "replay"},
-    "leaving": {"erase"},
     "admin": {"verify"},
     "events": {"list", "submit", "tail", "wait"},
     "receipts": {"list"},
@@ -93,7 +93,8 @@ BY_HAND: Final = {
     "rules": {"due"},
     "sessions": {"active", "episodes"},
 }
-OF_STORE: Final = ("tokens", "jobs")  # groups of a store, by hand: several requests for one call
+# Groups by hand as a whole: several requests for one call, or another for each kind of argument.
+BY_HAND_WHOLE: Final = ("tokens", "jobs", "leaving")
 # Names in a path that are called otherwise in the plain API, and answers inside a value.
 RENAMED: Final = {("receipts", "get"): {"id": "receipt"}, ("receipts", "erase"): {"id": "receipt"}}
 INSIDE: Final = {
@@ -276,7 +277,7 @@ def _body(module: str, method: Method) -> Iterator[str]:
 
 def written() -> dict[Path, str]:
     """Every generated file with its text."""
-    of_memory = [module for module in GROUPS if module not in OF_STORE and module != "doors"]
+    of_memory = [module for module in GROUPS if module not in BY_HAND_WHOLE and module != "doors"]
     files = {TARGET / f"{module}.py": generated(module) for module in of_memory}
     return {**files, TARGET.parent / "operations.py": operations()}
 

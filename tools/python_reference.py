@@ -22,7 +22,6 @@ from recollect.memory.branches import Branches
 from recollect.memory.contexts.contexts import Contexts
 from recollect.memory.contexts.frames import Frames
 from recollect.memory.contexts.receipts import Receipts
-from recollect.memory.correction.correcting import Correcting
 from recollect.memory.correction.leaving import Leaving
 from recollect.memory.documents import Documents
 from recollect.memory.doors import Doors
@@ -50,7 +49,7 @@ arguments and errors.
 
 `AsyncMemory` and `AsyncStore` have the same calls with the same arguments, as coroutines
 (`await memory.recall(…)`, `async with memory.batch() as batch:`); only what does no I/O, such as
-`scoped`, `name` and the calls of a batch, is not awaited.
+`scoped`, `scope` and the calls of a batch, is not awaited.
 """
 # Each heading with how a handle is called in the signatures, and the class whose calls it lists.
 _GROUPS: Final = (
@@ -58,8 +57,7 @@ _GROUPS: Final = (
     ("Write", "memory", Writing),
     ("Read", "memory", Reading),
     ("Contexts", "memory", Contexts),
-    ("Settle, supersede, retract", "memory", Correcting),
-    ("Undo, erase, retain", "memory", Leaving),
+    ("Undo, erase", "memory", Leaving),
     ("Batch", "batch", Batch),
     ("Doors", "memory", Doors),
     ("Review", "memory.review", Review),

@@ -78,7 +78,7 @@ def test_the_readme_lines_work_awaited(tmp_path: Path) -> None:
             r.id for r in (await memory.list())[1::-1]
         ]
         before = await memory.at(record.seq)
-        assert (await before.position, len(await before.list())) == (record.seq, 1)
+        assert (await before.events.position, len(await before.list())) == (record.seq, 1)
         assert (await memory.scoped(origin="agent").remember("three")).trust == "agent"
         assert repr(memory).startswith("AsyncMemory(")
 
@@ -116,7 +116,7 @@ def test_a_space_is_copied_backed_up_and_restored(tmp_path: Path) -> None:
             await a.admin.copy_to(b)
             assert await a.admin.digest() == await b.admin.digest()
             await a.admin.backup(tmp_path / "kept")
-            async with await AsyncMemory.restore_backup(tmp_path / "kept", tmp_path / "c") as c:
+            async with await AsyncStore.restore_backup(tmp_path / "kept", tmp_path / "c") as c:
                 assert await c.admin.digest() == await a.admin.digest()
 
     asyncio.run(story())
@@ -255,7 +255,7 @@ def test_close_waits_for_what_was_begun_even_if_nobody_else_does(tmp_path: Path)
         with pytest.raises(Unavailable, match="closed"):
             await memory.remember("late")
         with pytest.raises(Unavailable, match="closed"):
-            await memory.position
+            await memory.events.position
 
     asyncio.run(story())
     with Memory.open(tmp_path) as memory:

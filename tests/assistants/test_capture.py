@@ -100,11 +100,11 @@ def test_the_verb_says_what_becomes_of_prompts(
 def test_capturing_twice_gives_the_same_memory(places: Places, path: Path) -> None:
     claude_code(places, recorded().write(path))
     with Memory.open(places.project.where) as memory:
-        digest, position = memory.admin.digest(), memory.position
+        digest, position = memory.admin.digest(), memory.events.position
     again = claude_code(places, path)
     assert (again.kept, again.known, again.redacted) == (0, len(SAID), {})
     with Memory.open(places.project.where) as memory:
-        assert (memory.admin.digest(), memory.position) == (digest, position)
+        assert (memory.admin.digest(), memory.events.position) == (digest, position)
 
 
 def test_a_transcript_that_grew_adds_what_is_new(places: Places, path: Path) -> None:

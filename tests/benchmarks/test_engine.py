@@ -209,7 +209,7 @@ def test_another_row_set_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_made_ledger_is_one_that_a_memory_goes_on_from(tmp_path: Path) -> None:
     write_ledger(tmp_path / "made", 2_500, seed=1)
     with Memory.open(tmp_path / "made") as memory:
-        assert memory.position == memory.admin.verify().events == 2_500
+        assert memory.events.position == memory.admin.verify().events == 2_500
         newest = memory.list(limit=1)[0]
         added = memory.remember("Something that comes after all of it.")
         assert added.at > newest.at

@@ -137,7 +137,7 @@ def test_what_is_refused(filled: Shell) -> None:  # S3-223
 def test_something_written_meanwhile_is_noticed(filled: Shell) -> None:
     before = files_with(filled)
     with Memory.open(filled.folder / "app") as memory:
-        position = memory.position
+        position = memory.events.position
         memory.remember("Written meanwhile.")
         with pytest.raises(Changed):
             clean(handle_of(memory), "all", expect=position)

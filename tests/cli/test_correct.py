@@ -94,6 +94,6 @@ def test_what_has_faded_is_archived(store: Shell) -> None:
         assert memory.list() == []
         gone = memory.list(include=["archived"])
         assert {record.reason for record in gone} == {"decayed"}
-        memory.restore(gone[0].id)
+        memory.undo(gone[0].id)
         memory.events.submit(Archive(id=gone[0].id, why="merged"))
     assert "part of another" not in store.run("list").out

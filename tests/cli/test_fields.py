@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-from recollect import AsyncMemory, Memory
+from recollect import AsyncMemory, InvalidInput, Memory
 from recollect.interfaces.cli.daily.fields import field_options
 from recollect.interfaces.mcp.tools import Remember as Tool
 from recollect.lifecycle.commands import Remember as Act
@@ -39,7 +39,8 @@ EXAMPLES: dict[str, tuple[object, object]] = {
     "valid_to": ("2199-01-01T00:00:00Z", "2199-01-01T00:00:00.000000Z"),
     "source_type": ("observed", "observed"),
     "is_hypothesis": (True, True),
-    "supersedes": ("old", "old"),
+    "replaces": ("old", "old"),
+    "reason": ("she moved", "she moved"),
     "id": ("r-mine", "r-mine"),
 }
 # A model is offered the fields that it fills in well; each of the others is left out on purpose.
@@ -53,10 +54,12 @@ NOT_FOR_MODELS = {
     "valid_to",
     "source_type",
     "is_hypothesis",
-    "supersedes",
+    "replaces",
+    "reason",
     "id",
 }
 NAMES = set(RecordFields.__annotations__)
+STORED = (NAMES | {"supersedes"}) - {"replaces", "reason"}  # as events and records have them
 CALL = {"self", "text", "idempotency_key", "expect"}  # of the call, not of the record
 
 each_field = pytest.mark.parametrize("field", sorted(NAMES))
@@ -70,9 +73,8 @@ def test_each_place_names_every_field() -> None:
     assert missing(EXAMPLES) == []
     assert missing(inspect.signature(Memory.remember).parameters) == []
     assert missing(inspect.signature(AsyncMemory.remember).parameters) == []
-    assert missing(Act.__struct_fields__) == []
-    assert missing(RecordAdded.__struct_fields__) == []
-    assert missing(Record.__struct_fields__) == []
+    for stored in (Act, RecordAdded, Record):
+        assert missing(stored.__struct_fields__, STORED) == []
     assert missing(option.field for option in field_options()) == []
     assert missing({*Tool.__struct_fields__, *NOT_FOR_MODELS}) == []
 
@@ -93,21 +95,36 @@ def test_the_public_call_documents_each_field(field: str) -> None:
     assert f"\n    {field}: " in (inspect.getdoc(Memory.remember) or "")
 
 
+def told_by(memory: Memory, record: Any, field: str) -> object:
+    """What the memory says of a field; a reason is kept with the record that was replaced."""
+    if field == "reason":
+        return memory.history("old")[-1].note
+    return getattr(record, "supersedes" if field == "replaces" else field)
+
+
 @each_field
 def test_a_field_reaches_the_record(field: str) -> None:
     given, told = EXAMPLES[field]
-    fields: Any = {field: given}
+    fields: Any = {field: given} | ({"replaces": "old"} if field == "reason" else {})
     with Memory.open(":memory:", embedder="none") as memory:
         memory.remember("before", id="old")
-        assert getattr(memory.remember("alone", **fields), field) == told
+        assert told_by(memory, memory.remember("alone", **fields), field) == told
     with Memory.open(":memory:", embedder="none") as memory:
         memory.remember("before", id="old")
         with memory.batch() as batch:
             batch.remember("in a batch", **fields)
-        assert getattr(batch.results[0], field) == told
+        assert told_by(memory, batch.results[0], field) == told
 
 
-@pytest.mark.parametrize("field", sorted(NAMES - {"id", "key", "tags", "supersedes"}))
+def test_a_reason_without_a_record_to_replace_is_refused() -> None:
+    with (
+        Memory.open(":memory:", embedder="none") as memory,
+        pytest.raises(InvalidInput, match="replaced"),
+    ):
+        memory.remember("alone", reason="she moved")
+
+
+@pytest.mark.parametrize("field", sorted(NAMES - {"id", "key", "tags", "replaces", "reason"}))
 def test_saying_a_sentence_again_with_a_field_sets_it(field: str) -> None:
     given, told = EXAMPLES[field]
     fields: Any = {field: given}
@@ -126,8 +143,12 @@ def test_the_command_line_takes_each_field(field: str, store: Shell) -> None:
     (option,) = (one for one in field_options() if one.field == field)
     store.run("remember", "Before.", "--id", "old")
     typed = {True: (), False: (_typed(given),)}[given is True]
-    found = store.run("remember", "From a shell.", option.flag, *typed, "--json").json
-    assert found[field] == json.loads(msgspec.json.encode(told))
+    also = ("--replaces", "old") if field == "reason" else ()
+    found = store.run("remember", "From a shell.", option.flag, *typed, *also, "--json").json
+    if field == "reason":
+        found = store.run("show", "old", "--json").json["history"][-1]
+    name = {"replaces": "supersedes", "reason": "note"}.get(field, field)
+    assert found[name] == json.loads(msgspec.json.encode(told))
 
 
 def _typed(value: object) -> str:

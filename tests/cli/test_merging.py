@@ -88,7 +88,7 @@ def test_a_conflict_is_shown_and_decided(laptops: tuple[Shell, Path], word: str,
     assert text in store.run("show", "seat").out
     store.run("admin", "push", str(there), "--merge", "--yes")
     with Memory.open(there, embedder="none") as other:
-        assert text in other.keyed("seat").text
+        assert text in other.get(key="seat").text
 
 
 def test_wrong_words_are_refused(laptops: tuple[Shell, Path]) -> None:
@@ -116,7 +116,7 @@ def test_ours_is_the_memory_at_which_one_sits(laptops: tuple[Shell, Path]) -> No
     assert answer["conflicts"][0]["ours"]["values"] == ["The seat is 14C."]
     store.run("admin", "push", str(there), "--merge", "--ours", "seat", "--yes")
     with Memory.open(there, embedder="none") as other:
-        assert other.keyed("seat").text == "The seat is 14C."
+        assert other.get(key="seat").text == "The seat is 14C."
 
 
 def test_a_conflict_is_named_by_the_key_that_is_shown(laptops: tuple[Shell, Path]) -> None:

@@ -41,7 +41,7 @@ DOORS: dict[str, Door] = {
         memory.remember("Tea at four.").id, "Tea at five.", expires=at
     ),
     "supersede": lambda memory, at: memory.remember(
-        "Tea at six.", supersedes=memory.remember("Tea at four.").id, valid_to=at
+        "Tea at six.", replaces=memory.remember("Tea at four.").id, valid_to=at
     ),
 }
 

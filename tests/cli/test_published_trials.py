@@ -76,7 +76,7 @@ def test_b2_and_a1_a_persons_correction_stays(store: Shell, memory: Memory) -> N
     assert memory.get(seat.id).trust == "person"
     assert agent.remember("Alice sits in 9Z.", key="alice.seat").status == "held"
     assert agent.revise(seat.id, "Alice sits in 12A.").pending
-    assert memory.keyed("alice.seat").text == "Alice sits in 2F."
+    assert memory.get(key="alice.seat").text == "Alice sits in 2F."
 
 
 def test_b2_a_sentence_that_i_bring_back_is_mine(store: Shell, memory: Memory) -> None:
@@ -85,7 +85,7 @@ def test_b2_a_sentence_that_i_bring_back_is_mine(store: Shell, memory: Memory) -
     agent = memory.scoped(origin="agent")
     agent.revise(region.id, "Prod runs in Ireland.", evidence=[Quote(said.id, "ireland")])
     assert store.run("undo", "prod.region", "--to", str(region.seq)).code == 0
-    now = memory.keyed("prod.region")
+    now = memory.get(key="prod.region")
     assert (now.text, now.trust) == ("Prod runs in Frankfurt.", "person")
 
 
@@ -122,7 +122,7 @@ def test_h2_a_quote_opens_one_change(memory: Memory) -> None:
     assert agent.revise(region.id, "Production runs in Dublin.").pending
     assert agent.remember("Production runs on the moon.", key="prod.region").status == "held"
     assert agent.forget(region.id).pending
-    assert memory.keyed("prod.region").text == "Production runs in Ireland."
+    assert memory.get(key="prod.region").text == "Production runs in Ireland."
 
 
 def _approved(memory: Memory) -> Record:
@@ -132,7 +132,7 @@ def _approved(memory: Memory) -> Record:
         "The refund limit is 300 euros.", key="refund.limit"
     )
     memory.review.approve(held.id, memory.review.show(held.id).digest)
-    return memory.keyed("refund.limit")
+    return memory.get(key="refund.limit")
 
 
 def test_m1_what_a_review_replaced_is_an_earlier_value(store: Shell, memory: Memory) -> None:

@@ -32,7 +32,7 @@ def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:
     twice = store.run("remember", "Row 5.", "--replaces", "old")
     assert twice.code == 5
     assert f"old was superseded by {new['id']}" in twice.err
-    assert f"supersede {new['id']} instead" in twice.err
+    assert f"replace {new['id']} instead" in twice.err
     assert store.run("remember", "Row 5.", "--replaces", "r-none").code == 3
     same = store.run("remember", "Row 4.", "--replaces", new["id"])
     assert (same.code, "says exactly this already" in same.err) == (5, True)

@@ -32,12 +32,24 @@ def test_a_key_is_undone_by_its_name(store: Shell) -> None:
     remembered(store, "Something else.")
     undone = store.run("undo", "staging.port", "--yes", "--json").json
     assert [event["id"] for event in undone["undone_by"]] == [new, old]
+    asks = store.run("undo", old)
+    assert (asks.code, "--yes" in asks.err) == (4, True)  # it holds
     back = store.run("undo", new)
-    assert (back.code, "Restored" in back.out) == (0, True)
-    back = store.run("undo", "staging.port", "--to", "1")
-    same = store.run("undo", old, "--to", "99")
+    assert (back.code, f"restored {new} (staging.port): 5433" in back.out) == (0, True)
+    same = store.run("undo", new, "--to", "99")
     assert (same.code, "Nothing was changed" in same.out) == (1, True)
     assert store.run("undo", old, "--to", "soon").code == 2
+
+
+def test_a_command_of_before_is_taken_back_by_its_event(store: Shell) -> None:
+    first = remembered(store, "Tea at four.")
+    remembered(store, "Coffee at six.")
+    event = store.run("show", first, "--json").json["record"]["seq"]
+    assert store.run("undo", first, "--event", str(event)).code == 2
+    undone = store.run("undo", "--event", str(event), "--yes", "--json").json
+    assert [each["id"] for each in undone["events"]] == [first]
+    left = store.run("list", "--json").json["records"]
+    assert [each["text"] for each in left] == ["Coffee at six."]
 
 
 def test_nothing_to_undo_is_said(store: Shell) -> None:
@@ -58,7 +70,7 @@ def test_what_is_gone_is_brought_back_without_a_question(store: Shell) -> None:
     for each in (id, episode["id"]):
         store.run("forget", each)
         back = store.run("undo", each)
-        assert (back.code, "Restored" in back.out) == (0, True)
+        assert (back.code, f"restored {each}" in back.out) == (0, True)
     store.run("forget", id)
     for _ in range(2):
         assert store.run("undo", id, "--idempotency-key", "once").code == 0

@@ -106,7 +106,7 @@ def test_a_program_changes_only_the_address(
         Memory.open()
     monkeypatch.setenv("RECOLLECT_TOKEN", service.token or "")
     with Memory.open() as memory:
-        assert memory.keyed("alice.seat").text == "Alice sits in 12A."
-        assert memory.trust == "person"
+        assert memory.get(key="alice.seat").text == "Alice sits in 12A."
+        assert memory.scope.trust == "person"
     with Store.open(service.url) as store:
         assert "main" in store.spaces()

@@ -42,7 +42,7 @@ def test_the_async_client_writes_reads_and_follows(service: Service) -> None:  #
             service.url, space="async", token=service.token
         ) as memory:
             await memory.remember("One.")
-            after = await memory.position
+            after = await memory.events.position
             async with memory.batch() as batch:
                 batch.remember("Two.")
                 batch.remember("Three.")
@@ -71,7 +71,7 @@ def test_a_memory_in_files_is_followed_too() -> None:
             found = [(await anext(stream)).text]
             await memory.remember("Two.")
             found.append((await anext(stream)).text)
-            assert await memory.events.wait(await memory.position)
+            assert await memory.events.wait(await memory.events.position)
             assert not await memory.events.wait(1_000, 0.01)
             past = [each.seq async for each in (await memory.at(2)).events.tail(after=0)]
             assert past == [1, 2]

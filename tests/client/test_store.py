@@ -141,7 +141,7 @@ def test_a_token_is_not_asked_for_twice(store: Store) -> None:
 
 def test_a_memory_is_dropped_as_it_was_shown(store: Store, remote: Remote) -> None:
     assert remote.heads(["main", "alice", "nowhere"]) == {
-        name: store.space(name).position for name in ("main", "alice")
+        name: store.space(name).events.position for name in ("main", "alice")
     }
     planned = remote.drop("alice", dry_run=True)
     assert (planned.space, planned.records, planned.dropped) == ("alice", 1, None)
@@ -167,7 +167,7 @@ def test_the_same_calls_can_be_awaited(store: Store) -> None:
             mine = await remote.token()
             assert mine is not None
             assert mine.label == "all"
-            assert await remote.heads(["main"]) == {"main": store.space("main").position}
+            assert await remote.heads(["main"]) == {"main": store.space("main").events.position}
             assert (await remote.drop("alice", dry_run=True)).records == 1
 
     with served(store) as port:

@@ -74,7 +74,7 @@ class Served:
 
     @pytest.fixture
     def engine(self, memory: Memory, behind: Store) -> Memory:
-        return behind.space(memory.name)
+        return behind.space(memory.scope.space)
 
 
 class TestFiles(Served, MemorySuite, TrustSuite, ContextSuite):

@@ -42,31 +42,32 @@ def test_what_waits_in_the_inbox_shows_but_is_not_recalled(memory: Memory) -> No
     memory.events.submit(remember("a", "The kettle is red.", inbox=True))
     assert (record(memory, "a").status, [r.id for r in memory.list()]) == ("inbox", ["a"])
     assert len(memory.recall("kettle")) == len(memory.context("kettle").hits) == 0
-    position = memory.position
-    restored = memory.restore("a")
-    assert isinstance(restored, Record)
+    position = memory.events.position
+    memory.events.submit(Restore(id="a"))
+    restored = record(memory, "a")
     assert restored.status == "active"
     assert [hit.id for hit in memory.recall("kettle")] == ["a"]
     assert len(memory.at(position).recall("kettle")) == 0
-    assert memory.restore("a") == restored
+    memory.events.submit(Restore(id="a"))
+    assert record(memory, "a") == restored
 
 
 def test_a_record_in_the_inbox_takes_its_key_when_it_becomes_active(memory: Memory) -> None:
     memory.remember("The kettle is red.", key="kettle.colour", id="old")
     memory.events.submit(remember("new", "The kettle is blue.", inbox=True, key="kettle.colour"))
-    assert memory.keyed("kettle.colour").id == "old"
+    assert memory.get(key="kettle.colour").id == "old"
     with pytest.raises(Conflict):
-        memory.restore("new")
+        memory.events.submit(Restore(id="new"))
     memory.forget("old")
-    memory.restore("new")
-    assert memory.keyed("kettle.colour").id == "new"
+    memory.events.submit(Restore(id="new"))
+    assert memory.get(key="kettle.colour").id == "new"
 
 
 def test_less_trust_cannot_activate_a_record_of_more_trust(memory: Memory) -> None:
     memory.events.submit(remember("a", "The kettle is red.", inbox=True))
     for origin in ("agent", "unverified"):
         with pytest.raises(Forbidden):
-            memory.scoped(origin=origin).restore("a")
+            memory.scoped(origin=origin).events.submit(Restore(id="a"))
     memory.scoped(origin="unverified").events.submit(
         remember("b", "The kettle is blue.", inbox=True)
     )
@@ -99,9 +100,9 @@ def test_a_patch_changes_parts_of_the_data(memory: Memory) -> None:
         0.25,
         "durable",
     )
-    position = memory.position
+    position = memory.events.position
     memory.events.submit(Revise(id="a", patch={"new": "n"}))
-    assert memory.position == position
+    assert memory.events.position == position
 
 
 def test_patches_cannot_grow_data_beyond_its_limit(memory: Memory) -> None:
@@ -139,21 +140,21 @@ def test_a_link_is_reinforced_and_a_rebuild_counts_the_same(memory: Memory) -> N
 def test_erasing_a_record_erases_how_its_links_were_used(memory: Memory) -> None:
     for id in ("a", "b"):
         memory.remember(f"Record {id}.", id=id)
-    first = memory.position
+    first = memory.events.position
     memory.graph.link("a", "b")
     memory.events.submit(ReinforceLink(source="a", target="b", kind="relates_to"))
-    last = memory.position
+    last = memory.events.position
     erasure = memory.erase("a")
     assert set(range(first + 1, last + 1)) <= set(erasure.events)
     assert memory.why("b").links == ()
 
 
 def test_submitted_acts_happen_together_or_not_at_all(memory: Memory) -> None:
-    position = memory.position
+    position = memory.events.position
     with pytest.raises(NotFound):
         memory.events.submit(remember("a", "The kettle is red."), Restore(id="nobody"))
     memory.events.submit()
-    assert memory.position == position
+    assert memory.events.position == position
 
 
 def test_tags_are_filtered_by_how_they_begin(memory: Memory) -> None:

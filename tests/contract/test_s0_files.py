@@ -307,7 +307,7 @@ def test_a_backup_is_in_a_folder_named_after_its_time(tmp_path: Path) -> None:
         assert re.fullmatch(r"\d{8}T\d{6}", Path(path).name)
         store.upsert(ChronoRecord(id="D", label="after it"))
         assert store.backup() != path
-    with Memory.restore_backup(path, tmp_path / "restored") as memory:
+    with Store.restore_backup(path, tmp_path / "restored") as memory:
         assert ChronoStore.over(memory).query(status=None) == records
 
 

@@ -120,14 +120,14 @@ def test_both_dialects_are_taken_over(tmp_path: Path, dialect: tuple[str, str], 
         assert odd.id.startswith("chrono-")
         said = store.memory.settings.documents.get("chrono", "original").data
         assert said == {"lines": 6, "dialect": name, "seq": 6, "records": 4, "torn": False}
-        position = store.memory.position
+        position = store.memory.events.position
         kept = store.memory.get("H-1")
         assert kept.said_at == "2026-01-02T03:04:05.000000Z"
         assert kept.trust == "agent"
         assert store.chain_valid()
     assert (home(tmp_path) / "events.wal.original").read_bytes() == raw
     with ChronoStore(tmp_path) as store:
-        assert store.memory.position == position, "it is taken over once"
+        assert store.memory.events.position == position, "it is taken over once"
 
 
 def test_a_log_is_known_by_its_beginning(tmp_path: Path) -> None:
@@ -378,9 +378,9 @@ def test_the_command_line_imports_the_same(tmp_path: Path) -> None:
     assert [one["why"] for one in said["problems"]] == ["no id", "not an object"]
     with ChronoStore(tmp_path) as store:
         assert everything(store) == wanted
-        position = store.memory.position
+        position = store.memory.events.position
         assert store.migrate_from_json(folder)["skipped"] == 5
-        assert store.memory.position == position
+        assert store.memory.events.position == position
     again = recollect(home(tmp_path / "other"), "import", str(folder))
     assert (again["kept"], again["changed"], again["known"]) == (0, 0, 4)
     with ChronoStore(tmp_path / "other") as store:
@@ -442,7 +442,7 @@ def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
         agent.forget("GONE")
         agent.remember("statement SAME", id="SAME")
         agent.observe("Said by someone.", id="TOLD")
-        position = memory.position
+        position = memory.events.position
         for _ in range(2):
             done = agent.admin.import_(home(old))
             assert (done.kept, done.changed, done.forgotten, done.known) == (0, 0, 0, 1)
@@ -451,7 +451,7 @@ def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
                 "MINE has another text there; the one here stays",
                 "GONE has another text there; the one here stays",
             ]
-        assert memory.position == position
+        assert memory.events.position == position
         alice = memory.scoped(user="alice", origin="agent")
         refused = [one.why for one in alice.admin.import_(home(old)).problems]
         assert "the id SAME is already used" in refused
@@ -565,7 +565,7 @@ def test_a_bridge_reads_the_store_if_there_is_a_log(tmp_path: Path) -> None:
     before = bridge.requirements(), bridge.testcases()
     with ChronoStore(tmp_path) as store:
         store.migrate_from_json(folder)
-        seq = store.memory.position
+        seq = store.memory.events.position
     (folder / "requirements.json").write_text("[]")
     assert (bridge.requirements(), bridge.testcases()) == before
     assert bridge.status().to_dict() == {

@@ -163,9 +163,9 @@ def test_a_record_is_a_record_of_the_memory(memory: Memory) -> None:
     assert [hit.id for hit in memory.recall("when does water freeze?").hits] == ["FACT-001"]
     store.upsert(water(status="invalidated"))
     assert memory.recall("when does water freeze?").hits == ()
-    memory.restore("FACT-001")
+    memory.undo("FACT-001")
     assert store.query() == [water()], "the memory's word counts"
-    memory.remember("Water freezes at 273 K.", supersedes="FACT-001")
+    memory.remember("Water freezes at 273 K.", replaces="FACT-001")
     old = store.get("FACT-001")
     assert old is not None
     assert old.status == "superseded"

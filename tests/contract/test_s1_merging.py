@@ -264,7 +264,7 @@ def test_no_path_of_an_agent_reaches_what_a_person_vouched_for(
             on.save_node(claim("n", "The agent's word."))
         else:
             on.save_edge(Edge(id="e", kind="cites", source="new", target="n"))
-        position, graph = agent.memory.position, agent.export_graph()
+        position, graph = agent.memory.events.position, agent.export_graph()
         if what == "edge":  # it says nothing of the person's node, and has an agent's trust
             merged(agent, "try")
             assert [link.trust for link in agent.memory.graph.neighbours("n").links] == ["agent"]
@@ -274,7 +274,7 @@ def test_no_path_of_an_agent_reaches_what_a_person_vouched_for(
         actions = [Action(kind="merge", subject="try", digest=paths.diff(agent, "try").digest)]
         done = PhaseMemoryRuntime(agent).apply(actions, approval=approved(*actions))
         assert done[0].outcome == "failed"
-        assert (agent.memory.position, agent.export_graph()) == (position, graph)
+        assert (agent.memory.events.position, agent.export_graph()) == (position, graph)
         assert agent.load_path("try").is_active
     with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
         paths.merge(person, "try", paths.diff(person, "try").digest)
@@ -332,7 +332,7 @@ def test_an_agents_merge_keeps_everything_that_a_change_says(tmp_path: Path) -> 
             data={"a": 1}, confidence=0.5, evidence=[said.id],
             valid_from="2026-01-01T00:00:00Z")  # fmt: skip
         on.remember("The seat is 12B.", key="seat")
-        on.remember("It is new.", id="newer", supersedes="replaced")
+        on.remember("It is new.", id="newer", replaces="replaced")
         on.forget("gone", reason="over")
         shown = {
             one.record: on.get(one.record, include=["forgotten"])
@@ -359,7 +359,7 @@ def test_a_path_is_compacted_through_one_gate(tmp_path: Path, origin: Trust) -> 
         runtime = PhaseMemoryRuntime(store)
         for id in ("one", "two"):
             paths.branch(store, id)
-        position = store.memory.position
+        position = store.memory.events.position
         actions = {
             id: Action(kind="compact", subject=id, text=f"About {id}.") for id in ("one", "two")
         }
@@ -371,7 +371,7 @@ def test_a_path_is_compacted_through_one_gate(tmp_path: Path, origin: Trust) -> 
             paths.compact(store, "one", "Another text.", approval=approved(actions["one"]))
         wanted = "Action(kind='compact', subject='one', text='Another text.')"
         assert wanted in str(refused.value), "what to approve"
-        assert store.memory.position == position
+        assert store.memory.events.position == position
         marker = approved(actions["one"])
         assert paths.compact(store, "one", "About one.", approval=marker).summary is not None
         marker = approved(actions["two"])
@@ -384,7 +384,7 @@ def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trus
     with FileBackedMemoryGraphStore(tmp_path, origin=origin) as store:
         store.save_nodes([claim("a", "One."), claim("b", "Two.")])
         store.save_profile(GATE)
-        before, position = visible(tmp_path), store.memory.position
+        before, position = visible(tmp_path), store.memory.events.position
         direct: list[Callable[[], object]] = [
             lambda: store.save_node(claim("a", "Changed.")),
             lambda: store.save_node(claim("c", "New.")),
@@ -397,7 +397,7 @@ def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trus
         for call in direct:
             with pytest.raises(Forbidden, match="'gate' lets every lasting change wait"):
                 call()
-        assert (visible(tmp_path), store.memory.position) == (before, position)
+        assert (visible(tmp_path), store.memory.events.position) == (before, position)
         paths.branch(store, "try")
         store.on("try").save_node(claim("a", "Changed."))
         store.on("try").save_node(claim("c", "New."))
@@ -405,13 +405,13 @@ def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trus
         abandon = Action(kind="abandon", subject="try", reason="no")
         with pytest.raises(Forbidden):
             paths.abandon(store, "try", "no")
-        shown, position = paths.diff(store, "try").digest, store.memory.position
+        shown, position = paths.diff(store, "try").digest, store.memory.events.position
         with pytest.raises((Changed, Forbidden)):  # what was shown is what a person merges
             paths.merge(store, "try", "0" * 64)
         if origin == "agent":
             with pytest.raises(Forbidden):
                 paths.merge(store, "try", shown)
-        assert store.memory.position == position
+        assert store.memory.events.position == position
         merged(store, "try")
         assert (store.load_node("a").text, store.load_edge("e").source) == ("Changed.", "c")
         paths.branch(store, "try.2")
@@ -438,10 +438,10 @@ def test_a_gate_is_in_front_of_files_that_were_changed(tmp_path: Path, origin: T
         store.save_profile(GATE)
         file = tmp_path / "nodes" / "a.json"
         file.write_text(file.read_text().replace("One.", "By hand."))
-        before, position = visible(tmp_path), store.memory.position
+        before, position = visible(tmp_path), store.memory.events.position
         with pytest.raises(Forbidden, match="'gate' lets every lasting change wait"):
             store.import_workspace()
-        assert (visible(tmp_path), store.memory.position) == (before, position)
+        assert (visible(tmp_path), store.memory.events.position) == (before, position)
         assert store.load_node("a").text == "One."
     with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
         person.save_profile(Profile(id="gate", extra={}))

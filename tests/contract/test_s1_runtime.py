@@ -72,7 +72,7 @@ def test_nothing_is_applied_without_the_marker(
 ) -> None:
     # S1-66 S1-100 S1-101 S1-102 S1-113: each is denied, changes nothing, and leaves one record
     paths.branch(store, "try")
-    position, graph = store.memory.position, store.export_graph()
+    position, graph = store.memory.events.position, store.export_graph()
     wrong: list[Approval | None] = [
         None,
         Approval(by="Ines", digest="0" * 64),
@@ -84,7 +84,7 @@ def test_nothing_is_applied_without_the_marker(
         (done,) = runtime.apply([action], approval=approval)
         assert done.outcome == "denied"
         assert done.detail
-    assert (store.memory.position, store.export_graph()) == (position, graph)
+    assert (store.memory.events.position, store.export_graph()) == (position, graph)
     assert outcomes(store) == ["denied"] * len(wrong)
     assert {record["approved_by"] for record in store.audit.list()} == {None}
     assert runtime.needs_review(action)
@@ -228,11 +228,11 @@ def test_an_edge_without_its_node_is_found(store: GraphStore, runtime: PhaseMemo
     # S1-65 S1-106
     store.memory.forget("question.wind")
     store.wrote("node", ["question.wind"])
-    position = store.memory.position
+    position = store.memory.events.position
     edges = [one for one in runtime.diagnostics() if one.what == "edges"]
     assert [one.detail for one in edges] == ["the edge 'edge.open' lacks the node 'question.wind'"]
     assert edges[0].fix
-    assert store.memory.position == position
+    assert store.memory.events.position == position
 
 
 def test_events_about_nothing_are_found(store: GraphStore, runtime: PhaseMemoryRuntime) -> None:

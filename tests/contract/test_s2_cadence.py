@@ -148,7 +148,7 @@ def test_a_store_that_could_note_no_pass_is_refused_before_it(memory: Memory) ->
         for refused in (memory.scoped(origin="unverified"), hers):
             episodes = SQLiteMemoryStore.over(AsyncMemory(refused))
             facts = SQLiteFactStore.over(AsyncMemory(refused))
-            await put(episodes, episode(f"a-{refused.trust}", user="ann"))
+            await put(episodes, episode(f"a-{refused.scope.trust}", user="ann"))
             with pytest.raises(Forbidden):
                 await episodes.run_due([NIGHTLY], facts)
             assert await facts.query(FactPattern()) == []

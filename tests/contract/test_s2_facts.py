@@ -48,9 +48,9 @@ def test_a_pass_makes_no_fact_and_a_delta_does(stores: Stores) -> None:  # S2-17
     assert isinstance(stores.facts, FactStore)
     assert not isinstance(stores.episodes, FactStore)
     stores.put(episode("e1"))
-    before = stores.memory.position
+    before = stores.memory.events.position
     deltas = stores.consolidate()
-    assert (len(deltas), stores.memory.position, stores.found()) == (1, before, [])
+    assert (len(deltas), stores.memory.events.position, stores.found()) == (1, before, [])
     stores.apply(*deltas)
     assert stores.texts() == ["content of e1"]
 
@@ -193,9 +193,9 @@ def test_the_four_kinds_of_delta(stores: Stores) -> None:  # S2-138 S2-139 S2-14
         "Alice sits in 4A.",
         "Alice sits in 12B.",
     ]
-    position = stores.memory.position
+    position = stores.memory.events.position
     stores.apply(third)
-    assert stores.memory.position == position  # nothing, not even an event
+    assert stores.memory.events.position == position  # nothing, not even an event
     stores.apply(fourth)
     assert stores.texts() == ["Alice sits in 12B.", "Alice likes tea."]
     stores.put(episode("e5", 5, intent="delete", replaces=["e2"]))
@@ -215,9 +215,9 @@ def test_a_pass_that_is_applied_again_changes_nothing(stores: Stores) -> None:
     )
     deltas = stores.consolidate()
     stores.apply(*deltas)
-    told, position = stores.found(), stores.memory.position
+    told, position = stores.found(), stores.memory.events.position
     stores.apply(*deltas, *stores.consolidate())
-    assert (stores.found(), stores.memory.position) == (told, position)
+    assert (stores.found(), stores.memory.events.position) == (told, position)
     assert stores.memory.admin.verify(deep=True).ok
     assert rebuilt_digest(stores.memory.admin) == stores.memory.admin.digest()
 
@@ -375,7 +375,7 @@ MALFORMED: list[dict[str, Any]] = [
 def test_a_malformed_delta_cannot_be_applied(stores: Stores, kind: str) -> None:  # S2-160 S2-170
     stores.put(episode("e1"))
     stores.apply(add("e1", content="before"))
-    told, position = stores.found(), stores.memory.position
+    told, position = stores.found(), stores.memory.events.position
     good = WELL_FORMED[kind]
     fields = vars(good)
     bad = [one for one in MALFORMED if set(one) <= set(fields) and one != {"kind": kind}]
@@ -386,9 +386,9 @@ def test_a_malformed_delta_cannot_be_applied(stores: Stores, kind: str) -> None:
             object.__setattr__(made, name, value)
         with pytest.raises(ConsolidationRuleError, match="malformed"):
             stores.apply(made)
-        assert (stores.found(), stores.memory.position) == (told, position)
+        assert (stores.found(), stores.memory.events.position) == (told, position)
     stores.apply(good)  # the control
-    assert (stores.memory.position == position) is (kind == "noop")
+    assert (stores.memory.events.position == position) is (kind == "noop")
 
 
 def test_the_episodes_must_be_in_this_memory(stores: Stores, tmp_path: Path) -> None:
@@ -435,10 +435,10 @@ def test_facts_may_be_in_a_memory_of_their_own(stores: Stores, tmp_path: Path) -
             (seated,) = await facts.query(FactPattern(subject="alice"))
             assert seated.payload["object"] == "12B"
             assert seated.id == seats[0].id, "it was corrected, not added"
-            position = await facts.run(lambda memory: memory.position)
+            position = await facts.run(lambda memory: memory.events.position)
             for delta in second[1:]:
                 await facts.apply_delta(delta)
-            assert await facts.run(lambda memory: memory.position) == position
+            assert await facts.run(lambda memory: memory.events.position) == position
             everyones = delete("hers", replaces=["hers", "e2"])
             with pytest.raises(MemoryScopeError):
                 await facts.apply_delta(everyones)
@@ -681,9 +681,9 @@ def test_triples_become_facts(stores: Stores) -> None:  # S2-172
     assert sorted(told) == [("alice", "12B"), ("bob", "1C")]
     assert {fact.lineage[0]["rule_id"] for fact in stores.found()} == {"kg"}
     assert len(stores.wait(stores.episodes.recent("alice", limit=9))) == 3  # each has its episode
-    position = stores.memory.position
+    position = stores.memory.events.position
     assert promoted() == deltas
-    assert stores.memory.position == position
+    assert stores.memory.events.position == position
     assert episodic.PromoteTriplesToFacts is PromoteTriplesToFacts is promote_triples
 
 
@@ -691,14 +691,14 @@ def test_triples_become_facts(stores: Stores) -> None:  # S2-172
 def test_a_malformed_triple_stops_before_anything_is_written(stores: Stores, triple: Any) -> None:
     # S2-172
     given = [("alice", "seat", "4A"), triple]
-    position = stores.memory.position
+    position = stores.memory.events.position
     with pytest.raises(ConsolidationRuleError, match="triple"):
         stores.wait(
             promote_triples(
                 stores.episodes, stores.facts, given, **SCOPE, rule_id="kg", timestamp=NOON
             )
         )
-    assert stores.memory.position == position
+    assert stores.memory.events.position == position
 
 
 # Two processes.

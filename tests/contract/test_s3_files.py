@@ -123,9 +123,9 @@ def test_a_file_with_nothing_to_merge_is_not_flagged_for_ever(tmp_path: Path) ->
         assert files.compact("user-profile").merged == ()
         assert [line for line in text(files, "user-profile").splitlines() if "position" not in line
                 ] == [line for line in before.splitlines() if "position" not in line]  # fmt: skip
-        position = memory.position
+        position = memory.events.position
         files.compact("user-profile")
-        assert memory.position == position
+        assert memory.events.position == position
         memory.pages.flag("user-profile")  # a person's, for a person to take back
         files.compact("user-profile")
         assert "needs_compact: true\n" in text(files, "user-profile")
@@ -219,9 +219,9 @@ def test_the_knobs_of_the_writer(tmp_path: Path) -> None:  # S3-218 S3-219
         assert files.advice == ()
     assert (tmp_path / "config.toml").read_text() == config
     with Memory.open(tmp_path) as memory:
-        position = memory.position
+        position = memory.events.position
         MemoryFiles(tmp_path).close()
-        assert memory.position == position  # the same again writes nothing
+        assert memory.events.position == position  # the same again writes nothing
         memory.pages.set_limits(soft_limit_tokens=200)
     with MemoryFiles(tmp_path) as files:
         assert "a person set" in files.advice[0]

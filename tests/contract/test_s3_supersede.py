@@ -18,7 +18,7 @@ def _memory() -> Iterator[Memory]:
 def test_a_changed_fact_is_struck_and_its_successor_appended(memory: Memory) -> None:
     old = memory.remember("User works at Old Corp.", about="user-profile", tags=["work"])
     memory.remember("User is based in Shanghai.", about="user-profile")
-    new = memory.supersede(old.id, "User joined Acme Corp.", reason="a new job")
+    new = memory.remember("User joined Acme Corp.", replaces=old.id, reason="a new job")
     page = memory.pages.read("user-profile")
     # with a reason, which the history keeps
     assert memory.history(old.id)[-1].note == "a new job"
@@ -31,8 +31,8 @@ def test_a_changed_fact_is_struck_and_its_successor_appended(memory: Memory) -> 
 
 def test_the_old_entry_is_hidden_and_nothing_is_deleted(memory: Memory) -> None:
     first = memory.remember("User works at Old Corp.", about="user-profile")
-    second = memory.supersede(first.id, "User works at New Corp.")
-    third = memory.supersede(second.id, "User works at Acme Corp.")
+    second = memory.remember("User works at New Corp.", replaces=first.id)
+    third = memory.remember("User works at Acme Corp.", replaces=second.id)
     # S3-210: hidden from default search
     assert [hit.id for hit in memory.recall("Where does the user work?")] == [third.id]
     with pytest.raises(NotFound, match="superseded"):
@@ -54,7 +54,7 @@ def test_only_the_named_entry_is_struck_if_its_words_occur_earlier(memory: Memor
     first = memory.remember(words, about="project:Apollo", key="test.port")
     longer = memory.remember(f"Bob said: {words}", about="project:Apollo")
     second = memory.remember(words, about="project:Apollo", key="live.port")
-    new = memory.supersede(second.id, "The port is 6432.")
+    new = memory.remember("The port is 6432.", replaces=second.id)
     page = memory.pages.read("project-apollo")
     # S3-208: the original struck the first place where the words stood
     assert page.count("~~") == 2

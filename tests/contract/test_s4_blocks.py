@@ -355,9 +355,9 @@ def test_two_who_score_at_once_lose_nothing_of_each_other(call: Call) -> None:  
 def test_blocks_are_reinforced_in_one_command(call: Call) -> None:
     assert parameters(reinforce_blocks) == {"block_ids": NEEDED, "current_active_hours": NEEDED}
     ids = [call.block(f"Block {n}.") for n in range(3)]
-    before = call.memory.position
+    before = call.memory.events.position
     call(reinforce_blocks, [*ids[:2], ids[0], "0" * 16], 4.5)
-    after = call.memory.position
+    after = call.memory.events.position
     rows = [got(call, id) for id in ids]
     assert [(row["reinforcement_count"], row["last_reinforced_at"]) for row in rows] == [
         (1, 4.5),
@@ -369,7 +369,7 @@ def test_blocks_are_reinforced_in_one_command(call: Call) -> None:
     assert command is not None
     assert (command.first, command.seq) == (before + 1, after)
     call(reinforce_blocks, [], 9.0)
-    assert call.memory.position == after
+    assert call.memory.events.position == after
 
 
 def test_a_person_s_block_is_not_a_program_s_to_change(call: Call) -> None:
@@ -421,9 +421,9 @@ def test_an_unverified_block_waits_and_cannot_be_activated(call: Call) -> None:
 def test_a_status_that_holds_already_is_not_written_again(call: Call) -> None:
     id = call.block("Tea is at four.")
     call(update_block_status, id, status="archived", archive_reason="decayed")
-    position = call.memory.position
+    position = call.memory.events.position
     call(update_block_status, id, status="archived", archive_reason="decayed")
-    assert call.memory.position == position
+    assert call.memory.events.position == position
 
 
 def test_a_number_must_be_one(call: Call) -> None:

@@ -192,9 +192,9 @@ def test_the_settings_begin_as_stated(call: Call) -> None:  # S4-294 S4-290 S4-3
 def test_seeding_again_changes_nothing(call: Call) -> None:  # S4-290
     call(set_config, "top_k", "9")
     call(seed_builtin_data)
-    position = call.memory.position
+    position = call.memory.events.position
     call(seed_builtin_data)
-    assert call.memory.position == position
+    assert call.memory.events.position == position
     assert (call(get_config, "top_k"), call(get_config, "prune_threshold")) == ("9", "0.05")
 
 

@@ -94,9 +94,9 @@ def test_edges_are_reinforced_in_one_command(call: Call, ids: list[str]) -> None
     edges = call(get_edges_for_block, b)
     assert [(edge["weight"], edge["reinforcement_count"]) for edge in edges] == [(0.5, 2), (0.5, 1)]
     assert call(get_edges_for_block, d) == []
-    before = call.memory.position
+    before = call.memory.events.position
     call(reinforce_edges, [(c, d)])
-    assert call.memory.position == before
+    assert call.memory.events.position == before
 
 
 def test_the_weighted_degree_is_a_sum_and_0_without_edges(call: Call, ids: list[str]) -> None:
@@ -125,7 +125,7 @@ def test_an_edge_is_the_sum_of_typed_links(call: Call, ids: list[str]) -> None: 
 
 def test_an_archived_block_has_neither_tags_nor_edges(call: Call, ids: list[str]) -> None:
     a, b = ids[:2]
-    call.memory.tag(a, "tea")
+    call.memory.revise(a, tags=["tea"])
     call(insert_edge, from_id=a, to_id=b, weight=0.5)
     call(update_block_status, a, status="archived", archive_reason="decayed")
     assert (call(get_tags, a), call(get_edges_for_block, b), call(get_neighbours, [b])) == (
@@ -169,7 +169,7 @@ def test_only_unresolved_contradictions_are_found(call: Call, ids: list[str]) ->
 def test_a_contradiction_is_resolved_once_and_its_past_stays(call: Call, ids: list[str]) -> None:
     a, b = ids[:2]
     call(insert_contradiction, block_a_id=a, block_b_id=b, score=0.9)
-    position = call.memory.position
+    position = call.memory.events.position
     call(resolve_contradiction, b, a)
     assert call(get_contradictions_for_blocks, [a]) == []
     assert [link.kind for link in call.memory.at(position).why(a).links] == ["contradicts"]

@@ -59,7 +59,7 @@ async def block(conn: AsyncConnection, id: str, status: str = "active") -> None:
 def position(path: Path) -> int:
     with Memory.open(f"{path}-memory") as memory:
         assert memory.admin.verify().ok
-        return memory.position
+        return memory.events.position
 
 
 class Stopped(Exception):
@@ -329,7 +329,7 @@ def test_what_another_wrote_meanwhile_is_merged(tmp_path: Path) -> None:
             await set_config(conn, "mine", "2")
             with Memory.open(f"{tmp_path}/x.db-memory") as memory:
                 memory.events.submit(Reinforce(id="a"))
-                memory.tag("a", "tea")
+                memory.revise("a", tags=["tea"])
                 mine = memory.scoped(origin="agent").settings.documents
                 mine.set("settings", "block-settings", {"mine": "1", "theirs": "3"})
         async with engine.begin() as conn:

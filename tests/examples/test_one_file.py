@@ -336,11 +336,11 @@ def test_an_append_that_was_interrupted_has_not_happened(tmp_path: Path) -> None
     with closing(open_file(opening(tmp_path))) as backend:
         memory = memory_of(backend)
         memory.remember("Tea is at four.", id="tea")
-        before, head = memory.admin.digest(), memory.position
+        before, head = memory.admin.digest(), memory.events.position
     with started(tmp_path, _DIES) as one:
         pass
     assert one.returncode == -signal.SIGKILL
     with closing(open_file(opening(tmp_path))) as backend:
         memory = memory_of(backend)
-        assert (memory.admin.digest(), memory.position) == (before, head)
+        assert (memory.admin.digest(), memory.events.position) == (before, head)
         assert memory.admin.verify().ok

@@ -50,7 +50,7 @@ class Foreign(Protocol):
 
 def held(memory: Memory, folder: Path) -> list[dict[str, dict[str, object]]]:
     """Everything that a memory holds, from its own export."""
-    file = folder / f"held-{memory.position}-{random.randrange(10**9)}.ndjson"
+    file = folder / f"held-{memory.events.position}-{random.randrange(10**9)}.ndjson"
     memory.admin.export("ndjson", file)
     lines = [json.loads(line) for line in file.read_text("utf-8").split("\n")[1:] if line]
     file.unlink()

@@ -49,7 +49,7 @@ def test_a_title_is_no_fact(memory: Memory, tmp_path: Path) -> None:
     assert name.text == name.about == "project: Glacier Paper"
     shown = memory.recall("glacier paper", include=["transient"])
     assert name.id in [hit.record.id for hit in shown if hit.record]
-    why = memory.why_not(name.id, "glacier paper")
+    why = memory.admin.why_not(name.id, "glacier paper")
     assert "only the name" in why.detail
 
 

@@ -264,7 +264,7 @@ def test_many_questions_with_vectors_get_what_each_would_get(where: str, tmp_pat
                 (his if number % 5 == 0 else batch).observe(said, session=f"s{number % 9}")
         memory.admin.embed()
         for eyes in (memory, memory.at(300), bob):
-            many = eyes.recall_many(asked, k=20)
+            many = eyes.recall(asked, k=20)
             assert many == [eyes.recall(query, k=20) for query in asked]
             assert any("words" not in hit.shares for found in many for hit in found)
 
@@ -291,7 +291,7 @@ def test_with_vectors_too_the_past_is_what_it_was() -> None:
     with memory:
         for _ in range(30):
             history.play(1)
-            seen.append((memory.position, seam.now(), found(memory)))
+            seen.append((memory.events.position, seam.now(), found(memory)))
         assert any("chunk" in hit.shares for hit in memory.recall("river winter").hits)
         assert differences(memory, seen) == []
 
@@ -330,4 +330,4 @@ def test_what_a_filter_leaves_out_takes_no_candidates_place(filtered: dict[str, 
         wanted = [row for row in looked.rows if row.is_wanted]
         assert (len(wanted), looked.has_all_words) == (30, True)
         assert len(looked.rows) == 55  # the others beyond the depth are not weighed
-        assert len(memory.recall("cello", k=100, **filtered)) == 30  # type: ignore[arg-type]
+        assert len(memory.recall("cello", k=100, **filtered)) == 30  # type: ignore[call-overload]

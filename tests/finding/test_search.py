@@ -35,7 +35,7 @@ def test_one_of_many_users_finds_their_own_in_the_order_of_all(crowd: Memory, us
 def test_a_user_finds_their_own_past_and_what_is_hidden(crowd: Memory) -> None:
     handle = crowd.scoped(user="u5")
     kept = {hit.id for hit in handle.recall("tea", unit="record").hits}
-    before = crowd.position
+    before = crowd.events.position
     for id in kept:
         handle.forget(id)
     assert not handle.recall("tea", unit="record").hits
@@ -126,7 +126,7 @@ def test_a_recall_abstains_if_all_that_was_found_is_not_relevant_enough() -> Non
         memory.remember("The tea of the others", key="theirs")
         strict = memory.recall("tea", min_relevance=1.0)
         assert (len(strict), strict.abstained) == (0, True)
-        assert [len(one) for one in memory.recall_many(["tea"], min_relevance=1.0)] == [0]
+        assert [len(one) for one in memory.recall(["tea"], min_relevance=1.0)] == [0]
         assert not memory.recall("tea").abstained  # something is relevant enough
         assert not memory.recall(
             "tea", unit="episode", min_relevance=1.0

@@ -30,7 +30,7 @@ def test_embed_makes_what_is_missing_once(tmp_path: Path) -> None:
         (done,) = memory.admin.embed(lambda now, total: seen.append((now, total)))
         assert (done.texts, done.pieces, done.missing) == (2, 2, 0)
         assert done.model.startswith("wordllama")
-        assert seen[-1][0] == seen[-1][1] == memory.position
+        assert seen[-1][0] == seen[-1][1] == memory.events.position
         assert memory.admin.embed() == (Embedded(model=done.model, texts=0, pieces=0),)
         digest = memory.admin.digest()
     with Memory.open(tmp_path) as memory:  # the choice was recorded
@@ -57,7 +57,7 @@ def test_a_recall_searches_by_what_is_there_and_says_what_is_not(tmp_path: Path)
         memory.observe("Alice sits by the window.")
         found, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert [leg.embedder.name[:9] for leg in found] == ["wordllama"]
-        assert found[0].vectors.through() == memory.position
+        assert found[0].vectors.through() == memory.events.position
         assert degraded is not None
         assert "nowhere" in degraded
         with pytest.raises(Unsupported, match="nowhere"):
@@ -127,9 +127,9 @@ def test_who_writes_much_makes_cheap_vectors_after_the_answer(tmp_path: Path) ->
         memory.observe(messages(200))
         assert vectors.through() == 0  # a few make none
         memory.scoped(session="chat").observe(messages(60))
-        assert vectors.through() == memory.position
+        assert vectors.through() == memory.events.position
         assert legs(handle.space, handle.embedders)[1] is None
-        here = memory.position
+        here = memory.events.position
         memory.observe(messages(200))
         assert vectors.through() == here
 
@@ -153,7 +153,7 @@ def test_an_import_makes_cheap_vectors(tmp_path: Path) -> None:
         memory.admin.import_(file, "mem0")
         handle, embedder = handle_of(memory), compose._static()
         vectors = handle.space.vectors(embedder.name, embedder.dimensions)
-        assert memory.position - vectors.through() < 256
+        assert memory.events.position - vectors.through() < 256
 
 
 def test_a_write_does_not_fail_because_of_vectors(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_an_endpoint_that_refuses_one_of_many_questions_is_not_asked_for_the_oth
         memory.recall("window")
         before = len(server.asked)
         asked = ["which window?", "a kettle", "", "another kettle", "the window"]
-        found = memory.recall_many(asked)
+        found = memory.recall(asked)
         assert len(server.asked) == before + 2
         assert [len(each) for each in found] == [1, 0, 0, 0, 1]
         assert all("works without" in (found[n].degraded or "") for n in (0, 1, 3, 4))

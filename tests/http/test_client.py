@@ -28,6 +28,7 @@ from recollect.errors import (
     Unavailable,
 )
 from tests.http.serving import served
+from tests.undone import brought_back
 
 
 @pytest.fixture
@@ -55,13 +56,13 @@ def test_the_calls_of_a_memory(store: Store, memory: Memory) -> None:
         "Alice sits in 12A.", key="alice.seat", tags=["seat"], data={"row": 12},
         expires=timedelta(days=3), valid_from=datetime(2026, 1, 1, tzinfo=UTC),
     )  # fmt: skip
-    assert record == here.get(record.id) == memory.get(record.id) == memory.keyed("alice.seat")
+    assert record == here.get(record.id) == memory.get(record.id) == memory.get(key="alice.seat")
     assert record.expires is not None
     assert memory.revise(record.id, "Alice sits in 14C.").text == "Alice sits in 14C."
     assert memory.revise(record.id, "Alice sits in 14D.", expires=None).expires is None
     assert [one.what for one in memory.history(record.id)] == ["added", "revised", "revised"]
     assert memory.at(record.seq).get(record.id).text == "Alice sits in 12A."
-    assert memory.tag(record.id, "plane", remove=["seat"]).tags == ("plane",)
+    assert memory.revise(record.id, tags=["plane"], untag=["seat"]).tags == ("plane",)
     other = memory.remember("Bob sits in 14E.")
     assert memory.graph.link(record.id, other.id, "near", weight=0.5).weight == 0.5
     assert {one.id for one in memory.graph.neighbours(record.id).records} == {record.id, other.id}
@@ -75,17 +76,17 @@ def test_the_calls_of_a_memory(store: Store, memory: Memory) -> None:
     assert memory.list() == here.list()
     assert memory.list(limit=2) == here.list(limit=2)
     assert memory.recall("Alice") == here.recall("Alice")
-    assert [one.query for one in memory.recall_many(["Alice", "Bob"])] == ["Alice", "Bob"]
+    assert [one.query for one in memory.recall(["Alice", "Bob"])] == ["Alice", "Bob"]
     assert memory.why(record.id) == here.why(record.id)
-    assert memory.why_not(record.id, "Alice").reason == "there"
+    assert memory.admin.why_not(record.id, "Alice").reason == "there"
     context = memory.context("Where does Alice sit?", tokens=300)
     assert memory.replay(context, query=context.query).text == context.text
     assert memory.proof.receipts.get(context.receipt or "").id == context.receipt
     assert memory.used(context, [record.id])[0].reinforcement_count == 1
     assert memory.forget(other.id, reason="moved").id == other.id
-    assert memory.restore(other.id).id == other.id
+    assert brought_back(memory.undo(other.id)).id == other.id
     assert memory.events.list(after=1, limit=2) == here.events.list(after=1, limit=2)
-    assert memory.status().seq == memory.position == here.position
+    assert memory.status().seq == memory.events.position == here.events.position
     assert memory.admin.digest() == here.admin.digest()
     assert memory.erase(record.id, dry_run=True).events
     memory.erase(record.id, reason="asked")
@@ -129,7 +130,10 @@ def test_errors_are_the_memorys_own(memory: Memory) -> None:
 def test_a_handle_is_narrowed(memory: Memory) -> None:
     bob = memory.scoped(user="Boß", session="s", origin="agent")
     record = bob.remember("Bob's.")
-    assert (record.scope, record.trust) == (bob.scope, "agent")
+    mine = bob.scope
+    assert (mine.user, mine.session, mine.agent) == ("Boß", "s", None)
+    assert (mine.space, mine.trust) == (memory.scope.space, record.trust)
+    assert record.scope.to_dict() == {"user": "Boß", "session": "s"}
     with pytest.raises(NotFound):
         memory.scoped(user="ann").get(record.id)
 

@@ -96,7 +96,7 @@ def test_a_stream_that_breaks_is_continued(store: Store) -> None:
 
 def test_a_user_gets_no_event_of_another(store: Store) -> None:
     with served(store) as port, opened(port, token(store, "b", user="bob")) as bob:
-        assert bob.position == 2
+        assert bob.events.position == 2
         reader = Reader(bob, "of bob, 2", after=0)
         here = store.space("main")
         for number in range(3):

@@ -160,7 +160,7 @@ class Leaking(OverHttp):
         self._store = store
 
     async def answer(self, memory: Memory, *rest: Any) -> None:
-        await super().answer(self._store.space(memory.name), *rest)
+        await super().answer(self._store.space(memory.scope.space), *rest)
 
 
 def test_a_port_that_forgets_the_user_is_caught(store: Store) -> None:  # a control

@@ -30,11 +30,11 @@ def test_a_record_is_written_read_revised_and_forgotten(agent: Client) -> None:
     assert [one["what"] for one in agent.get(f"{place}/history").json] == ["added", "revised"]
     assert agent.get(f"{place}/why").json["record"]["id"] == made.json["id"]
     assert agent.get(f"{place}?at={made.json['seq']}").json["text"] == "Alice sits in 12A."
-    assert agent.post(f"{place}/tags", {"add": ["seat"]}).json["tags"] == ["seat"]
+    assert agent.ask("PATCH", place, {"tags": ["seat"]}).json["tags"] == ["seat"]
     assert agent.ask("DELETE", f"{place}?reason=wrong").status == 200
     assert agent.get(place).status == 404
     assert agent.get(f"{place}?include=forgotten").json["status"] == "forgotten"
-    assert agent.post(f"{place}/restore").json["text"] == "Alice sits in 14C."
+    assert agent.post(f"{place}/undo", {}).json["record"]["text"] == "Alice sits in 14C."
 
 
 def test_a_part_of_a_record_is_revised(agent: Client) -> None:
@@ -87,7 +87,7 @@ def test_episodes_links_and_a_batch(agent: Client) -> None:
     acts = [
         {"act": "remember", "text": "A.", "id": "r-a"},
         {"act": "remember", "text": "B.", "id": "r-b"},
-        {"act": "tag", "id": "r-a", "add": ["x"]},
+        {"act": "revise", "id": "r-a", "tags": ["x"]},
         {"act": "link", "source": "r-a", "target": "r-b", "kind": "knows"},
     ]
     assert agent.post(f"{S}/batch", {"acts": acts}).status == 200

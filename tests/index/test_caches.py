@@ -68,7 +68,7 @@ def erase_after_use(memory: Memory) -> list[str]:
     record = memory.remember(f"My {SECRET} is in the garden")
     memory.observe(f"We always talk about {SECRET}.", id="e-said")
     memory.recall(SECRET)
-    memory.at(memory.position - 1).recall(SECRET)  # what full text keeps of it is of now
+    memory.at(memory.events.position - 1).recall(SECRET)  # what full text keeps of it is of now
     memory.context(SECRET)
     before = caches_with(SECRET)
     memory.erase(record.id)

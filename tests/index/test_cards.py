@@ -35,7 +35,7 @@ def memory() -> Iterator[Memory]:
 
 
 def positions(memory: Memory) -> list[int]:
-    return [*range(1, memory.position + 1), NOW]
+    return [*range(1, memory.events.position + 1), NOW]
 
 
 def whole(reads: Reads, at: int) -> dict[int, Card]:
@@ -54,7 +54,7 @@ def without_kept(cards: Iterable[Card]) -> dict[int, Card]:
 def test_cards_are_those_of_the_whole_rows_at_every_position(memory: Memory) -> None:
     for at in positions(memory):
         with memory._handle.space.reading(at) as reads:
-            found = Cards(reads).of(range(1, memory.position + 1))
+            found = Cards(reads).of(range(1, memory.events.position + 1))
             assert without_kept(found) == whole(reads, at)
             rows = Cards(reads).rows(found)
             assert {doc: card_of(row) for doc, row in rows.items()} == without_kept(found)
@@ -67,7 +67,7 @@ def test_kept_tokens_and_facts_are_those_of_the_text(memory: Memory) -> None:
     memory.remember("I prefer tea. Never ask again.", tags=["drinks"], id="r5")
     for at in positions(memory):
         with memory._handle.space.reading(at) as reads:
-            found = Cards(reads).of(range(1, memory.position + 1))
+            found = Cards(reads).of(range(1, memory.events.position + 1))
             rows = Cards(reads).rows(found)
             kept = {each.id for each in found if each.tokens is not None}
             assert kept == ({"e3", "e4", "r3", "r5"} if at == NOW else set())
@@ -81,7 +81,7 @@ def test_kept_tokens_and_facts_are_those_of_the_text(memory: Memory) -> None:
 
 def test_the_last_version_of_an_earlier_text_is_found_if_asked_for(memory: Memory) -> None:
     with memory._handle.space.reading() as reads:
-        every = range(1, memory.position + 1)
+        every = range(1, memory.events.position + 1)
         now = {(each.id, each.text) for each in Cards(reads).of(every)}
         last = {(each.id, each.text) for each in Cards(reads).of(every, past=True)}
         assert last - now == {("r1", "The port is 8080")}

@@ -36,7 +36,7 @@ def played(seed: int, steps: int, space: Space | None = None) -> tuple[Memory, S
     seen: Seen = []
     for _ in range(steps):
         history.play(1)
-        seen.append((memory.position, seam.now(), found(memory)))
+        seen.append((memory.events.position, seam.now(), found(memory)))
     return memory, seen
 
 
@@ -87,7 +87,7 @@ def test_the_present_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     with memory:
         monkeypatch.setattr(past, "bm25", lambda *given: pytest.fail("walked"))
         memory.recall("river")
-        memory.at(memory.position).recall("river")
+        memory.at(memory.events.position).recall("river")
 
 
 def test_no_texts_no_terms_no_score() -> None:
@@ -112,7 +112,7 @@ def test_a_recall_of_the_past_splits_each_text_once_for_each_question(
     with Memory.open(":memory:", embedder="none") as memory:
         for number in range(50):
             memory.remember(f"river {number}")
-        position = memory.position
+        position = memory.events.position
         memory.remember("later")
         assert memory.at(position).recall("river").hits
     # Which texts have the words, and what the words are worth; nothing is on the other shelf.

@@ -35,10 +35,10 @@ def story() -> Memory:
     for id in ("r4", "r5"):
         unknown.remember(f"She drinks water, says {id}", id=id)
         memory.forget(id, sources="keep")  # was_held
-    memory.restore("r5")
+    memory.undo("r5")
     memory.remember("She drinks juice", id="r6", evidence=["e-2"])
     memory.forget("r6", sources="keep")
-    memory.restore("r6")
+    memory.undo("r6")
     return memory
 
 

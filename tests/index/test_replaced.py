@@ -54,8 +54,8 @@ def test_a_record_let_in_by_a_review_replaces(tmp_path: Path) -> None:
         memory.review.approve(waiting.id, waiting.digest)
         assert replaced(memory) == [("5433", first.seq)]
         memory.forget(held.id)
-        memory.restore(first.id)
-        memory.supersede(first.id, "Staging is on port 7000.")
+        memory.undo(first.id)
+        memory.remember("Staging is on port 7000.", replaces=first.id)
         assert replaced(memory) == [("5433", first.seq)]
         assert len(by(memory)) == 2
 
@@ -101,10 +101,10 @@ def test_an_erasure_leaves_nothing_of_either_side(tmp_path: Path, gone: tuple[in
 def test_a_value_over_a_gap_is_that_of_the_time(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m") as memory:
         first = memory.remember("Staging is on port 5433.")
-        second = memory.supersede(first.id, "Staging is on port 6000.")
-        third = memory.supersede(second.id, "Staging is on port 7000.")
+        second = memory.remember("Staging is on port 6000.", replaces=first.id)
+        third = memory.remember("Staging is on port 7000.", replaces=second.id)
         memory.forget(third.id)
-        memory.restore(first.id)
+        memory.undo(first.id)
         memory.revise(first.id, "Alice likes tea.")
         memory.erase(second.id)
         assert ("5433", first.seq, third.id) in rows(memory)

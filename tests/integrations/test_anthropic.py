@@ -240,7 +240,7 @@ def test_a_deleted_file_can_be_restored(memory: Memory) -> None:
     tool.call({"command": "delete", "path": "/memories/d"})
     with pytest.raises(ToolError):
         tool.call({"command": "view", "path": "/memories/d/a"})
-    memory.restore(gone)
+    memory.undo(gone)
     assert "one" in str(tool.call({"command": "view", "path": "/memories/d/a"}))
     create(tool, "/memories/d/b", "three")
     assert len(memory.list(filter="key = '/memories/d/b'", include=["forgotten"])) == 2
@@ -264,7 +264,7 @@ def test_a_renamed_file_keeps_its_history(memory: Memory) -> None:
         ("added", "/memories/d/c", "two"),
         ("revised", "/memories/d/c", ""),
     ]
-    memory.scoped(origin="agent").restore(first)  # and moved again: its place is another record
+    memory.scoped(origin="agent").undo(first)  # and moved again: its place is another record
     tool.call({"command": "rename", "old_path": "/memories/a", "new_path": "/memories/e"})
     assert {record.key for record in memory.list()} == {"/memories/d/c", "/memories/e"}
     with pytest.raises(NotFound):

@@ -397,7 +397,7 @@ class TestTrust:
         with pytest.raises(Forbidden, match="held"):
             store.put(NS, "prefs", {"theme": "dark"})
         assert store.get(NS, "prefs") is None
-        assert memory.keyed("langgraph/users/alice/prefs").text == "Mine"
+        assert memory.get(key="langgraph/users/alice/prefs").text == "Mine"
 
     def test_a_put_that_a_policy_lets_wait_is_not_silent(self, memory: Memory) -> None:
         memory.settings.documents.set("policy", "agents", {"add": "review"})
@@ -493,13 +493,13 @@ class TestTimeToLive:
         self, timed: RecollectStore, clock: FixedSeam
     ) -> None:
         timed.put(NS, "a", {"n": 1})
-        before = timed.memory.position
+        before = timed.memory.events.position
         self.wait(clock, 0.9)
         timed.get(NS, "a")
-        assert timed.memory.position == before
+        assert timed.memory.events.position == before
         self.wait(clock, 0.2)
         timed.get(NS, "a")
-        assert timed.memory.position > before
+        assert timed.memory.events.position > before
 
     def test_a_put_after_the_end_is_a_new_item(
         self, timed: RecollectStore, clock: FixedSeam

@@ -65,7 +65,7 @@ def let_in_with_other_words(memory: Memory) -> str:
     source = heard(memory)
     other = e.RecordRevised(id=claim.id, text="two", trust="unverified", evidence=(source,))
     merged(memory, other)
-    memory.restore(claim.id)
+    memory.undo(claim.id)
     approve(memory, claim.id)
     return source
 
@@ -74,7 +74,7 @@ def brought_back(memory: Memory) -> str:
     mine = memory.remember("one")
     source = revised(memory, mine.id)
     memory.forget(mine.id, sources="keep")
-    memory.restore(mine.id)
+    memory.undo(mine.id)
     memory.forget(mine.id)
     return source
 
@@ -83,7 +83,7 @@ def held_and_forgotten(memory: Memory) -> str:
     claim = memory.scoped(origin="unverified").remember("one")
     source = revised(memory, claim.id)
     memory.forget(claim.id)
-    memory.restore(claim.id)
+    memory.undo(claim.id)
     return source
 
 
@@ -369,7 +369,7 @@ def settled_as_forgotten_before(memory: Memory) -> str:
     """It was brought back since."""
     mine = memory.remember("one")
     settle(memory, mine.id, state("theirs", "forgotten"))
-    memory.restore(mine.id)
+    memory.undo(mine.id)
     return revised(memory, mine.id)
 
 
@@ -481,14 +481,14 @@ def test_a_retraction_equals_the_masked_fold(space: MemorySpace, story: Story) -
     memory = Memory(Handle(space))
     root = story(memory)
     before = events_of(space.pieces())
-    shown = memory.retract(root, dry_run=True)
-    done = memory.retract(root)
+    shown = memory.forget(root, derived=True, dry_run=True)
+    done = memory.forget(root, derived=True)
     assert (shown.taken, shown.back) == (done.taken, done.back)
     with space.reading() as reads:
         wrong, _ = differences(before, root, reads)
     assert wrong == []
     assert done.seq
-    assert memory.retract(root).seq == 0
+    assert memory.forget(root, derived=True).seq == 0
 
 
 Beliefs = dict[str, tuple[str, str]]
@@ -537,7 +537,7 @@ def test_what_falls_is_what_rests_on_it_afterwards(
     space: MemorySpace, story: Story, beliefs: Beliefs
 ) -> None:
     memory = Memory(Handle(space))
-    memory.retract(story(memory))
+    memory.forget(story(memory), derived=True)
     listed = [each for each in memory.list(include=["held"]) if each.text != "hearsay"]
     assert {each.text: (each.status, each.trust) for each in listed} == beliefs
 
@@ -550,7 +550,7 @@ def test_a_key_has_one_holder_after_a_forgetting_that_was_undone(
     space: MemorySpace, story: Story, holder: str
 ) -> None:
     memory = Memory(Handle(space))
-    memory.retract(story(memory))
+    memory.forget(story(memory), derived=True)
     assert [record.text for record in memory.list()] == [holder]
 
 
@@ -563,9 +563,9 @@ def test_nothing_is_retracted_if_something_would_fall_that_the_actor_may_not_low
     ours = memory.remember("on one", evidence=[first])
     corrected(ann, said, first)
     with pytest.raises(Forbidden, match="something of another user is derived from"):
-        ann.retract(said)
+        ann.forget(said, derived=True)
     assert memory.get(first).text == f"{first}, corrected"
-    assert memory.retract(said).back == (ours.id, first)
+    assert memory.forget(said, derived=True).back == (ours.id, first)
     assert memory.get(ours.id).trust == "agent"
 
 
@@ -573,13 +573,13 @@ def test_what_was_chosen_between_two_ledgers_is_what_a_record_says_again(
     space: MemorySpace,
 ) -> None:
     memory = Memory(Handle(space))
-    memory.retract(settled_before(memory))
+    memory.forget(settled_before(memory), derived=True)
     assert [record.text for record in memory.list()] == ["theirs"]
 
 
 def test_what_was_chosen_to_be_forgotten_stays_forgotten(space: MemorySpace) -> None:
     memory = Memory(Handle(space))
-    memory.retract(settled_as_forgotten(memory))
+    memory.forget(settled_as_forgotten(memory), derived=True)
     assert memory.list() == []
 
 
@@ -587,7 +587,7 @@ def test_what_waits_without_the_words_that_were_let_in_does_not_come_back_active
     space: MemorySpace,
 ) -> None:
     memory = Memory(Handle(space))
-    memory.retract(let_in_with_other_words(memory))
+    memory.forget(let_in_with_other_words(memory), derived=True)
     (claim,) = memory.list(include=["held"])
     assert (claim.text, claim.status) == ("one", "held")
 
@@ -616,7 +616,7 @@ def test_control_rules_that_differ_from_the_folds_are_caught(
     root, before = story(memory), events_of(space.pieces())
     with monkeypatch.context() as patch:
         patch.setattr(versions, name, instead)
-        memory.retract(root)
+        memory.forget(root, derived=True)
     with space.reading() as reads:
         wrong, _ = differences(before, root, reads)
     assert wrong

@@ -13,6 +13,7 @@ from recollect.errors import Forbidden
 from recollect.interfaces.mcp.entities import ENTITIES
 from recollect.interfaces.mcp.reviewing import REVIEWING
 from recollect.interfaces.mcp.tools import DAILY, EXPLAINING, MORE
+from tests.undone import brought_back
 
 WORDS = ("erase", "undo", "revert", "retain", "drop", "restore")
 
@@ -40,11 +41,11 @@ def test_an_agent_behind_the_mounts_may_not_either(tmp_path: Path) -> None:
         mine.remember("The port is 5433.", key="port", mount="me")
     with Mounts(where, scope=Scoping(origin="agent")) as mounts:
         _, memory = mounts.writer("me")
-        for call in (memory.revert, memory.undo, memory.erase):
+        for call in (memory.undo, memory.erase):
             with pytest.raises(Forbidden):
                 call("port")
         with pytest.raises(Forbidden):
             memory.undo()
-        assert memory.keyed("port").text == "The port is 5433."
+        assert memory.get(key="port").text == "The port is 5433."
     with Mounts(where) as mine:  # the control: a person may
-        assert mine.writer("me")[1].revert("port").id == record.id
+        assert brought_back(mine.writer("me")[1].undo("port")).id == record.id

@@ -183,7 +183,7 @@ def test_tags_are_found(folder: Folder) -> None:  # S3-205: by read_memory(tags=
 def test_superseded_records_are_read_on_request(folder: Folder) -> None:
     with Memory.open(folder.home / ".recollect") as memory:
         old = memory.remember("Row 3.", about="person:Alice", tags=["seat"])
-        memory.supersede(old.id, "Row 4.", reason="she moved")
+        memory.remember("Row 4.", replaces=old.id, reason="she moved")
 
     async def work(talk: Talk) -> None:
         now = await talk.ask("read_memory", name="person-alice")

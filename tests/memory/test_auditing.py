@@ -101,10 +101,10 @@ def test_an_entry_names_what_it_rests_on(memory: Memory) -> None:
         assert (line.seq, line.id, line.text) == (said.seq, "e-1", said.text)
         assert found[what].role_of_lines == "from"
     memory.revise(record.id, "Alice likes row 4.", reason="she said so", evidence=["e-1"])
-    revised = memory.proof.audit(after=memory.position - 1)[0]
+    revised = memory.proof.audit(after=memory.events.position - 1)[0]
     assert (revised.reason, [line.id for line in revised.lines]) == ("she said so", ["e-1"])
     memory.remember("Window seats are for Alice.", evidence=[record.id])
-    assert [line.id for line in memory.proof.audit(after=memory.position - 1)[0].lines] == [
+    assert [line.id for line in memory.proof.audit(after=memory.events.position - 1)[0].lines] == [
         record.id
     ]
 
@@ -185,6 +185,6 @@ def test_the_past_and_a_memory_without_keys(memory: Memory) -> None:
 def test_a_retraction_says_what_came_of_it(memory: Memory) -> None:
     root = memory.remember("The plan is to leave on Friday.")
     memory.remember("So Friday is the day.", evidence=[root.id])
-    memory.retract(root.id)
+    memory.forget(root.id, derived=True)
     (entry,) = [entry for entry in memory.proof.audit() if entry.kind == "lineage.retracted"]
     assert "taken back" in (entry.reason or "")

@@ -315,7 +315,7 @@ def test_backups_restores_and_copies_have_the_checkpoints(place: Path, tmp_path:
             assert other.proof.checkpoint().size == 11
             there = other.admin.backup(tmp_path / "third")
             assert sorted(os.listdir(Path(there.path) / "checkpoints")) == ["10.note", "11.note"]
-    with Memory.restore_backup(tmp_path / "copy", tmp_path / "new") as restored:
+    with Store.restore_backup(tmp_path / "copy", tmp_path / "new") as restored:
         report = restored.admin.verify()  # the copy that went on is known: this one was cut
         assert (report.status, report.broken_at) == ("broken", 11)
         assert (tmp_path / "new" / "checkpoints" / "10.note").exists()

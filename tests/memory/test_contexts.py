@@ -54,7 +54,7 @@ def test_recency_counts_active_hours_since_the_last_reinforcement(
     last = memory.history(record.id)[-1]
     assert (last.record.reinforced_hours, last.record.last_reinforced_at) == (hours, last.at)
     assert memory.context("garden").hits[0].shares["recency"] == 0.2
-    memory.tag(record.id, "green")
+    memory.revise(record.id, tags=["green"])
     assert memory.get(record.id).last_reinforced_at == last.at  # type: ignore[union-attr]
     assert memory.history(record.id)[0].record.last_reinforced_at == record.created_at
 

@@ -41,7 +41,7 @@ def test_lines_and_the_document_say_the_same(memory: Memory, tmp_path: Path) -> 
     memory.admin.export("json", tmp_path / "out.json")
     whole = json.loads((tmp_path / "out.json").read_text("utf-8"))
     head, *rest = lines(tmp_path / "out.ndjson")
-    assert head["export"]["position"] == whole["position"] == memory.position
+    assert head["export"]["position"] == whole["position"] == memory.events.position
     for part in ("records", "episodes", "links", "frames", "documents"):
         assert whole[part] == [one[part[:-1]] for one in rest if part[:-1] in one]
     statuses = {one["id"]: one["status"] for one in whole["records"]}
@@ -66,7 +66,7 @@ def test_the_same_state_gives_the_same_bytes(memory: Memory, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_past_position_can_be_exported(format: str, memory: Memory, tmp_path: Path) -> None:
-    before = memory.position
+    before = memory.events.position
     memory.admin.export(format, tmp_path / "then")
     memory.revise("r-1", "Ada works at Globex")
     memory.at(before).admin.export(format, tmp_path / "now")
@@ -77,7 +77,7 @@ def test_a_past_position_can_be_exported(format: str, memory: Memory, tmp_path: 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_was_erased_is_in_no_export(format: str, memory: Memory, tmp_path: Path) -> None:
-    before = memory.position
+    before = memory.events.position
     memory.admin.export(format, tmp_path / "with")
     assert any(b"anvils" in data for data in written(tmp_path / "with").values())
     memory.erase("r-2")

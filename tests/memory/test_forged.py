@@ -48,7 +48,7 @@ def test_an_unverified_origin_takes_nothing_of_a_persons_away(tmp_path: Path) ->
         assert [hit.id for hit in memory.recall("wire")] == [mine.id, said.id]
         assert memory.admin.verify().ok
         assert memory.admin.digest() == rebuilt_digest(memory.admin)
-        assert memory.position == 9
+        assert memory.events.position == 9
     (file,) = tmp_path.rglob("events.wal")
     assert file.read_bytes().count(b"12345") == 2
 
@@ -112,7 +112,7 @@ def test_retain_does_not_follow_an_agents_end_for_a_persons_record(tmp_path: Pat
         ends = {record.id: record.expires for record in memory.list(include=INCLUDES)}
         # The control: the events have effect.
         assert [ends[id] for id in (*mine, its)] == [OLDER, OLD, OLD, OLDER, None, OLDER]
-        assert set(memory.retain().records) == {mine[2], mine[3], its}
+        assert set(memory.erase(expired=True).records) == {mine[2], mine[3], its}
 
 
 def test_what_a_person_forgot_stays_forgotten(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_the_heads_of_a_workspace_are_those_that_others_wrote(tmp_path: Path) ->
         other.space("ben").remember("Likes jazz")
         for number in range(3):
             one.space("ann").remember(f"Likes number {number}")
-            there = one.space("ann").position
+            there = one.space("ann").events.position
             assert other.heads(["ann", "ben", "nobody"]) == {"ann": there, "ben": 2}
         one.space("ann").close()
         assert one.heads(["ann"]) == {"ann": 5}

@@ -46,7 +46,7 @@ def test_a_text_that_goes_back_there_goes_back_here(memory: Memory, tmp_path: Pa
 
 def test_tags_that_were_added_here_stay(memory: Memory, tmp_path: Path) -> None:
     imported(memory, tmp_path, "Tea is green", "drinks", "warm")
-    memory.tag(only(memory).id, "mine")
+    memory.revise(only(memory).id, tags=["mine"])
     for text in ("Tea is black", "Tea is white"):
         imported(memory, tmp_path, text, "drinks", "new")
         assert (only(memory).text, set(only(memory).tags)) == (text, {"drinks", "mine", "new"})

@@ -52,10 +52,10 @@ def test_a_graph_is_imported_once(memory: Memory, tmp_path: Path) -> None:
     file = graph(tmp_path, GRAPH)
     done = memory.admin.import_(file)
     assert (done.format, done.records, done.links, done.refused) == ("mcp-memory", 5, 1, 0)
-    digest, position = memory.admin.digest(), memory.position
+    digest, position = memory.admin.digest(), memory.events.position
     again = memory.admin.import_(file, "mcp-memory")
     assert (again.kept, again.known, again.changed) == (0, 6, 0)
-    assert (memory.admin.digest(), memory.position) == (digest, position)
+    assert (memory.admin.digest(), memory.events.position) == (digest, position)
     assert memory.recall("where does Ada work?")[0].text == "Ada works at Acme"
     assert {record.trust for record in memory.list()} == {"agent"}
 
@@ -189,13 +189,13 @@ def test_a_dry_run_writes_nothing(memory: Memory, tmp_path: Path) -> None:
     planned = memory.admin.import_(file, dry_run=True)
     assert (planned.kept, planned.records) == (6, 5)
     memory.admin.import_(file)
-    position = memory.position
+    position = memory.events.position
     changed: list[dict[str, object]] = [
         *GRAPH,
         {"type": "entity", "name": "Bo", "entityType": "", "observations": []},
     ]
     planned = memory.admin.import_(graph(tmp_path, changed), dry_run=True)
-    assert (planned.kept, planned.known, memory.position) == (1, 6, position)
+    assert (planned.kept, planned.known, memory.events.position) == (1, 6, position)
 
 
 def test_a_link_may_come_before_what_it_joins(memory: Memory, tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_forged_export_hides_nothing_that_was_here(
     memory.admin.import_(own(tmp_path, *lines))
     assert memory.get("e-mine").status == "visible"
     assert [one.id for one in memory.sessions.episodes()] == ["e-mine"]
-    memory.restore("e-theirs")
+    memory.undo("e-theirs")
     assert memory.admin.import_(own(tmp_path, *lines)).known == 2
     assert memory.get("e-theirs").status == "visible"
 

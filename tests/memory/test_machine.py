@@ -174,11 +174,11 @@ class Machine(RuleBasedStateMachine):
         model, known = self.model, self.model.records.get(id)
         if known is None or known["status"] != "active" or known["text"] == text:
             with pytest.raises(NotFound if known is None else Conflict):
-                self.memory.supersede(id, text)
+                self.memory.remember(text, replaces=id)
             return multiple()
         key, same = known["key"], model.saying(text)
         twins = [] if key else same
-        record = self.memory.supersede(id, text)
+        record = self.memory.remember(text, replaces=id)
         self._retire(id, "archived")
         if twins:
             assert record.id in twins
@@ -210,12 +210,12 @@ class Machine(RuleBasedStateMachine):
         known = self.model.records.get(id)
         if known is None:
             with pytest.raises(NotFound):
-                self.memory.restore(id)
+                self.memory.undo(id)
         elif known["status"] != "active" and self.model.holder(known["key"]) is not None:
             with pytest.raises(Conflict):
-                self.memory.restore(id)
+                self.memory.undo(id)
         else:
-            self.memory.restore(id)
+            self.memory.undo(id)
             known["status"] = "active"
             known["versions"][-1]["live"] = True
 
@@ -228,7 +228,7 @@ class Machine(RuleBasedStateMachine):
     @rule(id=episodes)
     def restore_episode(self, id: str) -> None:
         if id in self.model.episodes:
-            self.memory.restore(id)
+            self.memory.undo(id)
             self.model.episodes[id]["forgotten"] = False
 
     @rule(id=records, tag=TAGS, off=st.booleans())
@@ -236,10 +236,10 @@ class Machine(RuleBasedStateMachine):
         if id in self.model.records:
             tags = self.model.records[id]["tags"]
             if off:
-                self.memory.tag(id, remove=[tag])
+                self.memory.revise(id, untag=[tag])
                 tags.discard(tag)
             else:
-                self.memory.tag(id, tag)
+                self.memory.revise(id, tags=[tag])
                 tags.add(tag)
 
     @rule(one=records, other=records)

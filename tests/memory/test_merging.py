@@ -30,7 +30,7 @@ def two(tmp_path: Path) -> Iterator[Two]:
 def test_what_both_wrote_is_in_both_with_authors_and_times(two: Two) -> None:
     mine = two.a.remember("Only in A.").id
     theirs = two.b.scoped(origin="agent", agent="bot").remember("Only in B.").id
-    two.b.tag(two.tea, "drink")
+    two.b.revise(two.tea, tags=["drink"])
     at = two.b.history(theirs)[0].at
     done = two.a.admin.merge_from(two.b, is_mine=True)
     assert (done.fork, done.commands, done.events, done.conflicts) == (4, 2, 2, ())
@@ -84,7 +84,7 @@ def test_a_strangers_copy_acts_in_no_name_that_is_known_here(
 def test_a_dry_run_writes_nothing_and_shows_both_sides(two: Two) -> None:
     two.a.remember("The seat is 14C.", key="seat")
     two.b.revise(two.seat, "The seat is 33B.")
-    before = two.a.position
+    before = two.a.events.position
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     (conflict,) = shown.conflicts
     assert conflict.ours.values == ("The seat is 14C.",)
@@ -96,7 +96,7 @@ def test_a_dry_run_writes_nothing_and_shows_both_sides(two: Two) -> None:
     )
     with pytest.raises(Conflict, match="nothing was merged"):
         two.a.admin.merge_from(two.b, is_mine=True)
-    assert two.a.position == before
+    assert two.a.events.position == before
 
 
 @pytest.mark.parametrize("word", ["ours", "theirs"])
@@ -108,7 +108,7 @@ def test_what_was_decided_holds_in_both(two: Two, word: str) -> None:
     two.a.admin.merge_from(two.b, is_mine=True, settle=settle, digest=shown.digest)  # type: ignore[arg-type]
     assert two.b.admin.merge_from(two.a, is_mine=True).conflicts == ()
     assert_same(two)
-    held = two.a.keyed("seat")
+    held = two.a.get(key="seat")
     assert held.text == {"ours": "The seat is 14C.", "theirs": "The seat is 33B."}[word]
     every = {version.record.text for version in two.b.history(two.seat)}
     assert "The seat is 33B." in every
@@ -119,12 +119,12 @@ def test_links_tags_documents_and_forgotten_episodes_are_decided_too(two: Two) -
     two.b.graph.link(two.seat, two.tea, weight=0.9)
     two.a.settings.documents.set("note", "day", {"n": 1})
     two.b.settings.documents.set("note", "day", {"n": 2})
-    two.a.tag(two.tea, "drink")
-    two.a.tag(two.tea, remove=["drink"])
-    two.b.tag(two.tea, "drink")
+    two.a.revise(two.tea, tags=["drink"])
+    two.a.revise(two.tea, untag=["drink"])
+    two.b.revise(two.tea, tags=["drink"])
     two.a.forget(two.said)
     two.b.forget(two.said)
-    two.b.restore(two.said)
+    two.b.undo(two.said)
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert {one.what for one in shown.conflicts} == {"link", "document", "tag", "episode"}
     settle = {one.id: "theirs" for one in shown.conflicts}
@@ -186,8 +186,8 @@ def test_a_tag_here_and_a_restoring_there_are_decided(two: Two, word: Settlement
     note = bot.remember("Green tea.").id
     bot.forget(note)
     two.b.admin.merge_from(two.a, is_mine=True)
-    two.b.scoped(origin="agent").restore(note)
-    two.a.tag(note, "kitchen")  # after which an agent could not restore it here
+    two.b.scoped(origin="agent").undo(note)
+    two.a.revise(note, tags=["kitchen"])  # after which an agent could not restore it here
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert [one.id for one in shown.conflicts] == [note]
     two.a.admin.merge_from(two.b, is_mine=True, settle={note: word}, digest=shown.digest)
@@ -246,7 +246,7 @@ def test_a_merge_that_was_stopped_goes_on(two: Two, monkeypatch: pytest.MonkeyPa
     two.a.admin.merge_from(two.b, is_mine=True, settle=settle)  # type: ignore[arg-type]
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
-    assert two.b.keyed("seat").text == "The seat is 14C."
+    assert two.b.get(key="seat").text == "The seat is 14C."
 
 
 KILLED = """
@@ -354,7 +354,7 @@ def test_a_damaged_ledger_brings_nothing(two: Two, tmp_path: Path) -> None:
     two.b = Memory.open(tmp_path / "b")
     with pytest.raises(IntegrityError):
         two.a.admin.merge_from(two.b)
-    assert two.a.position == 4
+    assert two.a.events.position == 4
 
 
 # A copy that nothing shows to be this person's.
@@ -391,7 +391,7 @@ def test_a_hostile_copy_changes_nothing_that_a_person_vouched_for(two: Two) -> N
     assert "forged" not in now
     with pytest.raises(Exception, match=r"not found|exist"):
         two.a.settings.documents.get("policy", "agents")
-    assert two.a.keyed("seat").text == "The seat is 12A."
+    assert two.a.get(key="seat").text == "The seat is 12A."
     assert two.a.admin.verify(deep=True).ok
 
 

@@ -53,7 +53,7 @@ def replaced_twice(two: Two) -> None:
 def linked_and_set(two: Two) -> None:
     two.b.graph.link(two.seat, two.tea, weight=0.9)
     two.b.settings.documents.set("note", "day", {"n": 2})
-    two.b.tag(two.tea, "drink")
+    two.b.revise(two.tea, tags=["drink"])
     two.b.revise(two.tea, "Tea with lemon.")
 
 
@@ -71,10 +71,10 @@ def test_a_merge_without_mine_is_repaired_by_one_with_it(
     assert [link.trust for link in two.a.why(two.seat).links] == [
         link.trust for link in two.b.why(two.seat).links
     ]
-    heads = [memory.position for memory in (two.a, two.b)]
+    heads = [memory.events.position for memory in (two.a, two.b)]
     two.a.revise(two.tea, "Tea with honey.")  # later changes of this side alone are no conflict
     assert two.a.admin.merge_from(two.b, is_mine=True).conflicts == ()
-    assert two.a.position == heads[0] + 1
+    assert two.a.events.position == heads[0] + 1
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
 
@@ -126,7 +126,7 @@ def test_a_callers_key_is_no_syntax_of_a_merge(two: Two, key: str) -> None:
     assert two.a.admin.merge_from(two.b, is_mine=True).events == 2
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
-    assert two.a.keyed("seat").text == "The seat is 77."
+    assert two.a.get(key="seat").text == "The seat is 77."
 
 
 def test_a_key_that_looks_like_a_merged_command_is_refused(two: Two) -> None:
@@ -199,7 +199,7 @@ def test_a_write_before_a_merge_stops_all_of_it(
 ) -> None:
     made = two.b.remember("First version.").id
     two.b.revise(made, "Second version.")
-    two.b.tag(made, "tag")
+    two.b.revise(made, tags=["tag"])
     with Memory.open(tmp_path / "a") as other:
         racing(monkeypatch, 1, lambda: [other.remember(f"Raced {n}.") for n in range(count)])
         with pytest.raises(Changed):
@@ -223,7 +223,7 @@ def test_a_write_before_the_decision_is_not_overruled(
         racing(monkeypatch, 2, lambda: other.remember("The seat is 50D.", key="seat"))
         with pytest.raises(Changed):
             two.a.admin.merge_from(two.b, is_mine=True, settle=settle)  # type: ignore[arg-type]
-    assert two.a.keyed("seat").text == "The seat is 50D."
+    assert two.a.get(key="seat").text == "The seat is 50D."
     again = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert again.conflicts[0].ours.values == ("The seat is 50D.",)
     two.a.admin.merge_from(two.b, is_mine=True, settle={again.conflicts[0].id: "ours"})
@@ -285,10 +285,10 @@ def test_what_was_erased_stays_so_if_both_wrote_it(
     for memory in (two.a, two.b):
         assert b"Secret sentence" not in raw(memory)
     assert_same(two)
-    heads = [two.a.position, two.b.position]
+    heads = [two.a.events.position, two.b.events.position]
     two.a.admin.merge_from(two.b, is_mine=True)
     two.b.admin.merge_from(two.a, is_mine=True)
-    assert [two.a.position, two.b.position] == heads
+    assert [two.a.events.position, two.b.events.position] == heads
 
 
 def test_another_episode_of_an_erased_id_stays(two: Two) -> None:
@@ -325,7 +325,7 @@ def test_a_forged_instant_does_not_come(two: Two, when: str) -> None:
     for is_mine in (False, True):
         done = two.a.admin.merge_from(two.b, is_mine=is_mine)
         assert len(done.left) == 3
-    assert two.a.position == 4
+    assert two.a.events.position == 4
 
 
 def test_a_strangers_event_was_written_when_its_own_line_says(two: Two) -> None:
@@ -369,7 +369,7 @@ def test_a_decision_that_one_command_cannot_hold_is_split(
     two.a.admin.merge_from(two.b, is_mine=True, settle={conflict.id: "ours"})
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
-    assert two.b.keyed("seat").text == "A says 14."
+    assert two.b.get(key="seat").text == "A says 14."
 
 
 def test_a_command_that_is_too_large_is_named(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,10 +387,10 @@ def test_a_setting_to_encrypt_refuses_the_first_merge_too(two: Two, side: str) -
     one.settings.set_subjects("users")
     other.remember("Written in the other one.")
     for target, source in ((one, other), (other, one)):
-        before = target.position
+        before = target.events.position
         with pytest.raises(Unsupported, match="encrypted"):
             target.admin.merge_from(source, is_mine=True)
-        assert target.position == before
+        assert target.events.position == before
 
 
 def test_a_stranger_cannot_block_a_merge_with_an_id(two: Two) -> None:
@@ -419,7 +419,7 @@ def test_two_records_that_say_the_same_under_one_key_are_not_asked(two: Two) -> 
     assert two.a.admin.merge_from(two.b, is_mine=True).conflicts == ()
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
-    assert two.a.keyed("car").text == "The car is red."
+    assert two.a.get(key="car").text == "The car is red."
     two.b.remember("The car is blue.", key="car")
     two.a.remember("The car is green.", key="car")
     assert len(two.a.admin.merge_from(two.b, is_mine=True, dry_run=True).conflicts) == 1
@@ -432,7 +432,7 @@ def test_a_conflict_is_settled_by_its_key(two: Two) -> None:
     with pytest.raises(InvalidInput, match="more than one decision"):
         two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "ours", conflict.id: "ours"})
     two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
-    assert two.a.keyed("seat").text == "The seat is 33B."
+    assert two.a.get(key="seat").text == "The seat is 33B."
     with pytest.raises(InvalidInput, match="decided already"):
         two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
 

@@ -401,5 +401,5 @@ def test_notes_are_kept_with_the_memory_that_made_them(memory: Memory) -> None:
     memory.remember("One.")
     folder = pages_of(memory)
     with desk(REAL, folder) as writer:
-        assert writer.notes.through == memory.position
+        assert writer.notes.through == memory.events.position
         assert writer.notes.memory != ""

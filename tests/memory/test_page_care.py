@@ -37,7 +37,7 @@ def test_a_page_that_nothing_touches_is_dormant(memory: Memory, seam: FixedSeam)
     # S3-194: dormant by the clock, archived by hand
     memory.remember("Fast.", about="tool:Make")
     assert page(memory, "tool-make").status == "active"
-    then, text = memory.position, memory.pages.read("tool-make")
+    then, text = memory.events.position, memory.pages.read("tool-make")
     seam.now_us += 30 * DAY_US - 60_000_000
     assert page(memory, "tool-make").status == "active"
     seam.now_us += 60_000_000
@@ -73,10 +73,10 @@ def test_a_long_page_is_suggested_and_a_very_long_one_flagged(memory: Memory) ->
     assert long.needs_compact
     assert (long.compact_reason or "").endswith("tokens, more than 50,000")
     assert page(memory, "tool-short").compact_reason is None
-    position = memory.position
+    position = memory.events.position
     assert memory.pages.care() == memory.pages.care()
     assert "\nneeds_compact: true\n" in memory.pages.read("tool-long")
-    assert memory.position == position + 1  # flagged once
+    assert memory.events.position == position + 1  # flagged once
 
 
 def test_limits_are_a_document(memory: Memory) -> None:

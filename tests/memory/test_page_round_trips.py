@@ -84,7 +84,7 @@ class Writer:
     def supersede(self, number: int) -> None:
         if self.ids:
             old = self.ids.pop(self.chance.randrange(len(self.ids)))
-            new = self.memory.supersede(old, f"{self.chance.choice(TEXTS)} {number}")
+            new = self.memory.remember(f"{self.chance.choice(TEXTS)} {number}", replaces=old)
             self.ids.append(new.id)
 
     def strike(self, number: int) -> None:

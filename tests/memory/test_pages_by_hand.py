@@ -169,7 +169,7 @@ def test_created_is_no_edit_and_is_told(memory: Memory, folder: Path) -> None:  
 def test_what_is_struck_stays_on_the_page(memory: Memory, folder: Path, alice: Record) -> None:
     # S3-175 S3-176
     page = folder / "person-alice.md"
-    new = memory.supersede(alice.id, "Alice sits in row 5.")
+    new = memory.remember("Alice sits in row 5.", replaces=alice.id)
     memory.pages.render(folder)
     edit(page, "\nAlice sits in row 5.", "\n~~Alice sits in row 5.~~")
     before = page.read_text()

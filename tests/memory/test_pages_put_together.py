@@ -102,10 +102,10 @@ def test_an_edited_entry_that_is_newer_than_its_page_is_a_conflict(
 def test_a_merged_page_without_edits_has_no_conflict(memory: Memory) -> None:
     memory.remember("Older.", about="person:Alice")
     old = memory.remember("Old.", about="person:Alice")
-    memory.supersede(old.id, "New.")
+    memory.remember("New.", replaces=old.id)
     page = rendered(memory)
     edit(page, "position: 5", "position: 2")
-    memory.restore(old.id)
+    memory.undo(old.id)
     assert memory.pages.changes().changes == ()
 
 
@@ -123,7 +123,7 @@ def test_a_new_entry_that_two_processes_take_over_is_added_once(memory: Memory) 
 
 def test_what_is_struck_gives_its_key_back_to_what_is_restored(memory: Memory) -> None:
     old = memory.remember("Old.", about="person:Alice", key="seat")
-    memory.supersede(old.id, "New.")
+    memory.remember("New.", replaces=old.id)
     page = rendered(memory)
     edit(page, "~~Old.~~", "Old.")
     edit(page, "\nNew.", "\n~~New.~~")

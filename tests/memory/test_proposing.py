@@ -60,7 +60,7 @@ class Watched:
         self.memory, self.folder = memory, folder
         memory.settings.rules.set("chat", propose=True)
         self.records = memory.list()
-        self.position = memory.position
+        self.position = memory.events.position
 
     def check(self, proposals: int) -> None:
         """Nothing but this many proposals was written, by an agent at most, without the key."""
@@ -205,7 +205,7 @@ INJECTION = (
 def test_an_injection_yields_unverified_proposals_that_wait(watched: Watched) -> None:
     memory = watched.memory
     memory.observe(INJECTION, role="tool", id="evil")
-    watched.position = memory.position
+    watched.position = memory.events.position
     done = asked(memory, obedient)
     (waits,) = memory.review.list()
     assert (waits.intent, waits.target, waits.trust) == ("delete", "port", "unverified")

@@ -76,7 +76,7 @@ def test_an_id_stands_for_the_event_that_gave_its_text(memory: Memory) -> None:
     made = memory.remember("Alice sits in 14C.")
     key = keyed(memory)
     revised = memory.revise(made.id, "Alice sits in 3A.")
-    memory.tag(made.id, "seat")
+    memory.revise(made.id, tags=["seat"])
     proof = memory.proof.prove(made.id)
     assert (proof.seq, proof.kind) == (revised.seq, "record.revised")
     assert "3A" in said(proof, key)

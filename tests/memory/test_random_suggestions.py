@@ -96,13 +96,13 @@ def test_only_proposals_are_written_and_each_is_true_to_its_sources(
     suggested = [made(one, said) for one in told]
     with filled(facts, said) as memory:
         memory.settings.rules.set("chat", propose=True)
-        before, position = memory.list(limit=1_000), memory.position
+        before, position = memory.list(limit=1_000), memory.events.position
         proposer = Seen(suggested)
         done = passed(memory, proposer)
         assert memory.list(limit=1_000) == before
         waits = [one for one in memory.review.list() if one.unit == "proposal"]
         assert sorted(one.id for one in waits) == sorted(str(one.id) for one in done.proposals)
-        assert memory.position == position + len(waits) + 1
+        assert memory.events.position == position + len(waits) + 1
         episodes = {one.id: one for one in memory.sessions.episodes(include=["held"])}
         event(f"{min(len(waits), 3)} proposals or more")
         for one in waits:

@@ -160,7 +160,7 @@ def test_a_memory_that_a_person_puts_in_its_place_is_read(place: Path, tmp_path:
         memory.remember("From elsewhere.")
         backup = memory.admin.backup(tmp_path / "backup")
     shutil.rmtree(place)
-    with Memory.restore_backup(backup.path, place) as memory:
+    with Store.restore_backup(backup.path, place) as memory:
         assert [each.text for each in memory.list()] == ["From elsewhere."]
         ring_of(memory._handle).add()
         memory.proof.checkpoint()
@@ -187,7 +187,7 @@ def test_an_older_backup_that_is_restored_is_read(tmp_path: Path, place: Path) -
         memory.remember("After the backup.")
         memory.proof.checkpoint()
     shutil.rmtree(place)
-    with Memory.restore_backup(backup.path, place) as memory:
+    with Store.restore_backup(backup.path, place) as memory:
         assert [each.text for each in memory.list()][-1] != "After the backup."
         assert "signed" in str(memory.admin.verify().problem)
     with Memory.open(place, embedder="none") as memory:

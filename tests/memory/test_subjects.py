@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import (
     ConfigError,
     Conflict,
@@ -364,7 +364,7 @@ def test_a_backup_of_before_brings_nothing_back(where: Path, tmp_path: Path, ins
         assert (WORD in Path(made, "events.wal").read_text()) is True
         memory.erase(subject="ann")
         memory.erase(plain.id)
-    with Memory.restore_backup(made, tmp_path / "again") as memory:
+    with Store.restore_backup(made, tmp_path / "again") as memory:
         assert [record.text for record in memory.list()] == ["Of all"]
         assert memory.admin.verify(deep=True).ok
         assert memory.admin.digest() == rebuilt_digest(memory.admin)

@@ -82,7 +82,7 @@ def test_an_inline_correction_revises_and_forgets_nothing(memory: Memory, alice:
 
 def test_an_earlier_rendering_of_marks_is_not_an_edit(memory: Memory, alice: Record) -> None:
     old = memory.remember("use ~~strike~~\n\nsecond", about="person:Alice")
-    memory.supersede(old.id, "newer words")
+    memory.remember("newer words", replaces=old.id)
     page = rendered(memory)
     edit(
         page,
@@ -174,7 +174,7 @@ def test_a_successor_of_what_changed_is_a_conflict(memory: Memory, alice: Record
 def test_tags_are_merged(memory: Memory, alice: Record) -> None:
     page = rendered(memory)
     edit(page, ("#office", "#seat"))
-    memory.tag(alice.id, "window")
+    memory.revise(alice.id, tags=["window"])
     assert memory.pages.sync().conflicts == ()
     assert set(record(memory, alice.id).tags) == {"seat", "window"}
 
@@ -272,12 +272,12 @@ def test_a_conflict_is_shown_and_nothing_is_written(memory: Memory, alice: Recor
     page = rendered(memory)
     edit(page, ("row 3", "row 4"))
     memory.revise(alice.id, "Alice sits in row 9.")
-    kept, position = page.read_text(), memory.position
+    kept, position = page.read_text(), memory.events.position
     done = memory.pages.sync()
     (one,) = done.conflicts
     assert (one.before[-2:], one.after[-2:], one.now[-2:]) == ("3.", "4.", "9.")
     assert done.rendered.edited == ("person-alice.md",)
-    assert (page.read_text(), memory.position) == (kept, position)
+    assert (page.read_text(), memory.events.position) == (kept, position)
     assert memory.pages.sync(take={one.ref: "memory"}).conflicts == ()
     assert record(memory, alice.id).text == "Alice sits in row 9."
     assert page.read_text() == memory.pages.read("person-alice")
@@ -312,10 +312,10 @@ def test_what_the_memory_already_says_is_nothing_to_do(memory: Memory, alice: Re
     page.write_text(page.read_text() + f"{TODAY}\nAlice drives.\n")
     edited = page.read_text()
     memory.pages.sync()
-    position = memory.position
+    position = memory.events.position
     page.write_text(edited)  # as if it had been stopped before rendering
     done = memory.pages.sync()
-    assert (done.applied, done.conflicts, memory.position) == ((), (), position)
+    assert (done.applied, done.conflicts, memory.events.position) == ((), (), position)
     assert page.read_text() == memory.pages.read("person-alice")
 
 
@@ -368,7 +368,7 @@ def test_a_page_without_a_position_is_compared_with_now(memory: Memory, alice: R
 def test_a_forged_position_only_shows_more(memory: Memory, alice: Record) -> None:
     memory.revise(alice.id, "Alice sits in row 4.")
     page = rendered(memory)
-    edit(page, (f"position: {memory.position}", f"position: {alice.seq}"))
+    edit(page, (f"position: {memory.events.position}", f"position: {alice.seq}"))
     assert memory.pages.changes().changes == ()  # it is what the memory says
     edit(page, ("row 4", "row 5"))
     assert [one.state for one in memory.pages.changes().changes] == ["conflict"]
@@ -446,7 +446,7 @@ def test_a_change_that_never_gets_its_turn_is_told(
 
     def meanwhile(self: Comparison) -> list[FilePlan]:
         found = compared(self)
-        memory.tag(alice.id, f"tag-{next(count)}")
+        memory.revise(alice.id, tags=[f"tag-{next(count)}"])
         return found
 
     page = rendered(memory)

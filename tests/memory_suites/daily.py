@@ -20,6 +20,7 @@ from tests.memory_suites.records.changing import ChangingSuite
 from tests.memory_suites.records.erase import EraseSuite
 from tests.memory_suites.records.links import LinksSuite
 from tests.memory_suites.records.naming import NamingSuite
+from tests.memory_suites.records.one_word import OneWordSuite
 from tests.memory_suites.records.quotes import QuotesSuite
 from tests.memory_suites.records.remembering import RememberingSuite
 from tests.memory_suites.records.supersede import SupersedeSuite
@@ -32,6 +33,7 @@ class MemorySuite(
     ChangingSuite,
     NamingSuite,
     UndoSuite,
+    OneWordSuite,
     EraseSuite,
     ReadingSuite,
     RecentSuite,

@@ -82,13 +82,13 @@ def test_a_token_that_only_reads_sees_what_is_on_a_branch(opened: Opening) -> No
     tea = owner.remember("Tea is green")
     owner.branches.open("plans")
     owner.on("plans").revise(tea.id, "Tea is black")
-    position = owner.position
+    position = owner.events.position
     reader = opened(verbs=("read",), origin="person")
     assert [change.text for change in reader.branches.diff("plans").changes] == ["Tea is black"]
     for call in (reader.on("plans").list, lambda: reader.on("plans").remember("Tea is white")):
         with pytest.raises(Forbidden, match="may only read"):
             call()
-    assert owner.position == position
+    assert owner.events.position == position
 
 
 def test_an_agents_token_leaves_nothing_of_a_read(opened: Opening) -> None:
@@ -97,8 +97,8 @@ def test_an_agents_token_leaves_nothing_of_a_read(opened: Opening) -> None:
     agent = opened(origin="agent")
     agent.branches.open("plans")
     agent.on("plans").revise(tea.id, "Tea is black")
-    digest, position = owner.admin.digest(), owner.position
+    digest, position = owner.admin.digest(), owner.events.position
     assert texts(agent.on("plans")) == ["Tea is black"]
-    assert (owner.admin.digest(), owner.position) == (digest, position)
+    assert (owner.admin.digest(), owner.events.position) == (digest, position)
     with pytest.raises(Forbidden, match="needs a person"):
         agent.branches.merge("plans", agent.branches.diff("plans").digest)

@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from recollect import Store
 from recollect.config import keys_folder
 from recollect.errors import Forbidden, NotFound
 from recollect.interfaces.cli import main
@@ -171,7 +172,7 @@ def test_push_pull_and_backups_carry_notes_both_ways(shared: Memory, tmp_path: P
         assert memory.admin.copy_to(shared).checkpoints == 1
         assert shared._handle.space.checkpoints().note(3).count("\u2014".encode()) == 2
         assert shared.admin.copy_to(memory).checkpoints == 0
-    with Memory.restore_backup(tmp_path / "copy", tmp_path / "new") as restored:
+    with Store.restore_backup(tmp_path / "copy", tmp_path / "new") as restored:
         assert restored.admin.verify().status == "anchored"
 
 

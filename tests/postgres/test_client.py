@@ -41,7 +41,7 @@ class TestServer(MemorySuite, TrustSuite, ContextSuite):
 
     @pytest.fixture
     def engine(self, memory: Memory, behind: Store) -> Memory:
-        return behind.space(memory.name)
+        return behind.space(memory.scope.space)
 
     @pytest.mark.nightly
     def test_recall_takes_any_question(self, memory: Memory) -> None:

@@ -300,7 +300,9 @@ def test_retention_names_them_too(one: Process, other: Process) -> None:
     one.memory.remember(f"it is in {WORD}", expires=timedelta(days=1))
     other.memory.list()
     one.memory.settings.set_retention(1)
-    places = Memory(Handle(one.space, Stopped("2099-01-01T00:00:00.000000Z"))).retain().places
+    places = (
+        Memory(Handle(one.space, Stopped("2099-01-01T00:00:00.000000Z"))).erase(expired=True).places
+    )
     assert [place for place in places if place.startswith(other.not_yet)]
     other.memory.list()
     assert AT_ONCE in one.space.purge()

@@ -75,7 +75,7 @@ def every_text(store: Store, memory: Memory, id: str, text: str) -> list[Callabl
         lambda: memory.list(filter=f"text = {text!r}"),
         lambda: memory.list(filter=text),
         lambda: memory.get(text),
-        lambda: memory.tag(id, text),
+        lambda: memory.revise(id, tags=[text]),
         lambda: memory.revise(id, text, reason=text),
         lambda: memory.observe(text, role="user", metadata={"a": text}),
         lambda: memory.scoped(user=text, session=text, agent=text).list(),
@@ -105,7 +105,7 @@ def test_no_text_of_a_caller_is_ever_run(store: Store) -> None:
 
 def test_a_token_that_reads_writes_nothing(store: Store) -> None:
     mine = entered(store, "alice", verbs=("read",)).space("alice")
-    before = store.space("alice").position
+    before = store.space("alice").events.position
     with pytest.raises(Forbidden):
         mine.remember("not allowed")
     with pytest.raises(Forbidden):
@@ -114,7 +114,7 @@ def test_a_token_that_reads_writes_nothing(store: Store) -> None:
     assert packed.text
     assert packed.receipt is None  # a token that may only read writes no receipt
     mine.admin.flush()
-    assert store.space("alice").position == before
+    assert store.space("alice").events.position == before
 
 
 def test_an_agents_token_gives_no_more_than_it_says(store: Store) -> None:
@@ -154,11 +154,11 @@ def test_a_token_that_is_revoked_in_a_call_ends_with_that_call(
     monkeypatch.setattr(PostgresLedger, "append", late)
     made = mine.remember("This call had begun.")
     assert revoked == [1]
-    before = store.space("alice").position
+    before = store.space("alice").events.position
     for call in (mine.list, lambda: mine.remember("No."), lambda: mine.get(made.id)):
         with pytest.raises(Forbidden, match="revoked"):
             call()
-    assert store.space("alice").position == before
+    assert store.space("alice").events.position == before
     assert store.space("alice").get(made.id).text == "This call had begun."
 
 

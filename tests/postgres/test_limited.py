@@ -85,7 +85,7 @@ def test_a_token_for_one_user_dates_events_of_commands_that_it_cannot_see(
     memory.graph.link("r-ann", "s-ann", "supports")
     memory.graph.unlink("r-ann", "s-ann", "supports")
     memory.forget("e-here")
-    memory.restore("e-here")
+    memory.undo("e-here")
     ann.remember("Written later.", idempotency_key="later")
     with ann.batch(idempotency_key="batch") as batch:
         batch.remember("The first of two.", id="one")
@@ -160,19 +160,19 @@ def test_ids_that_are_taken_are_taken(memory: Memory, ann: Memory) -> None:
 
 
 def test_a_token_for_one_user_supersedes_that_users_records(memory: Memory, ann: Memory) -> None:
-    new = ann.supersede("r-ann", "ordinary holds again", reason="checked")
+    new = ann.remember("ordinary holds again", replaces="r-ann", reason="checked")
     assert (new.key, new.scope.user, new.supersedes) == ("ordinary", "ann", "r-ann")
     assert memory.history("r-ann")[-1].note == "checked"
     for id in ("r-ben", "r-all"):  # another's, and that of nobody in particular
         with pytest.raises(NotFound):
-            ann.supersede(id, "x")
-    waits = ann.scoped(origin="unverified").supersede("s-ann", "from the web")
+            ann.remember("x", replaces=id)
+    waits = ann.scoped(origin="unverified").remember("from the web", replaces="s-ann")
     assert waits.pending is not None
     (last,) = [one for one in memory.review.list() if one.id == waits.pending]
     memory.review.approve(last.id, last.digest)
     assert memory.history("s-ann")[-1].what == "superseded"
-    ann.revert(new.id)
-    assert ann.keyed("ordinary").id == "r-ann"
+    ann.undo(new.id)
+    assert ann.get(key="ordinary").id == "r-ann"
 
 
 def test_what_needs_the_whole_space_is_refused(ann: Memory) -> None:
@@ -192,7 +192,7 @@ def test_a_space_may_begin_with_a_token_for_one_user(store: Store) -> None:
 
 
 def test_erasing_ones_own_takes_everything_of_it(memory: Memory, ann: Memory) -> None:
-    memory.tag("r-ann", "tagged-by-the-owner", idempotency_key="owner-1")
+    memory.revise("r-ann", tags=["tagged-by-the-owner"], idempotency_key="owner-1")
     memory.graph.link("r-ann", "r-ben", "relates_to")
     memory.remember("For everybody, too.", evidence=["e-ann"], id="r-more")
     report = ann.erase("r-ann")
@@ -221,7 +221,7 @@ def script(owner: Memory, ann: Memory) -> list[object]:
         "The harbour office opens at nine.", id="ra0", key="office", evidence=["ea0", "eb0", "ea1"]
     )
     owner.remember("Everybody meets at the harbour.", id="all", evidence=["ea1"])
-    owner.tag("ra0", "by-the-owner")
+    owner.revise("ra0", tags=["by-the-owner"])
     ann.remember("The harbour office opens at ten.", id="ra1", key="office", evidence=["ea2"])
     ann.remember("Ann's boat is blue.", id="ra2", tags=["boat"])
     ann.graph.link("ra1", "ra2", "relates_to")
@@ -229,7 +229,7 @@ def script(owner: Memory, ann: Memory) -> list[object]:
     ann.revise("ra2", "Ann's boat is green.", evidence=["ea3"])
     ann.forget("ea4")
     ann.forget("ra2")
-    ann.restore("ra2")
+    ann.undo("ra2")
     ann.erase("ea5")
     with ann.batch() as batch:
         batch.observe("Said in a batch.", id="ea9")
@@ -247,7 +247,7 @@ def script(owner: Memory, ann: Memory) -> list[object]:
     why = ann.why("ra1")
     found.append(([each.id for each in why.sources], why.other_evidence, why.replaced[0].id))
     found.append([(each.source, each.target) for each in ann.why("ra2").links])
-    found.append(ann.at(ann.position).keyed("office").id)
+    found.append(ann.at(ann.events.position).get(key="office").id)
     return found
 
 

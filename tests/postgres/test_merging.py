@@ -48,7 +48,7 @@ def test_a_folder_and_a_server_come_together(sides: tuple[Memory, Memory], way: 
         for memory in sides
     ]
     assert found[0] == found[1]
-    assert target.keyed("seat").text == "The seat is 33B."
+    assert target.get(key="seat").text == "The seat is 33B."
     for memory in sides:
         assert memory.sessions.episodes() == []
         assert memory.admin.verify(deep=True).ok

@@ -18,6 +18,7 @@ from recollect import Memory, Store
 from recollect.errors import RecollectError
 from recollect.memory.handle.handle import handle_of
 from tests.suites.conftest import Tell, tell
+from tests.undone import brought_back
 
 __all__ = ["tell"]
 
@@ -123,7 +124,7 @@ def forget(memory: Memory, word: str) -> object:
 
 
 def restore(memory: Memory, word: str) -> object:
-    return memory.restore(f"r-{word}")
+    return brought_back(memory.undo(f"r-{word}"))
 
 
 def erase(memory: Memory, word: str) -> object:
@@ -135,7 +136,7 @@ def link(memory: Memory, word: str) -> object:
 
 
 def tag(memory: Memory, word: str) -> object:
-    return memory.tag(f"r-{word}", "mine")
+    return memory.revise(f"r-{word}", tags=["mine"])
 
 
 def used(memory: Memory, word: str) -> object:

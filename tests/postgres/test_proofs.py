@@ -64,7 +64,7 @@ def test_a_token_for_one_user_reads_no_ledger_and_audits_its_own(
         with pytest.raises((Forbidden, NotFound)):
             mine.proof.prove(event=bob.seq)
         assert (mine.events.get(alice.seq).body or {})["text"] == "Alice sits in 14C."
-        for hidden in (bob.seq, 1, shared.position + 1):
+        for hidden in (bob.seq, 1, shared.events.position + 1):
             with pytest.raises(NotFound):
                 mine.events.get(hidden)
             assert mine._handle.space.line(hidden) is None

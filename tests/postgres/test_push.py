@@ -302,7 +302,7 @@ def test_a_folder_that_was_only_begun_takes_a_pull(
 ) -> None:
     carry(mine, server_space)
     back, reader = files("back"), files("back")
-    assert Memory(Handle(back)).position == 1  # as `init` leaves it
+    assert Memory(Handle(back)).events.position == 1  # as `init` leaves it
     assert Memory(Handle(reader)).list() == []
     carry(server_space, back)
     assert_same(mine, back)
@@ -316,13 +316,13 @@ def test_a_folder_that_was_only_begun_keeps_its_first_event_when_a_pull_is_refus
     mine: FileSpace, files: Files
 ) -> None:
     back = files("back")
-    before = Memory(Handle(back)).position, back.head()
+    before = Memory(Handle(back)).events.position, back.head()
     damaged = b"".join(mine.pieces()).replace(b"window", b"hallway", 1)
     with pytest.raises(IntegrityError):
         back.receive([damaged])
     with pytest.raises(IntegrityError):
         back.receive([b"nonsense\n"])
-    assert (Memory(Handle(back)).position, back.head()) == before
+    assert (Memory(Handle(back)).events.position, back.head()) == before
     assert carry(back, files("back")) == 1  # itself: nothing changes
     assert back.head() == before[1]
 
@@ -332,7 +332,7 @@ def test_a_space_on_a_server_that_was_only_begun_takes_a_push(
 ) -> None:
     other = PostgresBackend(database)
     reader = Memory(Handle(other.space("main", create=False)))
-    assert Memory(Handle(server_space)).position == 1
+    assert Memory(Handle(server_space)).events.position == 1
     assert reader.list() == []
     carry(mine, server_space)
     assert_same(mine, server_space)
@@ -353,11 +353,11 @@ def test_a_folder_takes_its_own_space_alone(mine: FileSpace, tmp_path: Path) -> 
     other = FileSpace(tmp_path / "other", "other", create=True)
     with pytest.raises(Conflict, match="the ledger of 'main', not of 'other'"):
         carry(mine, other)
-    assert Memory(Handle(other)).position == 0
+    assert Memory(Handle(other)).events.position == 0
     with pytest.raises(NotFound, match="there are no events in"):
         carry(other, mine)
     Memory(Handle(other)).remember("A memory after all.")
-    assert Memory(Handle(other)).position == 2
+    assert Memory(Handle(other)).events.position == 2
     other.close()
 
 

@@ -48,7 +48,7 @@ def play(backend: Backend, seam: Clockwork, seed: int, steps: int) -> tuple[str,
             hits = memory.recall(query, k=20, include=include).hits
             answers.append([(hit.id, hit.relevance) for hit in hits])
     ids = rng.sample(history.records, 20)
-    positions = rng.sample(range(1, memory.position), past)
+    positions = rng.sample(range(1, memory.events.position), past)
     answers += [read_all(memory.at(position), ids) for position in positions]
     answers.append([memory.history(record.id) for record in memory.list(limit=100)])
     digest = memory.admin.digest()

@@ -139,9 +139,9 @@ def test_an_agents_token_brings_nothing_that_nobody_can_judge(
         token = make_token(database, origin, space="bob", origin=origin, verbs=verbs)
         with Store.open(url) as store, pytest.raises(Forbidden):
             bring(store.entered(token).space("bob")._handle.space, made)
-    before = memory.position
+    before = memory.events.position
     bring(memory._handle.space, made)  # the control
-    assert memory.position == before + 1
+    assert memory.events.position == before + 1
 
 
 def test_nothing_but_a_known_subjects_body_is_taken(memory: Memory) -> None:
@@ -281,7 +281,7 @@ def test_another_master_key_reads_and_writes_nothing(
     memory: Memory, url: str, monkeypatch: pytest.MonkeyPatch, each: Literal["users", "named"]
 ) -> None:
     memory.settings.set_subjects(each)
-    before = memory.position
+    before = memory.events.position
     with Memory.open(url, space="other", embedder="none") as other:
         other.remember("Of everybody")
     monkeypatch.setenv("RECOLLECT_MASTER_KEY", "A" * 43 + "=")
@@ -291,7 +291,7 @@ def test_another_master_key_reads_and_writes_nothing(
                 other.scoped(user=user).remember(f"Ann in {WORD}")
             with pytest.raises(ConfigError, match="does not open"):
                 other.scoped(user=user).list()
-    assert memory.position == before
+    assert memory.events.position == before
     with Memory.open(url, space="other", embedder="none") as other:
         assert [record.text for record in other.list()] == ["Of everybody"]  # the control
 
@@ -300,12 +300,12 @@ def test_without_a_place_for_keys_nothing_is_written_in_the_clear(
     memory: Memory, database: str
 ) -> None:
     backend = PostgresBackend(database)
-    before = memory.position
+    before = memory.events.position
     bare = Memory(Handle(backend.space("bob", create=False)))
     for call in (lambda: bare.recall("Ann"), lambda: bare.remember(f"Ann in {WORD}")):
         with pytest.raises(KeyMissing, match="no place for the keys"):
             call()
-    assert memory.position == before
+    assert memory.events.position == before
     backend.close()
 
 
@@ -567,11 +567,11 @@ def test_a_backup_can_be_read_here_and_brings_nothing_back(
     memory.scoped(subject="ben").remember("Ben stayed", id="ben")
     made = memory.admin.backup(str(tmp_path / "backup")).path
     (keys,) = (home / ".recollect" / "subjects").glob("*.json")
-    with Memory.restore_backup(made, tmp_path / "before") as before:
+    with Store.restore_backup(made, tmp_path / "before") as before:
         assert len(before.list()) == 3
     memory.erase(subject="ann")
     memory.erase(plain.id)
-    with Memory.restore_backup(made, tmp_path / "after") as after:
+    with Store.restore_backup(made, tmp_path / "after") as after:
         assert [record.text for record in after.list()] == ["Ben stayed"]
         assert after.admin.verify(deep=True).ok
     assert [one["by"] for one in json.loads(keys.read_bytes())["destroyed"]] != []

@@ -345,5 +345,5 @@ def test_two_memories_that_are_merged_into_each_other_at_once_come_together(
         bring_both()
     for mine in (0, 1):
         sides[mine].admin.merge_from(sides[1 - mine], is_mine=True)
-    assert [memory.keyed("seat").text for memory in sides] == ["The seat is 0."] * 2
+    assert [memory.get(key="seat").text for memory in sides] == ["The seat is 0."] * 2
     assert all(memory.admin.verify(deep=True).ok for memory in sides)

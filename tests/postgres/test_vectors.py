@@ -74,7 +74,7 @@ def test_who_writes_much_makes_cheap_vectors(url: str) -> None:
         memory.observe([{"role": "user", "content": f"message {n}"} for n in range(300)])
         embedder = compose._static()
         vectors = handle_of(memory).space.vectors(embedder.name, embedder.dimensions)
-        assert vectors.through() == memory.position
+        assert vectors.through() == memory.events.position
 
 
 def test_a_space_sees_its_own_vectors_alone(database: str, backend: PostgresBackend) -> None:

@@ -49,7 +49,7 @@ def check(backend: PostgresBackend, space: str, ids: set[str]) -> int:
     assert {record.id for record in memory.list(limit=10_000)} == ids
     found = memory.admin.verify(deep=True)
     assert found.ok
-    assert found.events == memory.position
+    assert found.events == memory.events.position
     digest = memory.admin.digest()
     assert rebuilt_digest(memory.admin) == digest
     return found.events

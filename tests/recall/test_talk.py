@@ -310,9 +310,9 @@ def test_an_unverified_record_sinks_no_echo(memory: Memory) -> None:
 def test_why_not_names_the_one_that_says_the_same(memory: Memory) -> None:
     old = memory.observe("I sit in 14C.", said_at=day(1))[0]
     new = memory.observe("I sit in 14C.", said_at=day(2))[0]
-    why = memory.why_not(old.id, "Where do I sit?")
+    why = memory.admin.why_not(old.id, "Where do I sit?")
     assert (why.reason, why.by, str(why)) == ("repeat", (new.id,), f"says the same as {new.id}")
-    assert memory.why_not(new.id, "Where do I sit?").reason == "there"
+    assert memory.admin.why_not(new.id, "Where do I sit?").reason == "there"
 
 
 def test_a_question_about_something_else_stays(memory: Memory) -> None:

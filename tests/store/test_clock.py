@@ -46,7 +46,7 @@ def test_a_torn_tail_found_under_a_wrong_clock_dates_nothing(tmp_path: Path) -> 
     memory = Memory(Handle(backend.space("main", create=True), seam))
     with pytest.raises(Conflict):
         memory.remember("Under the wrong clock.")
-    assert memory.position == 3  # the tail was cut, and an event says so
+    assert memory.events.position == 3  # the tail was cut, and an event says so
     seam.now_us = right
     assert memory.remember("After.").at[:10] == START[:10]
     backend.close()

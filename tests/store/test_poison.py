@@ -61,7 +61,7 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
         kept = [made.text, made.id, *made.data, *made.tags, *made.evidence, made.data["n"]]
         assert {type(value) for value in kept} == {str, int}
         memory.revise(Label("r1"), Label("The gate is blue."), reason=Label("painted"))
-        memory.tag(Label("r1"), Label("new"))
+        memory.revise(Label("r1"), tags=[Label("new")])
         memory.forget(
             Label("r1"),
             reason=Label("gone"),

@@ -35,7 +35,7 @@ def words(count_bytes: int, seed: int = 0) -> str:
 
 
 def tag(memory: Memory, id: str, number: int) -> None:
-    memory.tag(id, f"t{number}", remove=[f"t{number - 1}"])
+    memory.revise(id, tags=[f"t{number}"], untag=[f"t{number - 1}"])
 
 
 def use(memory: Memory, id: str, number: int) -> None:

@@ -55,7 +55,7 @@ def test_an_answer_that_fails_does_not_affect_the_others(space: FileSpace) -> No
     one, two = memory.remember("one"), memory.remember("two")
     memory.graph.link(one.id, two.id, idempotency_key="tie")
     memory.graph.unlink(one.id, two.id)
-    before = memory.position
+    before = memory.events.position
     first, gone, last = together(
         space,
         [
@@ -66,7 +66,7 @@ def test_an_answer_that_fails_does_not_affect_the_others(space: FileSpace) -> No
     )
     assert (first, last) == ("three", "four")
     assert isinstance(gone, NotFound)
-    assert memory.position == before + 2
+    assert memory.events.position == before + 2
 
 
 def test_a_refused_command_is_never_written(space: FileSpace) -> None:

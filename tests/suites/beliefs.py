@@ -57,7 +57,7 @@ class Beliefs:
         weights = [weight for weight, _ in acts]
         for act in self.rng.choices([act for _, act in acts], weights, k=steps):
             self.seam.tick(self.rng.choice(_GAPS_US))
-            self.past.append((self.memory.position, dict(self.holds)))
+            self.past.append((self.memory.events.position, dict(self.holds)))
             try:
                 act(self.rng.choice(KEYS))
                 self.done[act.__name__] += 1
@@ -146,7 +146,7 @@ class Beliefs:
     def go_back(self, key: str) -> None:
         """A person takes the last change back; whatever comes back has held before."""
         last = self.holder(key)
-        self.memory.revert(last.id)
+        self.memory.undo(last.id)
         if last.text in [record.text for record in self.holders(key)]:
             self.wrong.append(f"{key}: {last.text!r} was taken back and holds")
         self.accept(key)
@@ -157,7 +157,7 @@ class Beliefs:
         named = [name for name in holder.evidence if name.startswith("e-")]
         root = named[0] if named and self.rng.random() < 0.5 else holder.id
         words = _WORD.findall(holder.text)
-        self.memory.retract(root)
+        self.memory.forget(root, derived=True)
         self.accept(key)
         if self.holds[key] is not None and words == _WORD.findall(self.holds[key] or ""):
             self.wrong.append(f"{key}: {holder.text!r} was retracted and still holds")

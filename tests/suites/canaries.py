@@ -154,7 +154,7 @@ def subject(memory: Memory, rng: random.Random, neighbour: str) -> Subject:
         evidence=[first.id, f"https://example.org/{word('reference')}"],
         idempotency_key=f"command-{rng.getrandbits(64):x}",
     )
-    handle.tag(record.id, word("later tag"))
+    handle.revise(record.id, tags=[word("later tag")])
     long = " ".join(rng.choices(FILLER, k=700))
     decomposed = unicodedata.normalize("NFD", word("long text"))
     handle.revise(record.id, f"{long} {decomposed} {long}", reason=word("reason"))
@@ -163,7 +163,7 @@ def subject(memory: Memory, rng: random.Random, neighbour: str) -> Subject:
     memory.graph.unlink(neighbour, record.id, kind=word.said["ended link"])
     handle.revise(record.id, f"In the end {word('last text')}", evidence=[second.id])
     handle.forget(record.id, reason=word("forgotten because"))
-    handle.restore(record.id)
+    handle.undo(record.id)
     memory.used(None, [record.id])
     memory.context(word.said["last text"])  # its receipt stays when the record goes
     return Subject(id=record.id, episodes=[first.id, second.id], words=word.said)

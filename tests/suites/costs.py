@@ -54,7 +54,7 @@ def recall_trusted(memory: Memory, text: str) -> Act:
 
 
 def recall_tagged(memory: Memory, text: str) -> Act:
-    memory.tag(memory.remember(BEGINS + text).id, "red")
+    memory.revise(memory.remember(BEGINS + text).id, tags=["red"])
     return lambda: memory.recall(QUERY)
 
 
@@ -100,7 +100,7 @@ def context_whole(memory: Memory, text: str) -> Act:
 
 def why_not(memory: Memory, text: str) -> Act:
     record = memory.remember(BEGINS + text)
-    return lambda: memory.why_not(record.id, QUERY)
+    return lambda: memory.admin.why_not(record.id, QUERY)
 
 
 def page(memory: Memory, text: str) -> Act:

@@ -261,9 +261,9 @@ def _targets(line: Line) -> tuple[int, ...]:
 
 def _goes_on(memory: Memory) -> list[Fault]:
     """A further write works and reads back."""
-    before = memory.position
+    before = memory.events.position
     record = memory.remember("afterwards", idempotency_key="afterwards")
-    if memory.position != before + 1 or memory.get(record.id) != record:
+    if memory.events.position != before + 1 or memory.get(record.id) != record:
         return [Fault("wrong", "a further write did not take place")]
     memory.admin.seal()
     return []

@@ -135,10 +135,10 @@ class Graph:
         handle.forget(self._one())
 
     def restore(self, handle: Memory) -> None:
-        handle.restore(self._one())
+        handle.undo(self._one())
 
     def revert(self, handle: Memory) -> None:
-        handle.revert(self._one())
+        handle.undo(self._one())
 
     def review(self, handle: Memory) -> None:
         """A person lets something in that waits, or does not; an agent may not."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import NotFound, RecollectError, Unavailable
 from recollect.testing.rebuilding import rebuilt_digest
 
@@ -107,7 +107,7 @@ class Case:
                     self.blame(f"verify: {check}")
                 if memory.admin.digest() != rebuilt_digest(memory.admin):
                     self.blame("a rebuild does not agree with the live index")
-                Memory.restore_backup(memory.admin.backup().path, f"{self._where}-restored").close()
+                Store.restore_backup(memory.admin.backup().path, f"{self._where}-restored").close()
                 gone = secret and not is_there(memory, "secret")
         except RecollectError as error:
             self.blame(f"the judge: {type(error).__name__}: {error}")

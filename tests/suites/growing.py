@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from recollect import Memory, Quote
+from recollect import Memory, Quote, Store
 from recollect.assistants.capture import Keeping
 from recollect.exchange.importers.claude_code import Message
 from recollect.exchange.redaction import redact
@@ -136,7 +136,7 @@ def everything(memory: Memory, count: int) -> None:
             for number in range(start, min(start + 1_000, count), 4):
                 batch.observe(f"Crane {number} was seen.")
                 batch.remember(f"Crane {number} is red.", id=f"r{number}")
-                batch.tag(f"r{number}", "red")
+                batch.revise(f"r{number}", tags=["red"])
                 batch.link(f"r{number}", "harbour")
 
 
@@ -247,7 +247,7 @@ def _(memory: Memory, size: int) -> Call:
 @case("supersede", "records that took each other's place", 200, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     id = chain(memory, size)
-    return lambda: memory.supersede(id, "Crane 0 is gone.", reason="it was sold")
+    return lambda: memory.remember("Crane 0 is gone.", replaces=id, reason="it was sold")
 
 
 @case("forget", "records on one episode", 60)
@@ -266,13 +266,13 @@ def _(memory: Memory, size: int) -> Call:
 @case("restore", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (episode,) = heard(memory, 1)
-    return each(lambda id: (memory.forget(id), memory.restore(id)), [episode] * size)
+    return each(lambda id: (memory.forget(id), memory.undo(id)), [episode] * size)
 
 
 @case("revert", "records that took each other's place", 200, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     id = chain(memory, size)
-    return lambda: memory.revert(id)
+    return lambda: memory.undo(id)
 
 
 @case("undo", "acts of the last command", 100, most=2_000)
@@ -285,13 +285,13 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     resting(memory, size)
     (episode,) = memory.sessions.episodes(limit=1)
-    return lambda: memory.retract(episode.id)
+    return lambda: memory.forget(episode.id, derived=True)
 
 
 @case("retract", "values of a key", 100, most=2_000)
 def _(memory: Memory, size: int) -> Call:
     id = chain(memory, size)
-    return lambda: memory.retract(id)
+    return lambda: memory.forget(id, derived=True)
 
 
 @case("admin.archive", "records that have faded", 100, most=2_000)
@@ -306,7 +306,7 @@ def _(memory: Memory, size: int) -> Call:
     heard(memory, size)
     said = [episode.id for episode in memory.sessions.episodes(limit=size)]
     guess = memory.remember("It will rain.", is_hypothesis=True)
-    return lambda: memory.settle(guess.id, True, evidence=said)
+    return lambda: memory.review.confirm(guess.id, evidence=said)
 
 
 @case("retain", "expired records", 100, most=2_000)
@@ -315,7 +315,7 @@ def _(memory: Memory, size: int) -> Call:
     with memory.batch() as batch:
         for number in range(size):
             batch.remember(f"Crane {number} is hired.", expires=timedelta(microseconds=1))
-    return memory.retain
+    return lambda: memory.erase(expired=True)
 
 
 @case("erase", "versions", 200)
@@ -359,14 +359,16 @@ def _sources(memory: Memory, size: int) -> Call:
 @case("tag", "tags", 32, most=64)
 def _(memory: Memory, size: int) -> Call:
     tags = [f"tag {number}" for number in range(size)]
-    return each(lambda id: memory.tag(id, *tags), facts(memory, 50))
+    return each(lambda id: memory.revise(id, tags=tags), facts(memory, 50))
 
 
 @case("tag", "times, many", 1_500)
 @case("tag", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (id,) = facts(memory, 1)
-    return each(lambda id: (memory.tag(id, "red"), memory.tag(id, remove=["red"])), [id] * size)
+    return each(
+        lambda id: (memory.revise(id, tags=["red"]), memory.revise(id, untag=["red"])), [id] * size
+    )
 
 
 @case("graph.link", "links of one record", 70)
@@ -396,12 +398,12 @@ def _(memory: Memory, size: int) -> Call:
             for number, id in enumerate(ids):
                 batch.observe(f"Crane {number} was seen.")
                 batch.remember(f"Crane {number} is red.", key=f"k{number}")
-                batch.tag(id, "red")
+                batch.revise(id, tags=["red"])
                 batch.link(ids[0], id) if number else None
                 batch.revise(id, f"Crane {number} is blue.")
                 batch.forget(id)
-                batch.restore(id)
-                batch.supersede(id, f"Crane {number} is green.")
+                batch.undo(id)
+                batch.remember(f"Crane {number} is green.", replaces=id)
             batch.used(ids)
 
     return run
@@ -414,8 +416,8 @@ def _(memory: Memory, size: int) -> Call:
     def run() -> None:
         with memory.batch() as batch:
             for number in range(size):
-                batch.tag(id, f"tag {number % 32}")
-                batch.tag(id, remove=[f"tag {number % 32}"])
+                batch.revise(id, tags=[f"tag {number % 32}"])
+                batch.revise(id, untag=[f"tag {number % 32}"])
 
     return run
 
@@ -464,7 +466,7 @@ def _(memory: Memory, size: int) -> Call:
     with memory.batch() as batch:
         for number in range(size):
             batch.remember(f"Crane number {number}.", key=f"k{number}")
-    past = memory.at(memory.position)
+    past = memory.at(memory.events.position)
     memory.remember("The harbour is closed.")
     return each(past.get, [made.id for made in batch.results])
 
@@ -472,7 +474,7 @@ def _(memory: Memory, size: int) -> Call:
 @case("keyed", "records that had the key", 800, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     memory.forget(chain(memory, size))
-    return each(lambda _: memory.keyed("cranes", include=["superseded", "forgotten"]), "abc")
+    return each(lambda _: memory.get(key="cranes", include=["superseded", "forgotten"]), "abc")
 
 
 @case("list", "records", 1_000, reads=True, most=9_000)
@@ -538,13 +540,13 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 100)
     questions = [f"Where is crane {number}?" for number in range(size)]
-    return lambda: memory.recall_many(questions)
+    return lambda: memory.recall(questions)
 
 
 @case("why_not", "records that match", 3_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     ids = facts(memory, size)
-    return lambda: memory.why_not(ids[0], "Which crane stands at the harbour?")
+    return lambda: memory.admin.why_not(ids[0], "Which crane stands at the harbour?")
 
 
 @case("events.list", "events of one page", 400, reads=True, most=1_000)
@@ -573,7 +575,7 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     ann, ben = memory.scoped(user="ann"), memory.scoped(user="ben")
     facts(ann, size // 2)
-    middle = memory.position
+    middle = memory.events.position
     facts(ben, 200)
     facts(ann, size // 2)
     return lambda: [ben.events.list(after=middle, limit=100) for _ in range(10)]
@@ -631,7 +633,7 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     for number in range(size):
         memory.remember(f"Crane {number} is red.")
-    return each(lambda _: memory.at("2026-01-01").name, map(str, range(100)))
+    return each(lambda _: memory.at("2026-01-01").scope.space, map(str, range(100)))
 
 
 @case("status", "what there is, after each write", 1_000, reads=True, most=16_000, flat=True)
@@ -880,7 +882,7 @@ def _(memory: Memory, size: int) -> Call:
 def _(memory: Memory, size: int) -> Call:
     facts(memory, size)
     backup, place = memory.admin.backup().path, Path(f"{memory.where}-restored")
-    return lambda: Memory.restore_backup(backup, place).close()
+    return lambda: Store.restore_backup(backup, place).close()
 
 
 @case("admin.copy_to", "records", 300, most=9_000)

@@ -208,11 +208,11 @@ class History:
         handle.forget(self._any(), sources=self.rng.choice(sources), reason=self._maybe("no more"))
 
     def restore(self, handle: Memory) -> None:
-        handle.restore(self._any())
+        handle.undo(self._any())
 
     def tag(self, handle: Memory) -> None:
         add, remove = self.rng.sample(TAGS, 2), self.rng.sample(TAGS, 2)
-        handle.tag(self._record(), *add, remove=remove)
+        handle.revise(self._record(), tags=add, untag=remove)
 
     def link(self, handle: Memory) -> None:
         kind = self.rng.choice(["relates_to", "contradicts"])
@@ -240,7 +240,7 @@ class History:
                 elif what == 3:
                     batch.forget(self._any())
                 elif what == 4:
-                    batch.tag(self._record(), self.rng.choice(TAGS))
+                    batch.revise(self._record(), tags=[self.rng.choice(TAGS)])
                 else:
                     batch.remember(self._text(), evidence=self._evidence())
         for result in batch.results:
@@ -359,15 +359,16 @@ class History:
         with suppress(Conflict, Forbidden, InvalidInput, NotFound):
             what = rng.randrange(5)
             if what == 0:
-                handle.revert(known)
+                handle.undo(known)
             elif what == 1:
                 versions = self.memory.history(known)
-                handle.revert(known, to=rng.choice(versions).seq)
+                handle.undo(known, to=rng.choice(versions).seq)
             elif what == 2:
                 evidence = rng.sample(self.episodes[-20:], min(1, len(self.episodes)))
-                handle.settle(known, rng.random() < 0.5, evidence=evidence)
+                settle = handle.review.confirm if rng.random() < 0.5 else handle.review.refute
+                settle(known, evidence=evidence)
             elif what == 3:
-                handle.retract(rng.choice([known, *self.episodes[-20:]]))
+                handle.forget(rng.choice([known, *self.episodes[-20:]]), derived=True)
             else:
                 handle.admin.archive(below=rng.choice([0.5, 0.9, 0.99]), limit=rng.randint(1, 4))
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 
 import msgspec
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import NotFound, RecollectError
 from recollect.store.files.ledger.active import ActiveFile
 
@@ -154,7 +154,7 @@ class Writer:
 
     def restore(self, number: int) -> None:
         target = f"{self._order.where}-restored-{self._attempt}"
-        with Memory.restore_backup(self._copy, target) as restored:
+        with Store.restore_backup(self._copy, target) as restored:
             restored.remember(text_of(number))
 
     def seal(self, _: int) -> None:

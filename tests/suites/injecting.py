@@ -23,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import RecollectError
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.injected import GROUP, IDLE, PLANS, SECRET, Order, Said, ids_of, text_of
@@ -402,7 +402,7 @@ def look_deeper(memory: Memory, where: Path, found: Found) -> None:
     if memory.admin.digest() != rebuilt_digest(memory.admin):
         found.refused.append("a rebuild does not agree with the live index")
     for number, manifest in enumerate(sorted(where.glob("backup/*/manifest.json"))):
-        with Memory.restore_backup(manifest.parent, f"{where}-judged-{number}") as restored:
+        with Store.restore_backup(manifest.parent, f"{where}-judged-{number}") as restored:
             if not restored.admin.verify().ok:
                 found.refused.append(f"verify of {manifest.parent.name}: {restored.admin.verify()}")
 

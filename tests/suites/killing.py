@@ -212,7 +212,7 @@ def half(memory: Memory, act: Act) -> list[str]:
     """
     if act.op not in ("observe", "batch"):
         return []
-    then = memory.at(memory.position)
+    then = memory.at(memory.events.position)
     there = sum(exists(then, id) for id in act.ids)
     return [] if there in (0, len(act.ids)) else [f"{act.op}: {there} of {len(act.ids)}"]
 

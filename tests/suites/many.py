@@ -279,7 +279,7 @@ def _at_end(
             return
         digests = {memory.admin.digest(), rebuilt_digest(memory.admin)}
         digests |= {end.digest for end in ends if end.space == name}
-        seqs = {len(rows), memory.position, *(end.seq for end in ends if end.space == name)}
+        seqs = {len(rows), memory.events.position, *(end.seq for end in ends if end.space == name)}
         if len(digests) > 1 or len(seqs) > 1:
             yield f"the end is not the same everywhere: {sorted(seqs)}, {len(digests)} digests"
     except RecollectError as error:

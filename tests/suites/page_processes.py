@@ -228,7 +228,7 @@ def write(memory: Memory, order: Write) -> Wrote:
             case "add":
                 memory.remember(f"Memory {order.word}.", about=order.about)
             case "tag":
-                memory.tag(order.id, order.word)
+                memory.revise(order.id, tags=[order.word])
     except RecollectError as error:
         return Wrote(refused=repr(error))
     return Wrote()

@@ -106,7 +106,7 @@ class Acts:
         self.memory.events.submit(handle_of(self.memory).acts.strike(self._any(), None))
 
     def restore(self) -> None:
-        self.memory.restore(self._any())
+        self.memory.undo(self._any())
 
     def link(self) -> None:
         ends = (self._any(), self._any())
@@ -138,13 +138,13 @@ class Acts:
         )
 
     def tag(self) -> None:
-        self.memory.tag(self._any(), self.chance.choice(("x", "y")))
+        self.memory.revise(self._any(), tags=[self.chance.choice(("x", "y"))])
 
     def undo(self) -> None:
         self.memory.undo()
 
     def retract(self) -> None:
-        self.memory.retract(self._any())
+        self.memory.forget(self._any(), derived=True)
 
     def erase(self) -> None:
         self.memory.erase(self._any())

@@ -103,7 +103,7 @@ class Story:
         ways = ["revise", "forget", *(["remember"] if old.key else [])]
         how = self.rng.choice(ways)
         fallen = Fallen(
-            value=old.value, id=old.id, text=old.text, before=self.memory.position, how=how
+            value=old.value, id=old.id, text=old.text, before=self.memory.events.position, how=how
         )
         if how == "forget":
             self.memory.forget(old.id)
@@ -151,7 +151,7 @@ class Story:
         if not gone:
             return None
         record = self.rng.choice(gone)
-        self.memory.restore(record.id)
+        self.memory.undo(record.id)
         record.live, record.superseded = True, False
         return "restore"
 
@@ -163,14 +163,14 @@ class Story:
         record = self.rng.choice(live)
         what = self.rng.choice(["tag", "used", "link", "observe"])
         if what == "tag":
-            self.memory.tag(record.id, f"tag-{self.rng.randrange(5)}")
+            self.memory.revise(record.id, tags=[f"tag-{self.rng.randrange(5)}"])
         elif what == "used":
             self.memory.used(None, [record.id])
         elif what == "observe":
             self.memory.observe("It rained all day.")
         elif len(live) > 1:
             other = self.rng.choice([one for one in live if one is not record])
-            self.memory.graph.link(record.id, other.id, kind=f"kind-{self.memory.position}")
+            self.memory.graph.link(record.id, other.id, kind=f"kind-{self.memory.events.position}")
         return what
 
     # What the model says.

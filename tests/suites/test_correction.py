@@ -125,7 +125,7 @@ def test_restore_brings_the_old_value_and_its_episode_back(how: str) -> None:
         assert "row umzelfix" not in flat(memory.recall("row umzelfix").hits)
         if how == "remember":
             memory.forget(memory.list()[0].id)
-        memory.restore(record)
+        memory.undo(record)
         assert "row umzelfix" in flat(memory.get(record))
         assert episode in flat(memory.recall("row umzelfix").hits)
         assert [one.id for one in memory.sessions.episodes()] == [episode]

@@ -36,7 +36,7 @@ def made(root: Path, word: str) -> Memory:
     for path in (where / "sealed").iterdir():
         shutil.copy(path, where / "copies" / "by-hand.txt")
         os.link(path, where / "copies" / "second-name")
-    with Memory.restore_backup(root / "disk" / "outside", where / "restored") as used:
+    with Store.restore_backup(root / "disk" / "outside", where / "restored") as used:
         used.list()
     with open(where / "events.wal", "ab") as ledger:  # a crash in the middle of an append
         ledger.write(f'{{"tx":"torn {word}'.encode())

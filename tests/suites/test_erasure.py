@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import NotFound
 from recollect.ledger.scan import scan
 from recollect.memory.handle import acts
@@ -451,7 +451,7 @@ def test_a_backup_in_the_workspace_is_cleaned_and_restores(
     assert files_hit(elsewhere, [*first.all, *second.all])  # the search sees what it cannot reach
     for number, backup in enumerate(inside):
         target = tmp_path / f"restored-{number}"
-        with Memory.restore_backup(backup, target) as restored:
+        with Store.restore_backup(backup, target) as restored:
             assert restored.admin.verify().ok
             knows_nothing(restored, first)
             knows_nothing(restored, second)
@@ -461,11 +461,11 @@ def test_a_backup_in_the_workspace_is_cleaned_and_restores(
             assert restored.admin.verify().ok
         assert hits(target, [*first.all, *second.all]) == []
         assert words_hit(target, kept.all) == set(kept.all)
-    with Memory.restore_backup(outside, tmp_path / "restored-outside") as restored:
+    with Store.restore_backup(outside, tmp_path / "restored-outside") as restored:
         knows_nothing(restored, first)
         knows_nothing(restored, second)
     monkeypatch.setenv("HOME", str(tmp_path / "another"))  # where nothing is known of the erasure
-    with Memory.restore_backup(outside, tmp_path / "restored-there") as restored:
+    with Store.restore_backup(outside, tmp_path / "restored-there") as restored:
         assert restored.get(first.id).id == first.id
 
 

@@ -99,7 +99,7 @@ def story(memory: Memory, rng: random.Random) -> Iterator[State]:
         edge = (source, target, rng.choice(KINDS))
         chance = rng.random()
         if chance < 0.1:
-            (memory.forget if source in shown else memory.restore)(source)
+            (memory.forget if source in shown else memory.undo)(source)
             shown ^= {source}
         elif chance < 0.3 and edges:
             gone = rng.choice(sorted(edges))
@@ -107,7 +107,7 @@ def story(memory: Memory, rng: random.Random) -> Iterator[State]:
             del edges[gone]
         elif edge not in edges:
             edges[edge] = memory.graph.link(*edge).seq
-        yield State(memory.position, frozenset(shown), dict(edges))
+        yield State(memory.events.position, frozenset(shown), dict(edges))
 
 
 def differs(memory: Memory, state: State, rng: random.Random) -> str | None:

@@ -160,9 +160,9 @@ def test_a_pasted_log_is_a_question_like_any_other(tmp_path: Path, ask: str) -> 
         record = memory.remember("The staging server has port 5433.")
         calls: dict[str, Callable[[str], object]] = {
             "recall": memory.recall,
-            "recall_many": lambda query: memory.recall_many([query]),
+            "recall_many": lambda query: memory.recall([query]),
             "context": memory.context,
-            "why_not": lambda query: memory.why_not(record.id, query),
+            "why_not": lambda query: memory.admin.why_not(record.id, query),
         }
 
         def prepare(size: int) -> Call:

@@ -237,7 +237,7 @@ def too_much(memory: Memory, chance: random.Random, changes: int) -> list[str]:
         acts: tuple[Callable[[], object], ...] = (
             lambda id=id, text=text: memory.revise(id, text),  # type: ignore[misc]  # bound now
             lambda text=text: ids.append(memory.remember(text, about="topic 1").id),  # type: ignore[misc]
-            lambda id=id, number=number: memory.tag(id, f"t{number}"),  # type: ignore[misc]
+            lambda id=id, number=number: memory.revise(id, tags=[f"t{number}"]),  # type: ignore[misc]
         )
         chance.choice(acts)()
         for name, old in before.items():

@@ -68,7 +68,7 @@ def run_suite(folder: Path | None, steps: int, past: int, tell: Tell) -> None:
     history.make_up_for(VERBS)
     history.play(steps)
     with history.memory as memory:
-        events = memory.position
+        events = memory.events.position
         live = memory.admin.digest()
         check = memory.admin.verify()
         assert check.ok, f"seed {seed}"
@@ -111,7 +111,7 @@ def test_the_past_is_the_same_after_a_rebuild(tmp_path: Path) -> None:
     history = history_of(random.Random(seed), tmp_path, 100)
     with history.memory as memory:
         live = memory.admin.digest()
-        positions = history.rng.sample(range(memory.position + 1), 5)
+        positions = history.rng.sample(range(memory.events.position + 1), 5)
         assert rebuilt_digest(memory.admin) == live, f"seed {seed}"
         assert differences(history, positions, fresh_every=5) == [], f"seed {seed}"
 
@@ -166,7 +166,7 @@ def test_control_a_fold_that_changes_its_mind_is_seen(monkeypatch: pytest.Monkey
     """If replaying did anything else than living did, rebuild and past would both show it."""
     history = history_of(random.Random(12), None, 300)
     with history.memory as memory:
-        live, head = memory.admin.digest(), memory.position
+        live, head = memory.admin.digest(), memory.events.position
         assert differences(history, [head], fresh_every=1) == []
         monkeypatch.setattr(Shadows, "follow", lambda *versions: [])
         assert f"at {head}: digest" in differences(history, [head], fresh_every=1)

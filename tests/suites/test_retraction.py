@@ -38,7 +38,7 @@ class Retracted(Graph):
         handle.events.submit(Archive(id=self._one(), why=why))
 
     def take_back(self, handle: Memory) -> None:
-        handle.retract(self.rng.choice([*self.episodes, *self.records]))
+        handle.forget(self.rng.choice([*self.episodes, *self.records]), derived=True)
 
 
 def retraction(seed: int) -> tuple[list[str], Counter[str]]:
@@ -51,8 +51,8 @@ def retraction(seed: int) -> tuple[list[str], Counter[str]]:
     seen, root = Counter[str](), rng.choice([*graph.episodes, *graph.records])
     before = events_of(space.pieces())
     try:
-        shown = memory.retract(root, dry_run=True)
-        done = memory.retract(root)
+        shown = memory.forget(root, derived=True, dry_run=True)
+        done = memory.forget(root, derived=True)
     except NotFound:  # erased before
         return [], Counter(erased=1)
     with space.reading() as reads:
@@ -100,7 +100,7 @@ def _twice(memory: Memory, root: str) -> list[str]:
     does not rest on the root any more; it does not hold before or after.
     """
     here = {record.id: record for record in memory.list(include=["held"])}
-    memory.retract(root)
+    memory.forget(root, derived=True)
     there = {record.id: record for record in memory.list(include=["held"])}
     return [] if here == there else [f"{root} was retracted twice"]
 

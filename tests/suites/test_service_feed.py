@@ -107,7 +107,7 @@ def _observes(headers: dict[str, str], count: int, word: str) -> list[bytes]:
 
 def _position(where: str) -> int:
     with Memory.open(where, embedder="none") as memory:
-        return memory.position
+        return memory.events.position
 
 
 def check(found: Found) -> None:

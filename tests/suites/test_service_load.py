@@ -64,7 +64,7 @@ class Kinds:
         return self._sent("PATCH", f"{S}/records/{self._id()}", {"text": self._words()})
 
     def _tag(self) -> bytes:
-        return self._sent("POST", f"{S}/records/{self._id()}/tags", {"add": ["a"], "remove": ["b"]})
+        return self._sent("PATCH", f"{S}/records/{self._id()}", {"tags": ["a"], "untag": ["b"]})
 
     def _recall(self) -> bytes:
         return self._sent("POST", f"{S}/recall", {"query": f"gate {self._number % 97}", "k": 5})

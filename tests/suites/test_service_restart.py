@@ -63,7 +63,7 @@ def _restart(service: Service, writers: Writers, how: signal.Signals) -> None:
 
 def _position(url: str) -> int:
     with Memory.open(url, embedder="none") as memory:
-        return memory.position
+        return memory.events.position
 
 
 def test_a_rolling_restart_is_not_noticed(url: str, tmp_path: Path, tell: Tell) -> None:

@@ -116,7 +116,7 @@ def run_suite(
     }
     assert len(erased) == 3 * len(world.gone)
     assert memory.admin.verify(deep=True).status == "anchored"  # with the checkpoint of before
-    with Memory.restore_backup(world.backup, tmp_path / "again") as again:
+    with Store.restore_backup(world.backup, tmp_path / "again") as again:
         assert again.admin.verify(deep=True).ok
         assert recalled(world, again) == answers
     memory.close()

@@ -19,7 +19,7 @@ import msgspec
 import psycopg
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import IntegrityError
 from recollect.ledger.codec import decode
 from recollect.memory.keys import Keys
@@ -124,7 +124,7 @@ def _run(world: World, address: str, tmp_path: Path) -> tuple[Searched, Searched
     vacuum(address)
     last = searched(address, tmp_path / "last", words)
     assert memory.admin.verify(deep=True).status == "anchored"  # with the checkpoint of before
-    with Memory.restore_backup(world.backup, tmp_path / "again") as again:
+    with Store.restore_backup(world.backup, tmp_path / "again") as again:
         assert again.admin.verify(deep=True).ok
         assert recalled(world, again) == answers
     return before, after, last

@@ -46,7 +46,7 @@ PROBES: dict[str, Probe] = {
     "revise": lambda memory, name: memory.revise(name, "mine now"),
     "forget": lambda memory, name: memory.forget(name),
     "erase": lambda memory, name: memory.erase(name),
-    "tag": lambda memory, name: memory.tag(name, "mine"),
+    "tag": lambda memory, name: memory.revise(name, tags=["mine"]),
     "review": lambda memory, name: memory.review.show(name),
     "events": lambda memory, name: memory.events.list(limit=1_000),
     "graph": lambda memory, name: memory.graph.neighbours(name),

@@ -165,8 +165,8 @@ def replaced_twice(memory: Memory, key: str | None = None) -> None:
     agent = memory.scoped(origin="agent")
     seat = memory.remember("row one")
     (said,) = memory.observe("I sit in row two")
-    new = agent.supersede(seat.id, "row two", key=key, evidence=[Quote(said.id, "row two")])
-    agent.supersede(new.id, "row nine", key=key)
+    new = agent.remember("row two", replaces=seat.id, key=key, evidence=[Quote(said.id, "row two")])
+    agent.remember("row nine", replaces=new.id, key=key)
 
 
 def replaced_twice_under_another_key(memory: Memory) -> None:

@@ -122,34 +122,38 @@ class Talk:
         if self.rng.random() < 0.6:
             said, words = self._quoted()
             text, grounds = (words if self.rng.random() < 0.7 else text), [Quote(said, words)]
-        self.records.append(handle.supersede(self._one(), text, key=key, evidence=grounds).id)
+        self.records.append(
+            handle.remember(text, replaces=self._one(), key=key, evidence=grounds).id
+        )
 
     def forget(self, handle: Memory) -> None:
         handle.forget(self._one())
 
     def restore(self, handle: Memory) -> None:
-        handle.restore(self._one())
+        handle.undo(self._one())
 
     def revert(self, handle: Memory) -> None:
-        handle.revert(self._one())
+        handle.undo(self._one())
 
     def undo(self, handle: Memory) -> None:
         handle.undo(self._one() if self.rng.random() < 0.5 else None)
 
     def tag(self, handle: Memory) -> None:
-        handle.tag(self._one(), self.rng.choice(WORDS))
+        handle.revise(self._one(), tags=[self.rng.choice(WORDS)])
 
     def derive(self, handle: Memory) -> None:
         handle.graph.link(self._one(), self._one(), "derived_from")
 
     def retract(self, handle: Memory) -> None:
-        handle.retract(self._one())
+        handle.forget(self._one(), derived=True)
 
     def guess(self, handle: Memory) -> None:
         self.records.append(handle.remember(self._text(), is_hypothesis=True).id)
 
     def settle(self, handle: Memory) -> None:
-        handle.settle(self._one(), self.rng.random() < 0.5)
+        id = self._one()
+        settle = handle.review.confirm if self.rng.random() < 0.5 else handle.review.refute
+        settle(id)
 
     def expire(self, handle: Memory) -> None:
         handle.revise(self._one(), expires=timedelta(days=self.rng.randint(1, 9)))

@@ -49,9 +49,9 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
     episode = next(iter(memory.sessions.episodes(limit=1, include=INCLUDES)), None)
     erased = next(iter(memory.events.list(kinds=["events.erased"], limit=1)), None)
     shown = next(iter(memory.list(limit=1)), None)
-    receipt = next(iter(memory.at(memory.position).proof.receipts.list(limit=1)), None)
+    receipt = next(iter(memory.at(memory.events.position).proof.receipts.list(limit=1)), None)
     named = {
-        "ledger/{seq}": f"ledger/{memory.position}" if memory.position else None,
+        "ledger/{seq}": f"ledger/{memory.events.position}" if memory.events.position else None,
         "ledger/{seq}/proof": None,  # a file, and only under a signed checkpoint
         "erase/{id}": None if record is None else f"erase/{to_segment(record.id)}",
         "erasures/{seq}": None if erased is None else f"erasures/{erased.seq}",

@@ -51,7 +51,7 @@ def addresses(memory: Memory, root: str) -> list[str]:
     """Every page, with hostile words in its query too."""
     from urllib.parse import quote
 
-    space = f"{root}/{to_segment(memory.name)}"
+    space = f"{root}/{to_segment(memory.scope.space)}"
     first = memory.list(limit=1)[0]
     said = memory.sessions.episodes(limit=1)[0]
     text = quote(HOSTILE[1])
@@ -116,7 +116,7 @@ def test_the_controls_are_found(
     script = next(each for each in memory.list(limit=500) if each.text.startswith("<img src=x"))
     try:
         with served(hostile) as inspector:
-            path = f"{inspector.root}/{to_segment(memory.name)}/r/{to_segment(script.id)}"
+            path = f"{inspector.root}/{to_segment(memory.scope.space)}/r/{to_segment(script.id)}"
             address = f"http://127.0.0.1:{inspector.port}{path}"
             page = opened(browser, inspector)
             page.goto(address)

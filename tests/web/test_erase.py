@@ -115,9 +115,9 @@ def visitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]
 
 def test_the_dry_run_says_what_goes_and_what_stays(visitor: Opened) -> None:
     browser, memory = visitor
-    record = memory.keyed("alice.seat")
+    record = memory.get(key="alice.seat")
     plan = memory.erase(record.id, dry_run=True)
-    position = memory.position
+    position = memory.events.position
     page = browser.get(f"/main/erase/{record.id}")
     assert f"{len(plan.events)} events and 1 episode lose their words" in page.words
     assert "She moved to the window" in page.words
@@ -125,23 +125,23 @@ def test_the_dry_run_says_what_goes_and_what_stays(visitor: Opened) -> None:
     assert "It was in 1 of the last 1 contexts." in page.words
     kept = browser.get(f"/main/erase/{record.id}?sources=keep")
     assert "What was said for it stays." in kept.words
-    assert memory.position == position
+    assert memory.events.position == position
 
 
 @pytest.mark.parametrize("typed", ["", "000000", "12A", "x" * 40])
 def test_nothing_is_erased_before_the_id_is_typed(visitor: Opened, typed: str) -> None:
     browser, memory = visitor
-    id, position = memory.keyed("alice.seat").id, memory.position
+    id, position = memory.get(key="alice.seat").id, memory.events.position
     refused = erased(browser, id, typed=typed, reason="asked for")
     assert refused.status == 422
     assert "Nothing was erased." in refused.words
     assert 'value="asked for"' in refused.text  # what was written is not lost
-    assert memory.position == position
+    assert memory.events.position == position
 
 
 def test_a_reason_does_not_repeat_what_is_erased(visitor: Opened) -> None:
     browser, memory = visitor
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     for reason in ("because Alice sits in 14C. is wrong", "moved to the window"):
         assert erased(browser, id, reason=reason).status == 422
     assert memory.get(id).text == "Alice sits in 14C."
@@ -150,7 +150,7 @@ def test_a_reason_does_not_repeat_what_is_erased(visitor: Opened) -> None:
 
 def test_what_was_written_since_is_shown_first(visitor: Opened) -> None:
     browser, memory = visitor
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(browser.get(f"/main/erase/{id}"), f"/erase/{id}")
     memory.revise(id, "Alice sits in 3F.")
     refused = browser.post(f"/main/erase/{id}", {**fields, "typed": id[-6:]})
@@ -161,36 +161,36 @@ def test_what_was_written_since_is_shown_first(visitor: Opened) -> None:
 
 def test_a_context_that_was_handed_out_since_does_not_stop_it(visitor: Opened) -> None:
     browser, memory = visitor
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(browser.get(f"/main/erase/{id}"), f"/erase/{id}")
-    position = memory.position
+    position = memory.events.position
     memory.context("Where does Alice sit?")
     memory.admin.flush()
-    assert memory.position > position
+    assert memory.events.position > position
     assert browser.post(f"/main/erase/{id}", {**fields, "typed": id[-6:]}).status == 303
 
 
 def test_a_form_that_is_sent_twice_erases_once(visitor: Opened) -> None:
     browser, memory = visitor
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(browser.get(f"/main/erase/{id}"), f"/erase/{id}")
     fields |= {"typed": id[-6:], "reason": "asked for by her"}
     first = browser.post(f"/main/erase/{id}", fields)
-    position = memory.position
+    position = memory.events.position
     places = CHECKED.places(memory.events.get(position).hash)
     assert places
     again = browser.post(f"/main/erase/{id}", fields)
     assert first.status == again.status == 303
     ends = [each.headers["location"].partition("?")[0] for each in (first, again)]
     assert [each.rpartition("/")[2] for each in ends] == [str(position)] * 2
-    assert memory.position == position
+    assert memory.events.position == position
     assert CHECKED.places(memory.events.get(position).hash) == places
     assert browser.get(f"/main/erase/{id}").status == 404
 
 
 def test_sources_can_be_kept(visitor: Opened) -> None:
     browser, memory = visitor
-    id, said = memory.keyed("alice.seat").id, memory.sessions.episodes()[0].id
+    id, said = memory.get(key="alice.seat").id, memory.sessions.episodes()[0].id
     page = browser.get(f"/main/erase/{id}?sources=keep")
     fields = hidden_fields(page, f"/erase/{id}")
     assert browser.post(f"/main/erase/{id}", {**fields, "typed": id[-6:]}).status == 303
@@ -206,7 +206,7 @@ def test_an_episode_is_erased_too(visitor: Opened) -> None:
 
 def test_a_certificate_of_another_process_is_verified_when_asked(visitor: Opened) -> None:
     browser, memory = visitor
-    done = memory.erase(memory.keyed("alice.seat").id)
+    done = memory.erase(memory.get(key="alice.seat").id)
     page = browser.get(f"/main/erasures/{done.seq}")
     assert "Another process erased this" in page.words
     assert "Not by this process." in page.words

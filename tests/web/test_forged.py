@@ -53,7 +53,7 @@ def told() -> Iterator[Store]:
         gone = memory.remember(f"Carol works in {SECRET}.", key="work")
         memory.forget(gone.id)
         agent = memory.scoped(origin="agent", agent="planner")
-        agent.review.propose(f"Alice stands in {SECRET}.", target=memory.keyed("seat").id)
+        agent.review.propose(f"Alice stands in {SECRET}.", target=memory.get(key="seat").id)
         memory.scoped(origin="unverified").remember(f"Dora drives to {SECRET}.", key="seat")
         yield store
 
@@ -76,9 +76,9 @@ def opened(store: Store, **options: object) -> Iterator[Place]:
 
 def acts(memory: Memory) -> list[tuple[str, dict[str, str]]]:
     """Every form, with fields that would be accepted."""
-    seat, home = memory.keyed("seat"), memory.keyed("home")
+    seat, home = memory.get(key="seat"), memory.get(key="home")
     gone = memory.list(include=["forgotten"], filter="key = 'work'")[0]
-    position = str(memory.position)
+    position = str(memory.events.position)
     found = [
         (f"/demo/r/{seat.id}/revise", {"text": "forged", "expect": str(seat.seq)}),
         (f"/demo/r/{seat.id}/forget", {"expect": str(seat.seq)}),
@@ -158,10 +158,10 @@ def forged(place: Place, count: int, kinds: Iterable[str], seed: int) -> tuple[i
     rng, names = random.Random(seed), list(kinds)
     done, leaked, answers = 0, 0, Counter[int]()
     for n in range(count):
-        position = place.memory.position
+        position = place.memory.events.position
         status, text = send(place, names[n % len(names)], rng)
         answers[status] += 1
-        done += place.memory.position != position
+        done += place.memory.events.position != position
         leaked += SECRET in text
     return done, leaked, answers
 
@@ -238,9 +238,9 @@ def all_acts(store: Store, memories: Own, only: str = "") -> tuple[int, Counter[
         visitor, memory = inspector.enter(), store.space("demo")
         for path, fields in acts(memory):
             if only in path:
-                position = memory.position
+                position = memory.events.position
                 answers[visitor.post(path, fields).status] += 1
-                done += memory.position != position
+                done += memory.events.position != position
     return done, answers
 
 

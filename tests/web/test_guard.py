@@ -83,8 +83,8 @@ def test_a_forged_request_reaches_nothing(
     inspector: Served, visitor: Visitor, memory: Memory, headers: dict[str, str], method: str
 ) -> None:
     """Even with the cookie, which a browser would not send."""
-    id = memory.keyed("home.plants").id
-    position = memory.position
+    id = memory.get(key="home.plants").id
+    position = memory.events.position
     form = "application/x-www-form-urlencoded"
     path = f"{inspector.root}/demo/r/{id}" + ("/forget" if method == "POST" else "")
     seq = memory.get(id).seq
@@ -96,7 +96,7 @@ def test_a_forged_request_reaches_nothing(
     )
     assert answer.status in (403, 421)
     assert TEXT not in answer.text
-    assert memory.position == position
+    assert memory.events.position == position
 
 
 @pytest.mark.parametrize(
@@ -149,16 +149,16 @@ def test_a_change_needs_a_form_of_this_page(inspector: Served, visitor: Visitor)
 
 
 def test_read_only_changes_nothing(store: Store, memory: Memory) -> None:
-    id = memory.keyed("home.plants").id
+    id = memory.get(key="home.plants").id
     with served(store, read_only=True) as inspector:
         visitor = inspector.enter()
         page = visitor.get(f"/demo/r/{id}")
         assert "--read-only" in page.words
         assert "disabled" in page.text
         fields = hidden_fields(page, "/forget")
-        position = memory.position
+        position = memory.events.position
         assert visitor.post(f"/demo/r/{id}/forget", fields).status == 403
-        assert memory.position == position
+        assert memory.events.position == position
 
 
 def test_paths_that_are_not_in_their_one_form_are_not_found(visitor: Visitor) -> None:
@@ -171,7 +171,7 @@ def test_two_thousand_forged_requests_reach_nothing(
     inspector: Served, visitor: Visitor, memory: Memory
 ) -> None:
     """Every mix of a wrong host, site, origin and cookie, on reads, acts, settings and keys."""
-    id = memory.keyed("home.plants").id
+    id = memory.get(key="home.plants").id
     used = inspector.sessions.launch()
     assert inspector.ask("GET", f"/open?key={used}").status == 303
     right = f"127.0.0.1:{inspector.port}"
@@ -188,7 +188,7 @@ def test_two_thousand_forged_requests_reach_nothing(
         ("GET", f"/open?key={used}"),
     ]
     body = f"command=abc&expect={memory.get(id).seq}&text=owned&theme=dark"
-    position, count, let_in = memory.position, 0, 0
+    position, count, let_in = memory.events.position, 0, 0
     for host, site, origin, cookie, (method, path) in itertools.product(
         hosts, sites, origins, cookies, asked
     ):
@@ -207,6 +207,6 @@ def test_two_thousand_forged_requests_reach_nothing(
         assert TEXT not in answer.text
         assert "set-cookie" not in answer.headers
         count += 1
-    assert memory.position == position
+    assert memory.events.position == position
     assert count >= 2_000
     assert let_in > 0

@@ -149,10 +149,10 @@ def test_a_check_ends_with_the_process(
 
 def test_segments_end_where_the_next_begins(opened: tuple[Visitor, Memory]) -> None:
     visitor, memory = opened
-    found = segments(memory.events.list(kinds=["ledger.sealed"]), memory.position)
+    found = segments(memory.events.list(kinds=["ledger.sealed"]), memory.events.position)
     assert [(each.first, each.last, each.sealed_at is None) for each in found] == [
         (1, found[1].first - 1, False),
-        (found[1].first, memory.position, True),
+        (found[1].first, memory.events.position, True),
     ]
     assert "open: written to" in visitor.get("/main/ledger").words
     assert segments([], 0) == ()
@@ -160,12 +160,12 @@ def test_segments_end_where_the_next_begins(opened: tuple[Visitor, Memory]) -> N
 
 def test_the_marked_bytes_are_those_that_the_hash_covers(opened: tuple[Visitor, Memory]) -> None:
     visitor, memory = opened
-    for seq in range(1, memory.position + 1):
+    for seq in range(1, memory.events.position + 1):
         page, event = visitor.get(f"/main/ledger/{seq}"), memory.events.get(seq)
         assert page.status == 200
         assert event.hash in page.text
         assert "as it says." in page.words
-    erased = memory.erase(memory.keyed("alice.seat").id)
+    erased = memory.erase(memory.get(key="alice.seat").id)
     page = visitor.get(f"/main/ledger/{erased.events[0]}")
     assert "They were erased" in page.words
     assert "14C" not in page.text
@@ -220,7 +220,7 @@ def test_the_audit_lists_who_did_what(opened: tuple[Visitor, Memory]) -> None:
     for entry in memory.proof.audit():
         assert entry.what in page.words
         assert not entry.text or entry.text in page.words
-    head = memory.events.get(memory.position).hash
+    head = memory.events.get(memory.events.position).hash
     foot = page.text.partition("<tfoot>")[2].partition("</tfoot>")[0]
     assert head in foot  # on every printed sheet
     planner = visitor.get("/main/audit?who=planner").words

@@ -37,13 +37,13 @@ def stream(visitor: Visitor, path: str) -> tuple[HTTPConnection, Any]:
 
 def test_a_stream_says_how_much_is_new_and_nothing_else(own: tuple[Served, Memory]) -> None:
     inspector, memory = own
-    head = memory.position
+    head = memory.events.position
     connection, answer = stream(inspector.enter(), f"/demo/live?after={head}")
     assert answer.status == 200
     assert answer.getheader("content-type") == "text/event-stream"
     assert answer.getheader("cache-control") == "no-store"
     memory.remember("A canary sings at 4711.")
-    grown = memory.position - head
+    grown = memory.events.position - head
     assert answer.readline() == f"data: {grown}\n".encode()
     assert answer.readline() == b"\n"
     connection.close()

@@ -18,16 +18,16 @@ def opened() -> tuple[list[str], int]:
         memory, visitor = store.space("demo"), inspector.enter()
         memory.erase(memory.remember("A secret.").id)
         memory.context("Where does Alice sit?")  # its receipt waits for the next append
-        head = memory.position
+        head = memory.events.position
         for path in [*addresses(memory), *(f"/-/{each.path}" for each in STORE_PAGES)]:
             joint = "&" if "?" in path else "?"
             for address in (path, f"{path}{joint}as=json"):
                 assert visitor.get(address).status in (200, 303), address
-                if memory.position != head:
+                if memory.events.position != head:
                     moved.append(address)
-                    head = memory.position
+                    head = memory.events.position
         memory.admin.flush()
-        return moved, memory.position - head
+        return moved, memory.events.position - head
 
 
 def test_no_page_writes() -> None:

@@ -123,14 +123,14 @@ def test_the_search_shows_the_numbers_of_recall(visitor: Visitor, memory: Memory
 def test_why_not_is_said_in_words(visitor: Visitor, memory: Memory) -> None:
     query = "where does alice sit"
     page = visitor.get("/demo/search?q=where+does+alice+sit&k=1&id=trip.hotel")
-    why = memory.why_not("trip.hotel", query, k=1)
+    why = memory.admin.why_not("trip.hotel", query, k=1)
     assert why.detail in page.words
     none = visitor.get("/demo/search?q=alice&id=not-there")
     assert "Nothing here has the id" in none.words
 
 
 def test_the_record_shows_its_life_and_its_evidence(visitor: Visitor, memory: Memory) -> None:
-    record = memory.keyed("trip.flight")
+    record = memory.get(key="trip.flight")
     page = visitor.get("/demo/r/trip.flight")
     history, why = memory.history(record.id), memory.why(record.id)
     assert f"confidence {record.confidence:.2f}" in page.words
@@ -171,7 +171,7 @@ def test_the_timeline_lists_each_event_once(visitor: Visitor, memory: Memory) ->
             break
         seen += [each["seq"] for each in reversed(events)]
         before = events[0]["seq"]
-    assert seen == list(range(memory.position, 0, -1))
+    assert seen == list(range(memory.events.position, 0, -1))
 
 
 @pytest.mark.parametrize("query", ["", "&kinds=record", "&who=agent", "&kinds=record&who=agent"])
@@ -209,7 +209,7 @@ def test_the_timeline_filters(visitor: Visitor, memory: Memory) -> None:
         each.seq for each in every if each.scope.session == "booking"
     ]
     assert seqs("kinds=link") == [each.seq for each in every if each.kind == "link.added"]
-    about = memory.keyed("trip.flight").id
+    about = memory.get(key="trip.flight").id
     assert seqs(f"about={about}") == [each.seq for each in memory.events.list(id=about)]
     assert visitor.get("/demo/timeline?kinds=nothing").status == 422
 
@@ -217,8 +217,8 @@ def test_the_timeline_filters(visitor: Visitor, memory: Memory) -> None:
 def test_the_position_may_be_an_instant(visitor: Visitor, memory: Memory) -> None:
     at = memory.events.list(limit=20)[10].at
     page = visitor.get(f"/demo/timeline?at={at}")
-    assert f"As it was at event {memory.at(at).position}" in page.words
-    head = visitor.get(f"/demo/timeline?at={memory.position + 100}")
+    assert f"As it was at event {memory.at(at).events.position}" in page.words
+    head = visitor.get(f"/demo/timeline?at={memory.events.position + 100}")
     assert "As it was" not in head.words
 
 
@@ -229,7 +229,9 @@ def test_steps_lead_from_stop_to_stop(visitor: Visitor, memory: Memory) -> None:
         path = unescape(found[1])[len(visitor.served.root) :]
         page = visitor.get(path)
         stops.append(int(re.search(r'data-position="(\d+)"', page.text)[1]))  # type: ignore[index]
-    assert stops == sorted({memory.at(each).position for each in range(memory.position + 1)})
+    assert stops == sorted(
+        {memory.at(each).events.position for each in range(memory.events.position + 1)}
+    )
 
 
 CALL = re.compile(r"<dt>(Python|Command)</dt><dd><code>(.*?)</code></dd>")
@@ -316,7 +318,7 @@ def test_a_memory_from_elsewhere_is_shown_and_not_changed(store: Store, memory: 
         page = visitor.get("/demo/r/home.plants")
         assert "recollect init" in page.words
         assert page.status == 200
-        id = memory.keyed("home.plants").id
+        id = memory.get(key="home.plants").id
         fields = {"command": "a", "expect": str(memory.get(id).seq)}
         assert visitor.post(f"/demo/r/{id}/forget", fields).status == 403
 

@@ -31,15 +31,15 @@ def test_looking_writes_nothing() -> None:
     with told() as store, served(store) as inspector:
         memory = store.space("demo")
         memory.context(QUESTION)  # leaves a receipt that waits for the next append
-        before = memory.position
+        before = memory.events.position
         visitor = inspector.enter()
         writes = ("/demo/audit", "/demo/erase/")  # their calls write what waits
         paths = [each for each in addresses(memory.at(before)) if not each.startswith(writes)]
         for path in paths:
             assert visitor.get(path).status == 200, path
-        assert memory.position == before
+        assert memory.events.position == before
         memory.proof.receipts.list()  # the control: this call does
-        assert memory.position == before + 1
+        assert memory.events.position == before + 1
 
 
 @pytest.mark.parametrize("frame", ["task", "self", "attention"])
@@ -99,7 +99,7 @@ def test_two_frames_stand_side_by_side(visitor: Visitor, memory: Memory) -> None
 
 def test_why_something_is_not_in_a_context(visitor: Visitor, memory: Memory) -> None:
     page = ask(visitor, "context", q=QUESTION, id="trip.hotel", tokens=100)
-    why = memory.why_not("trip.hotel", QUESTION, frame="task", tokens=100)
+    why = memory.admin.why_not("trip.hotel", QUESTION, frame="task", tokens=100)
     assert why.detail in page.words
     assert "Nothing here has the id" in ask(visitor, "context", q="x", id="nothing").words
     assert ask(visitor, "context", q="x", frame="nothing").status == 404
@@ -181,9 +181,9 @@ def ids(records: list[Record]) -> set[str]:
 
 @pytest.mark.parametrize("start", range(0, 31, 3))
 def test_a_difference_leads_from_one_list_to_the_other(memory: Memory, start: int) -> None:
-    for end in range(start, memory.position + 1, 4):
+    for end in range(start, memory.events.position + 1, 4):
         then, now = memory.at(start), memory.at(end)
-        events = now.events.list(after=then.position, limit=10_000)
+        events = now.events.list(after=then.events.position, limit=10_000)
         changes = [each for each in events if each.unit == "record"]
         added, changed, gone = diff.differences(then, now, changes)
         after = ids(then.list()) | ids(list(added)) | {each.after.id for each in changed}
@@ -240,7 +240,7 @@ def test_a_record_without_links_says_so(visitor: Visitor) -> None:
 
 
 def test_records_are_those_of_list(visitor: Visitor, memory: Memory) -> None:
-    for at in range(0, memory.position + 1, 3):
+    for at in range(0, memory.events.position + 1, 3):
         page = visitor.get(f"/demo/records?at={at}")
         shown = re.findall(r'data-id="([^"]*)"', page.text)
         assert shown == [each.id for each in memory.at(at).list()], at
@@ -285,13 +285,13 @@ def test_a_conversation_shows_what_rests_on_each_turn(visitor: Visitor, memory: 
 
 
 def test_the_stops_are_at_most_as_many_as_pixels(visitor: Visitor, memory: Memory) -> None:
-    every = sorted({memory.at(each).position for each in range(memory.position + 1)})
+    every = sorted({memory.at(each).events.position for each in range(memory.events.position + 1)})
     found: list[int] = []
     for width in (2, 7, 20, 600):
         found = msgspec.json.decode(visitor.get(f"/demo/stops?width={width}&as=json").text)["stops"]
         assert len(found) <= max(width, 2)
         assert found[0] == 0
-        assert found[-1] == memory.position
+        assert found[-1] == memory.events.position
         assert set(found) <= set(every)
     assert found == every
 
@@ -302,7 +302,7 @@ def test_a_day_is_its_end_and_a_step_may_be_a_day(visitor: Visitor, memory: Memo
     for day in days[:-1]:
         page = visitor.get(f"/demo/records?at={day}")
         last = max(each.seq for each in events if each.at[:10] <= day)
-        assert f'data-position="{memory.at(last).position}"' in page.text
+        assert f'data-position="{memory.at(last).events.position}"' in page.text
     assert visitor.get("/demo/records?at=2026-02-31").status == 422
     page = visitor.get(f"/demo/records?at={days[3]}")
     for key in ("{", "}"):

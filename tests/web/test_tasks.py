@@ -150,20 +150,20 @@ def _as_of_yesterday(hands: Hands, memory: Memory) -> int:
 
 def _correct_and_undo(hands: Hands, memory: Memory) -> int:
     hands.go("/demo/r/trip.hotel")
-    before = memory.keyed("trip.hotel").text
+    before = memory.get(key="trip.hotel").text
     hands.unfold("Revise")
     hands.write("#text", "The hotel is nine minutes away.")
     hands.press('form[action$="/revise"] button')
     hands.page.wait_for_selector(".flash")
-    assert memory.keyed("trip.hotel").text == "The hotel is nine minutes away."
+    assert memory.get(key="trip.hotel").text == "The hotel is nine minutes away."
     hands.press(".flash button")
     hands.page.wait_for_selector('.flash:has-text("Taken back")')
-    assert memory.keyed("trip.hotel").text == before
+    assert memory.get(key="trip.hotel").text == before
     return 2
 
 
 def _forget_and_restore(hands: Hands, memory: Memory) -> int:
-    id = memory.keyed("trip.dinner").id
+    id = memory.get(key="trip.dinner").id
     hands.go(f"/demo/r/{id}")
     hands.unfold("Forget")
     hands.press('form[action$="/forget"] button')
@@ -181,7 +181,7 @@ def _decide(hands: Hands, memory: Memory) -> int:
     hands.go(f"/demo/review?id={waiting['proposal']}")
     hands.press('form[action$="/approve"] button')
     hands.page.wait_for_selector('.flash:has-text("Approved.")')
-    assert memory.keyed("alice.meal").text == "Alice eats vegan meals on flights."
+    assert memory.get(key="alice.meal").text == "Alice eats vegan meals on flights."
     hands.go(f"/demo/review?id={waiting['record']}")
     hands.write("#reason", "it came from a web page")
     hands.page.keyboard.press("Enter")
@@ -217,7 +217,7 @@ def _verify(hands: Hands) -> int:
 
 
 def _erase(hands: Hands, memory: Memory) -> int:
-    id = memory.keyed("home.plants").id
+    id = memory.get(key="home.plants").id
     hands.go(f"/demo/r/{id}")
     hands.press(".erase-link a")
     hands.page.wait_for_selector("h1:has-text('Erase for good')")

@@ -111,7 +111,7 @@ def dragged(browser: Any, lived: tuple[Memory, Served], count: int) -> None:
         page.locator("#time:not([data-busy])").wait_for()
         position, ids = shown(page)
         assert ids == listed(memory, position), position
-        assert abs(position / memory.position - at) < 0.03
+        assert abs(position / memory.events.position - at) < 0.03
         seen.add(position)
     page.mouse.up()
     page.wait_for_url(f"**at={position}*")
@@ -151,10 +151,10 @@ def test_keys_and_fields_move_it(browser: Any, lived: tuple[Memory, Served]) -> 
         position, ids = shown(page)
         assert ids == listed(memory, position)
     page.keyboard.press("n")
-    page.locator(f"#time[data-position='{memory.position}']").wait_for()
+    page.locator(f"#time[data-position='{memory.events.position}']").wait_for()
     page.fill("#time-number", "123")
     page.press("#time-number", "Enter")
-    stop = memory.at(123).position
+    stop = memory.at(123).events.position
     page.locator(f"#time[data-position='{stop}']").wait_for()
     assert shown(page)[1] == listed(memory, stop)
     page.focus("#time-slide")
@@ -163,7 +163,7 @@ def test_keys_and_fields_move_it(browser: Any, lived: tuple[Memory, Served]) -> 
     assert shown(page) == (0, [])
     assert "Nothing was believed then." in page.inner_text("main")
     page.keyboard.press("End")
-    page.locator(f"#time[data-position='{memory.position}']:not([data-busy])").wait_for()
+    page.locator(f"#time[data-position='{memory.events.position}']:not([data-busy])").wait_for()
     assert page.locator("body.past").count() == 0
 
 
@@ -188,7 +188,9 @@ def test_without_javascript_it_is_a_form(browser: Any, lived: tuple[Memory, Serv
 
 
 def test_the_graph_moves_and_magnifies(browser: Any, inspector: Served, memory: Memory) -> None:
-    memory.graph.link(memory.keyed("trip.hotel").id, memory.keyed("trip.dinner").id, "relates_to")
+    memory.graph.link(
+        memory.get(key="trip.hotel").id, memory.get(key="trip.dinner").id, "relates_to"
+    )
     page = opened(browser, inspector)
     page.goto(page.url.replace("/records", "/graph/trip.hotel"))
     box = "() => document.getElementById('graph').getAttribute('viewBox').split(' ').map(Number)"

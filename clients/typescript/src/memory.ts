@@ -69,25 +69,39 @@ export class Memory {
     }));
   }
 
-  /** Correct a record; the old text stays in its history only. */
-  revise(id: string, text: string, options: v.ReviseOptions = {}): Promise<v.Record> {
-    return this.#write("PATCH", record(id), options, (fields) => ({ text, ...fields }));
+  /** Correct a record or change its tags; the old text stays in its history only. */
+  revise(id: string, options: v.ReviseOptions): Promise<v.Record>;
+  revise(id: string, text: string, options?: v.ReviseOptions): Promise<v.Record>;
+  revise(
+    id: string,
+    text: string | v.ReviseOptions,
+    options: v.ReviseOptions = {},
+  ): Promise<v.Record> {
+    return typeof text === "string"
+      ? this.#write("PATCH", record(id), options, (fields) => ({ text, ...fields }))
+      : this.#write("PATCH", record(id), text);
   }
 
-  /** Take a record or an episode out of default reads; `restore` brings it back. */
+  /** Take a record or an episode out of default reads; `undo` brings it back.
+   *
+   * With `derived` everything that was derived from it goes as well.
+   */
   forget(id: string, options: v.ForgetOptions = {}): Promise<v.Forgotten> {
-    const { sources, reason, ...rest } = options;
-    return this.#write("DELETE", record(id), rest, null, { sources, reason });
+    const { derived, dry_run, sources, reason, ...rest } = options;
+    const asked = { derived: derived ? "true" : undefined, dry_run: dry_run ? "true" : undefined };
+    const query = { ...asked, sources, reason };
+    return this.#write("DELETE", record(id), rest, null, query);
   }
 
-  /** Undo a forgetting, or bring an archived record back. */
-  restore(id: string, options: v.WriteOptions = {}): Promise<v.Record | v.Episode> {
-    return this.#write("POST", `${record(id)}/restore`, options, null);
-  }
-
-  /** Add tags to a record, or remove them. */
-  tag(id: string, options: v.TagOptions): Promise<v.Record> {
-    return this.#write("POST", `${record(id)}/tags`, options);
+  /** Take back the last command, the one that wrote an event, or a change of one record.
+   *
+   * Of something forgotten, archived or replaced, it brings it back.
+   */
+  undo(what?: string | number, options: v.UndoOptions = {}): Promise<v.Undone> {
+    if (typeof what === "string") return this.#write("POST", `${record(what)}/undo`, options);
+    return this.#write("POST", "/undo", options, (fields) =>
+      what === undefined ? fields : { position: what, ...fields },
+    );
   }
 
   /** Relate two records by a typed, directed link. */
@@ -126,14 +140,12 @@ export class Memory {
     return this.#question("/context", query, options);
   }
 
-  /** One record or episode; only an episode has a `role`. */
-  get(id: string, options: v.GetOptions = {}): Promise<v.Record | v.Episode> {
-    return this.#read(record(id), options, { include: options.include });
-  }
-
-  /** The record that holds a key. */
-  keyed(key: string, options: v.GetOptions = {}): Promise<v.Record> {
-    return this.#read(`/keys/${segment(key)}`, options, { include: options.include });
+  /** One record or episode, or the record that holds a key; only an episode has a `role`. */
+  get(by: v.ByKey, options?: v.GetOptions): Promise<v.Record>;
+  get(id: string, options?: v.GetOptions): Promise<v.Record | v.Episode>;
+  get(by: string | v.ByKey, options: v.GetOptions = {}): Promise<v.Record | v.Episode> {
+    const path = typeof by === "string" ? record(by) : `/keys/${segment(by.key)}`;
+    return this.#read(path, options, { include: options.include });
   }
 
   /** Records by their last change, newest first, from one state of the memory. */

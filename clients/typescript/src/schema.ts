@@ -43,14 +43,14 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Take a record or an episode out of default reads; it can be restored.
+         * Take a record or an episode out of default reads; it can be undone.
          * @description Needs the verb `write`.
          */
         readonly delete: operations["forget"];
         readonly options?: never;
         readonly head?: never;
         /**
-         * Correct a record; the old text stays in its history.
+         * Correct a record or change its tags; the old text stays in its history.
          * @description Needs the verb `write`.
          */
         readonly patch: operations["revise"];
@@ -67,49 +67,9 @@ export interface paths {
          * The record that holds a key.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["keyed"];
+        readonly get: operations["get_key"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/spaces/{space}/records/{id}/restore": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Undo a forgetting.
-         * @description Needs the verb `write`.
-         */
-        readonly post: operations["restore"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/spaces/{space}/records/{id}/tags": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Add tags to a record, or remove them.
-         * @description Needs the verb `write`.
-         */
-        readonly post: operations["tag"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -832,7 +792,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/records/{id}/supersede": {
+    readonly "/v1/spaces/{space}/records/{id}/undo": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -842,90 +802,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Store a new record in the place of an old one.
+         * Bring back a record or an episode or an earlier version, or take back its last change.
          * @description Needs the verb `write`.
          */
-        readonly post: operations["supersede"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/spaces/{space}/records/{id}/settle": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Confirm a hypothesis, or refute it.
-         * @description Needs the verb `write`.
-         */
-        readonly post: operations["settle"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/spaces/{space}/records/{id}/retract": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Take back an episode or a record, and everything that was derived from it.
-         * @description Needs the verb `write`.
-         */
-        readonly post: operations["retract"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/spaces/{space}/records/{id}/revert": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Bring back an earlier version, or the record that was superseded.
-         * @description Needs the verb `write`.
-         */
-        readonly post: operations["revert"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/spaces/{space}/curate": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Archive the records that have faded.
-         * @description Needs the verb `write`.
-         */
-        readonly post: operations["curate"];
+        readonly post: operations["undo_one"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -942,10 +822,70 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Take back the last command, or the last change of one record.
+         * Take back the last command, or the one that wrote an event.
          * @description Needs the verb `write`.
          */
         readonly post: operations["undo"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/review/{id}/confirm": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say that a hypothesis holds.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["confirm"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/review/{id}/refute": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say that a hypothesis does not hold.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["refute"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/spaces/{space}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Archive the records that have faded.
+         * @description Needs the verb `write`.
+         */
+        readonly post: operations["archive"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -990,26 +930,6 @@ export interface paths {
          */
         readonly put: operations["set_retention"];
         readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v1/spaces/{space}/retain": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /**
-         * Erase the records that expired longer ago than they are kept.
-         * @description Needs the verb `erase`.
-         */
-        readonly post: operations["retain"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1840,7 +1760,8 @@ export interface components {
             /** @enum {unknown} */
             readonly source_type?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
-            readonly supersedes?: string;
+            readonly replaces?: string;
+            readonly reason?: string;
             readonly id?: string;
         };
         /**
@@ -1943,11 +1864,15 @@ export interface components {
         /**
          * Revise
          * @description A correction; what is left out stays as it is, and null takes it away.
+         *
+         *         ``tags`` are added, and ``untag`` are removed.
          */
         readonly Revise: {
             readonly text?: string;
             readonly reason?: string;
             readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
+            readonly tags?: readonly string[];
+            readonly untag?: readonly string[];
             readonly data?: Record<string, unknown>;
             readonly expires?: string | null;
         };
@@ -1955,7 +1880,10 @@ export interface components {
          * Forgotten
          * @description What ``forget`` did: the record, the episodes hidden with it, those still visible.
          *
-         *         ``pending`` is a proposal that waits for a person: then nothing was forgotten.
+         *         ``pending`` is a proposal that waits for a person: then nothing was forgotten. With ``derived``
+         *         the records in ``taken`` go, and those in ``back`` say what they said before, have their key
+         *         again, or have less trust because they rest on one of these. ``seq`` is the last event that did
+         *         it, or 0 if nothing was done.
          */
         readonly Forgotten: {
             readonly id: string;
@@ -1967,16 +1895,12 @@ export interface components {
             readonly showing: readonly string[];
             /** @default null */
             readonly pending: string | null;
-        };
-        /**
-         * Retag
-         * @description Tags to add and to remove.
-         */
-        readonly Retag: {
             /** @default [] */
-            readonly add?: readonly string[];
+            readonly taken: readonly string[];
             /** @default [] */
-            readonly remove?: readonly string[];
+            readonly back: readonly string[];
+            /** @default 0 */
+            readonly seq: number;
         };
         /**
          * Erase
@@ -2166,7 +2090,7 @@ export interface components {
          * @description Writes that happen together or not at all.
          */
         readonly Batch: {
-            readonly acts: readonly (components["schemas"]["RememberAct"] | components["schemas"]["ObserveAct"] | components["schemas"]["ReviseAct"] | components["schemas"]["SupersedeAct"] | components["schemas"]["ForgetAct"] | components["schemas"]["RestoreAct"] | components["schemas"]["TagAct"] | components["schemas"]["LinkAct"] | components["schemas"]["UsedAct"])[];
+            readonly acts: readonly (components["schemas"]["RememberAct"] | components["schemas"]["ObserveAct"] | components["schemas"]["ReviseAct"] | components["schemas"]["ForgetAct"] | components["schemas"]["UndoAct"] | components["schemas"]["LinkAct"] | components["schemas"]["UsedAct"])[];
         };
         /**
          * RememberAct
@@ -2194,7 +2118,8 @@ export interface components {
             /** @enum {unknown} */
             readonly source_type?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
-            readonly supersedes?: string;
+            readonly replaces?: string;
+            readonly reason?: string;
             readonly id?: string;
         };
         /**
@@ -2218,30 +2143,19 @@ export interface components {
         };
         /**
          * ReviseAct
-         * @description In a batch: correct a record.
+         * @description In a batch: correct a record, or change its tags.
          */
         readonly ReviseAct: {
             /** @enum {unknown} */
             readonly act: "revise";
-            readonly id: string;
-            readonly text: string;
+            readonly text?: string;
             readonly reason?: string;
             readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
+            readonly tags?: readonly string[];
+            readonly untag?: readonly string[];
             readonly data?: Record<string, unknown>;
             readonly expires?: string | null;
-        };
-        /**
-         * SupersedeAct
-         * @description In a batch: store a statement in the place of a record.
-         */
-        readonly SupersedeAct: {
-            /** @enum {unknown} */
-            readonly act: "supersede";
             readonly id: string;
-            readonly text: string;
-            readonly reason?: string;
-            readonly tags?: readonly string[];
-            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
         };
         /**
          * ForgetAct
@@ -2256,25 +2170,12 @@ export interface components {
             readonly reason?: string;
         };
         /**
-         * RestoreAct
-         * @description In a batch: undo a forgetting.
+         * UndoAct
+         * @description In a batch: bring back what was forgotten or archived.
          */
-        readonly RestoreAct: {
+        readonly UndoAct: {
             /** @enum {unknown} */
-            readonly act: "restore";
-            readonly id: string;
-        };
-        /**
-         * TagAct
-         * @description In a batch: add and remove tags.
-         */
-        readonly TagAct: {
-            /** @enum {unknown} */
-            readonly act: "tag";
-            /** @default [] */
-            readonly add?: readonly string[];
-            /** @default [] */
-            readonly remove?: readonly string[];
+            readonly act: "undo";
             readonly id: string;
         };
         /**
@@ -2947,73 +2848,59 @@ export interface components {
             readonly reason: string | null;
         };
         /**
-         * Supersede
-         * @description What holds now in the place of a record; what is left out is that of the old one.
+         * UndoOne
+         * @description Which version comes back, by its ``seq`` or an instant; else the last change is undone.
          */
-        readonly Supersede: {
-            readonly text: string;
-            readonly reason?: string;
-            readonly key?: string;
-            readonly about?: string;
-            readonly kind?: string;
-            readonly tags?: readonly string[];
-            readonly data?: Record<string, unknown>;
-            readonly confidence?: number;
-            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
-            /** @description An instant or a date, ISO 8601. */
-            readonly expires?: string;
-        };
-        /**
-         * Settle
-         * @description Whether a hypothesis holds.
-         */
-        readonly Settle: {
-            readonly holds: boolean;
-            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
-            readonly reason?: string;
-        };
-        /**
-         * Retract
-         * @description Take something back with all that was derived from it, or only say what would go.
-         */
-        readonly Retract: {
+        readonly UndoOne: {
+            readonly to?: number | string;
             readonly dry_run?: boolean;
         };
         /**
-         * Retraction
-         * @description What ``retract`` took back, or would: the ids of records that go and that change.
+         * Undone
+         * @description What ``undo`` took back: the events of a command, and the events that undid them.
          *
-         *         Records in ``back`` say what they said before, have their key again, or have less trust because
-         *         they rest on one of these. ``seq`` is the last event that did it, or 0 if nothing was done.
+         *         ``record`` is the record that holds again, if one was named; ``id`` is what was named. A dry run
+         *         has no events that undid anything; ``expect=undone.position`` then takes back exactly what it
+         *         showed, or nothing if the memory has changed since.
          */
-        readonly Retraction: {
-            readonly id: string;
-            /** @enum {unknown} */
-            readonly unit: "episode" | "record";
-            readonly taken: readonly string[];
-            readonly back: readonly string[];
-            /** @default 0 */
-            readonly seq: number;
+        readonly Undone: {
+            readonly at: string;
+            readonly events: readonly components["schemas"]["Change"][];
+            readonly undone_by: readonly components["schemas"]["Change"][];
+            readonly position: number;
+            /** @default null */
+            readonly id: string | null;
+            /** @default null */
+            readonly record: components["schemas"]["Record"] | null;
         };
         /**
-         * Revert
-         * @description Which version comes back: its ``seq``, or an instant; the one before by default.
+         * Undo
+         * @description Take back the last command, or the one that wrote the event at a position.
          */
-        readonly Revert: {
-            readonly to?: number | string;
+        readonly Undo: {
+            readonly position?: number;
+            readonly dry_run?: boolean;
         };
         /**
-         * Curate
+         * Shown
+         * @description What shows that a hypothesis holds, or that it does not.
+         */
+        readonly Shown: {
+            readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
+            readonly reason?: string;
+        };
+        /**
+         * Faded
          * @description Archive what has faded.
          */
-        readonly Curate: {
+        readonly Faded: {
             readonly below?: number;
             readonly limit?: number;
             readonly dry_run?: boolean;
         };
         /**
          * Curation
-         * @description What ``curate`` archived: the records as they were, the longest unused first.
+         * @description What ``archive`` archived: the records as they were, the longest unused first.
          *
          *         ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there
          *         were more than the limit.
@@ -3024,29 +2911,10 @@ export interface components {
             readonly more: boolean;
         };
         /**
-         * Undo
-         * @description Take back the last command, or the last change of one record.
-         */
-        readonly Undo: {
-            readonly id?: string;
-            readonly dry_run?: boolean;
-        };
-        /**
-         * Undone
-         * @description What ``undo`` took back: the events of a command, and the events that undid them.
-         *
-         *         A dry run has no events that undid anything; ``expect=undone.position`` then takes back exactly
-         *         what it showed, or nothing if the memory has changed since.
-         */
-        readonly Undone: {
-            readonly at: string;
-            readonly events: readonly components["schemas"]["Change"][];
-            readonly undone_by: readonly components["schemas"]["Change"][];
-            readonly position: number;
-        };
-        /**
          * EraseMany
          * @description Erase what one of ``key``, ``about``, ``user``, ``filter``, ``subject``, ``author`` names.
+         *
+         *         With ``expired`` instead, erase what expired longer ago than it is kept.
          */
         readonly EraseMany: {
             readonly key?: string;
@@ -3055,6 +2923,7 @@ export interface components {
             readonly filter?: string;
             readonly subject?: string;
             readonly author?: string;
+            readonly expired?: boolean;
             readonly certificate?: boolean;
             /** @enum {unknown} */
             readonly unit?: "episode" | "record";
@@ -3767,6 +3636,8 @@ export interface operations {
     readonly forget: {
         readonly parameters: {
             readonly query?: {
+                readonly derived?: boolean;
+                readonly dry_run?: boolean;
                 readonly sources?: "keep" | "shadow";
                 readonly reason?: string;
             };
@@ -3869,7 +3740,7 @@ export interface operations {
             };
         };
     };
-    readonly keyed: {
+    readonly get_key: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -3896,108 +3767,6 @@ export interface operations {
             readonly cookie?: never;
         };
         readonly requestBody?: never;
-        readonly responses: {
-            /** @description Done. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Record"];
-                };
-            };
-            /** @description Refused: a problem says why. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readonly restore: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Narrow the token to one user. */
-                readonly "Recollect-User"?: string;
-                /** @description Write in this session. */
-                readonly "Recollect-Session"?: string;
-                /** @description Write as this agent. */
-                readonly "Recollect-Agent"?: string;
-                /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
-                /** @description This user, whose memory is encrypted under a key of its own. */
-                readonly "Recollect-Subject"?: string;
-                /** @description Read and write on this branch. */
-                readonly "Recollect-Branch"?: string;
-                /** @description The same key with the same request again gives the first answer. */
-                readonly "Idempotency-Key"?: string;
-                /** @description An ETag; the write is refused with 412 if it has changed since. */
-                readonly "If-Match"?: string;
-            };
-            readonly path: {
-                readonly space: string;
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description Done. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Record"] | components["schemas"]["Episode"];
-                };
-            };
-            /** @description Refused: a problem says why. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readonly tag: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Narrow the token to one user. */
-                readonly "Recollect-User"?: string;
-                /** @description Write in this session. */
-                readonly "Recollect-Session"?: string;
-                /** @description Write as this agent. */
-                readonly "Recollect-Agent"?: string;
-                /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
-                /** @description This user, whose memory is encrypted under a key of its own. */
-                readonly "Recollect-Subject"?: string;
-                /** @description Read and write on this branch. */
-                readonly "Recollect-Branch"?: string;
-                /** @description The same key with the same request again gives the first answer. */
-                readonly "Idempotency-Key"?: string;
-                /** @description An ETag; the write is refused with 412 if it has changed since. */
-                readonly "If-Match"?: string;
-            };
-            readonly path: {
-                readonly space: string;
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Retag"];
-            };
-        };
         readonly responses: {
             /** @description Done. */
             readonly 200: {
@@ -6137,113 +5906,7 @@ export interface operations {
             };
         };
     };
-    readonly supersede: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Narrow the token to one user. */
-                readonly "Recollect-User"?: string;
-                /** @description Write in this session. */
-                readonly "Recollect-Session"?: string;
-                /** @description Write as this agent. */
-                readonly "Recollect-Agent"?: string;
-                /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
-                /** @description This user, whose memory is encrypted under a key of its own. */
-                readonly "Recollect-Subject"?: string;
-                /** @description Read and write on this branch. */
-                readonly "Recollect-Branch"?: string;
-                /** @description The same key with the same request again gives the first answer. */
-                readonly "Idempotency-Key"?: string;
-                /** @description An ETag; the write is refused with 412 if it has changed since. */
-                readonly "If-Match"?: string;
-            };
-            readonly path: {
-                readonly space: string;
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Supersede"];
-            };
-        };
-        readonly responses: {
-            /** @description Done. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Record"];
-                };
-            };
-            /** @description Refused: a problem says why. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readonly settle: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Narrow the token to one user. */
-                readonly "Recollect-User"?: string;
-                /** @description Write in this session. */
-                readonly "Recollect-Session"?: string;
-                /** @description Write as this agent. */
-                readonly "Recollect-Agent"?: string;
-                /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
-                /** @description This user, whose memory is encrypted under a key of its own. */
-                readonly "Recollect-Subject"?: string;
-                /** @description Read and write on this branch. */
-                readonly "Recollect-Branch"?: string;
-                /** @description The same key with the same request again gives the first answer. */
-                readonly "Idempotency-Key"?: string;
-                /** @description An ETag; the write is refused with 412 if it has changed since. */
-                readonly "If-Match"?: string;
-            };
-            readonly path: {
-                readonly space: string;
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Settle"];
-            };
-        };
-        readonly responses: {
-            /** @description Done. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Record"];
-                };
-            };
-            /** @description Refused: a problem says why. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readonly retract: {
+    readonly undo_one: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
@@ -6272,7 +5935,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
-                readonly "application/json": components["schemas"]["Retract"];
+                readonly "application/json": components["schemas"]["UndoOne"];
             };
         };
         readonly responses: {
@@ -6282,112 +5945,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Retraction"];
-                };
-            };
-            /** @description Refused: a problem says why. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readonly revert: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Narrow the token to one user. */
-                readonly "Recollect-User"?: string;
-                /** @description Write in this session. */
-                readonly "Recollect-Session"?: string;
-                /** @description Write as this agent. */
-                readonly "Recollect-Agent"?: string;
-                /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
-                /** @description This user, whose memory is encrypted under a key of its own. */
-                readonly "Recollect-Subject"?: string;
-                /** @description Read and write on this branch. */
-                readonly "Recollect-Branch"?: string;
-                /** @description The same key with the same request again gives the first answer. */
-                readonly "Idempotency-Key"?: string;
-                /** @description An ETag; the write is refused with 412 if it has changed since. */
-                readonly "If-Match"?: string;
-            };
-            readonly path: {
-                readonly space: string;
-                readonly id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Revert"];
-            };
-        };
-        readonly responses: {
-            /** @description Done. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Record"];
-                };
-            };
-            /** @description Refused: a problem says why. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readonly curate: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Narrow the token to one user. */
-                readonly "Recollect-User"?: string;
-                /** @description Write in this session. */
-                readonly "Recollect-Session"?: string;
-                /** @description Write as this agent. */
-                readonly "Recollect-Agent"?: string;
-                /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
-                /** @description This user, whose memory is encrypted under a key of its own. */
-                readonly "Recollect-Subject"?: string;
-                /** @description Read and write on this branch. */
-                readonly "Recollect-Branch"?: string;
-                /** @description The same key with the same request again gives the first answer. */
-                readonly "Idempotency-Key"?: string;
-                /** @description An ETag; the write is refused with 412 if it has changed since. */
-                readonly "If-Match"?: string;
-            };
-            readonly path: {
-                readonly space: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Curate"];
-            };
-        };
-        readonly responses: {
-            /** @description Done. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Curation"];
+                    readonly "application/json": components["schemas"]["Undone"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -6440,6 +5998,164 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Undone"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly confirm: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Shown"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Record"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly refute: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Shown"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Record"];
+                };
+            };
+            /** @description Refused: a problem says why. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly archive: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Narrow the token to one user. */
+                readonly "Recollect-User"?: string;
+                /** @description Write in this session. */
+                readonly "Recollect-Session"?: string;
+                /** @description Write as this agent. */
+                readonly "Recollect-Agent"?: string;
+                /** @description Write with less trust than the token allows. */
+                readonly "Recollect-Origin"?: string;
+                /** @description This user, whose memory is encrypted under a key of its own. */
+                readonly "Recollect-Subject"?: string;
+                /** @description Read and write on this branch. */
+                readonly "Recollect-Branch"?: string;
+                /** @description The same key with the same request again gives the first answer. */
+                readonly "Idempotency-Key"?: string;
+                /** @description An ETag; the write is refused with 412 if it has changed since. */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly space: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Faded"];
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Curation"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -6589,58 +6305,6 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
-            };
-            /** @description Refused: a problem says why. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    readonly retain: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Narrow the token to one user. */
-                readonly "Recollect-User"?: string;
-                /** @description Write in this session. */
-                readonly "Recollect-Session"?: string;
-                /** @description Write as this agent. */
-                readonly "Recollect-Agent"?: string;
-                /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
-                /** @description This user, whose memory is encrypted under a key of its own. */
-                readonly "Recollect-Subject"?: string;
-                /** @description Read and write on this branch. */
-                readonly "Recollect-Branch"?: string;
-                /** @description The same key with the same request again gives the first answer. */
-                readonly "Idempotency-Key"?: string;
-                /** @description An ETag; the write is refused with 412 if it has changed since. */
-                readonly "If-Match"?: string;
-            };
-            readonly path: {
-                readonly space: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Retract"];
-            };
-        };
-        readonly responses: {
-            /** @description Done. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Erasure"];
-                };
             };
             /** @description Refused: a problem says why. */
             readonly default: {

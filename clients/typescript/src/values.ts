@@ -5,7 +5,7 @@ import type { CallOptions } from "./transport.js";
 import type { Expect } from "./wire.js";
 
 type Schemas = components["schemas"];
-type Moments = "due" | "expires" | "said_at" | "valid_at" | "valid_from" | "valid_to";
+type Moments = "due" | "expires" | "said_at" | "to" | "valid_at" | "valid_from" | "valid_to";
 type Asked<Operation extends keyof operations> = NonNullable<
   operations[Operation]["parameters"]["query"]
 >;
@@ -19,6 +19,7 @@ export type Recall = Schemas["Recall"];
 export type Hit = Schemas["Hit"];
 export type Context = Schemas["Context"];
 export type Forgotten = Schemas["Forgotten"];
+export type Undone = Schemas["Undone"];
 export type Version = Schemas["Version"];
 export type Why = Schemas["Why"];
 export type Change = Schemas["Change"];
@@ -54,12 +55,17 @@ export type RememberOptions = Omit<Dated<Schemas["Remember"]>, "text"> & WriteOp
 export type ObserveOptions = Omit<Message, "content"> & WriteOptions;
 export type ReviseOptions = Omit<Dated<Schemas["Revise"]>, "text"> & WriteOptions;
 export type ForgetOptions = Asked<"forget"> & WriteOptions;
-export type TagOptions = Schemas["Retag"] & WriteOptions;
+/** `to` is a version of the record, by its `seq` or an instant. */
+export type UndoOptions = Dated<Schemas["UndoOne"]> & WriteOptions;
 export type LinkOptions = Schemas["Relate"] & { readonly kind?: string } & WriteOptions;
 export type UnlinkOptions = { readonly kind?: string } & WriteOptions;
 export type UsedOptions = Schemas["Used"] & WriteOptions;
 export type RecallOptions = Omit<Dated<Schemas["RecallRequest"]>, "query"> & CallOptions;
 export type ContextOptions = Omit<Schemas["ContextRequest"], "query"> & CallOptions;
+/** The record that holds exactly this key. */
+export interface ByKey {
+  readonly key: string;
+}
 export type GetOptions = { readonly include?: readonly Include[] } & CallOptions;
 /** `limit` is how many there are at most; all by default. */
 export type ListOptions = { readonly filter?: string; readonly limit?: number } & GetOptions;

@@ -29,12 +29,12 @@ test("the calls of a memory", async () => {
   });
   assert.equal(seat.valid_from?.slice(0, 10), "2026-01-01");
   assert.deepEqual(await memory.get(seat.id), seat);
-  assert.deepEqual(await memory.keyed("alice.seat"), seat);
+  assert.deepEqual(await memory.get({ key: "alice.seat" }), seat);
   const revised = await memory.revise(seat.id, "Alice sits in 14C.", { reason: "moved" });
   assert.equal(revised.text, "Alice sits in 14C.");
   assert.deepEqual((await memory.history(seat.id)).map((one) => one.what), ["added", "revised"]);
   assert.equal((await memory.at(seat.seq).get(seat.id)).text, "Alice sits in 12A.");
-  assert.deepEqual((await memory.tag(seat.id, { add: ["plane"], remove: ["seat"] })).tags, ["plane"]);
+  assert.deepEqual((await memory.revise(seat.id, { tags: ["plane"], untag: ["seat"] })).tags, ["plane"]);
   const other = await memory.remember("Bob sits in 14E.");
   assert.equal((await memory.link(seat.id, other.id, { kind: "near", weight: 0.5 })).weight, 0.5);
   assert.equal(await memory.unlink(seat.id, other.id, { kind: "near" }), undefined);
@@ -51,7 +51,16 @@ test("the calls of a memory", async () => {
   assert.equal((await memory.used(context, { ids: [seat.id] }))[0].reinforcement_count, 1);
   assert.equal((await memory.forget(other.id, { reason: "left" })).id, other.id);
   await assert.rejects(memory.get(other.id), NotFound);
-  assert.equal((await memory.restore(other.id)).id, other.id);
+  const undone = await memory.undo(other.id);
+  assert.equal(undone.record?.id, other.id);
+  await memory.undo(undone.position);
+  await assert.rejects(memory.get(other.id), NotFound);
+  await memory.undo();
+  assert.equal((await memory.get(other.id)).id, other.id);
+  const moved = await memory.remember("Bob sits in 15A.", { replaces: other.id, reason: "moved" });
+  assert.equal(moved.supersedes, other.id);
+  assert.equal((await memory.undo(other.id, { dry_run: true })).undone_by.length, 0);
+  assert.equal((await memory.forget(moved.id, { derived: true })).taken[0], moved.id);
   assert.equal((await memory.status()).seq, await memory.position());
   assert.equal((await memory.events({ after: 1, limit: 2 })).length, 2);
 });
@@ -130,7 +139,7 @@ test("a handle is narrowed", async () => {
 test("names of any letters travel", async () => {
   for (const key of ["a/b", "ключ", "a#b+c", "..", "~x", "a%2Fb", "😀"]) {
     const made = await memory.remember(`Named ${key}.`, { key });
-    assert.deepEqual(await memory.keyed(key), made);
+    assert.deepEqual(await memory.get({ key }), made);
   }
   assert.throws(() => client.space("\ud800"), InvalidInput);
 });

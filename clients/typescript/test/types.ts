@@ -30,7 +30,7 @@ export async function checked(): Promise<void> {
   same<Gives<"context">, Answer<"context">>();
   same<Gives<"revise">, Answer<"revise">>();
   same<Gives<"forget">, Answer<"forget">>();
-  same<Gives<"restore">, Answer<"restore">>();
+  same<Gives<"undo">, Answer<"undo">>();
   same<Gives<"get">, Answer<"get">>();
   same<Gives<"list">, Answer<"list_records">["items"][number]>();
   same<Gives<"history">, Answer<"history">>();
@@ -64,7 +64,7 @@ export async function checked(): Promise<void> {
   await memory.remember("Alice sits in 12A.", { key: "alice.seat", data: { row: 12 }, expires: new Date() });
   await memory.observe([{ content: "Hi.", said_at: new Date() }], { role: "assistant" }); // no role: the default
   await memory.revise("a", "b", { expect: ["a", 42], expires: null });
-  const acts: Act[] = [{ act: "remember", text: "a" }, { act: "tag", id: "a", add: ["b"] }];
+  const acts: Act[] = [{ act: "remember", text: "a" }, { act: "revise", id: "a", tags: ["b"] }];
   await memory.batch(acts, { idempotency_key: "k", timeout_s: 3 });
   same<Message["said_at"], string | Date | undefined>();
 
@@ -84,7 +84,7 @@ export async function checked(): Promise<void> {
   // @ts-expect-error: an act has a name
   await memory.batch([{ act: "erase", id: "a" }]);
   // @ts-expect-error: an act has its own fields
-  await memory.batch([{ act: "restore", id: "a", text: "b" }]);
+  await memory.batch([{ act: "undo", id: "a", text: "b" }]);
   // @ts-expect-error: a list is not an array
   (await memory.list()).length;
   // @ts-expect-error: a value is not changed

@@ -15,10 +15,12 @@ from recollect.aio.workers import AsyncCalls
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.admin import Admin
+    from recollect.model.frames import Units
+    from recollect.model.instants import Moment
     from recollect.model.values import (
         Backup,
         Carried,
@@ -27,17 +29,20 @@ if TYPE_CHECKING:
         Exported,
         Finding,
         Imported,
+        Include,
         LedgerMerge,
         Rebuilt,
         Sealed,
         Settlement,
         Verification,
+        WhyNot,
     )
+    from recollect.recall.pack import Counter
     from recollect.store.port import Progress
 
 
 class AsyncAdmin(AsyncCalls):
-    """Verify, diagnose, seal, rebuild, back up, copy, merge, import, export."""
+    """Verify, diagnose, explain, seal, rebuild, back up, copy, merge, import, export."""
 
     _calls: Admin
 
@@ -103,6 +108,54 @@ class AsyncAdmin(AsyncCalls):
         """The state digest: equal digests mean the same records, episodes, links and history."""
         return await self._run(self._calls.digest)
 
+    async def why_not(
+        self,
+        id: str,
+        query: str,
+        *,
+        frame: str | None = None,
+        tokens: int | None = None,
+        counter: Counter | None = None,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> WhyNot:
+        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+
+        Args:
+            id: The record or episode that was expected.
+            query: The question.
+            frame: The frame of the context to explain; without one, a recall is explained.
+            tokens: The context's budget; the frame's by default.
+            counter: Counts tokens, as for ``Memory.context``.
+            k: The recall's number of hits.
+            unit: As for ``Memory.recall``.
+            filter: As for ``Memory.recall``.
+            include: As for ``Memory.recall``.
+            valid_at: As for ``Memory.recall``.
+            min_relevance: As for ``Memory.recall``.
+
+        Raises:
+            NotFound: This handle sees nothing with that id, or the frame does not exist.
+        """
+        return await self._run(
+            self._calls.why_not,
+            id,
+            query,
+            frame=frame,
+            tokens=tokens,
+            counter=counter,
+            k=k,
+            unit=unit,
+            filter=filter,
+            include=include,
+            valid_at=valid_at,
+            min_relevance=min_relevance,
+        )
+
     async def seal(self) -> Sealed:
         """Close the active ledger file into a segment under ``sealed/``.
 
@@ -152,7 +205,7 @@ class AsyncAdmin(AsyncCalls):
         Nothing calls this by itself. Recency falls with each active hour since a record was last
         restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
         hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
-        never fades. ``restore`` brings a record back.
+        never fades. ``undo`` brings a record back.
 
         Args:
             below: Archive what has less recency than this, from 0 to 1.

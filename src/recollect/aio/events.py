@@ -16,7 +16,7 @@ List = list  # inside the class, ``list`` is the method
 
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Iterable
 
     from recollect.lifecycle.commands import Act, Expect
     from recollect.memory.events import Events
@@ -27,6 +27,11 @@ class AsyncEvents(AsyncCalls):
     """List, get and submit events; follow what is written."""
 
     _calls: Events
+
+    @property
+    def position(self) -> Awaitable[int]:
+        """How many events this handle sees."""
+        return self._run(lambda: self._calls.position)
 
     async def list(
         self,

@@ -17,79 +17,64 @@ if TYPE_CHECKING:
     from recollect.lifecycle.commands import Expect
     from recollect.memory.memory import Memory
     from recollect.model.instants import Moment
-    from recollect.model.values import Erasure, Record, Undone, Unit
+    from recollect.model.values import Erasure, Undone, Unit
     from recollect.store.port import Progress
 
 
 class AsyncLeaving(AsyncCalls):
-    """Revert, undo, erase, retain."""
+    """Undo, erase."""
 
     _calls: Memory
 
-    async def revert(
-        self,
-        id: str,
-        *,
-        to: int | Moment | None = None,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Record:
-        """Bring back what held before: an earlier version, or the record that was superseded.
-
-        The version is written again, so the history shows both. A record that holds the key
-        instead is superseded, in the same command. Trust is never raised: a version comes back
-        with at most the trust that its record has now.
-
-        Args:
-            id: The record, or its key.
-            to: The ``seq`` of an earlier version, as ``history`` lists it, or an instant: what
-                held then comes back. By default the last version that said something else.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            The record that holds again.
-
-        Raises:
-            NotFound: This handle sees no record with that id.
-            Conflict: Nothing came before, or what came before was erased.
-            Forbidden: An agent reverts a person's record, or takes back a person's change.
-        """
-        return await self._run(
-            self._calls.revert, id, to=to, idempotency_key=idempotency_key, expect=expect
-        )
-
     async def undo(
         self,
-        id: str | None = None,
+        what: str | int | None = None,
         *,
+        to: int | Moment | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Undone:
-        """Take back the last command, in one command; an undo can be undone in the same way.
+        """Take back the last command, a command of before, or a change of one record.
 
-        Records, episodes, links, tags, frames and documents are again as they were before that
-        command. Receipts, reinforcements and sessions stay, and so does what was said in a
-        session, unless its id is given. An erasure cannot be taken back.
+        ``undo()`` takes back the last command. ``undo(12)`` takes back the command that wrote event
+        12, if nothing of it was changed since. ``undo(id)`` brings back what was forgotten,
+        archived or replaced; of anything else it takes back the last change.
+        ``undo(id, to=version)`` brings back what the record was then. All of it is one command,
+        which can be undone in the same way; so a second ``undo`` of the same brings it back.
+
+        Records, episodes, links, tags, frames and documents are again as they were before.
+        Receipts, reinforcements and sessions stay, and so does what was said in a session, unless
+        it is named. The history shows both. A record that holds the key instead is replaced. Trust
+        is never raised by it, and an erasure cannot be taken back.
 
         Args:
-            id: Take back the last change of this record or episode instead.
+            what: A record or episode by its id or key, or an event by its position; the last
+                command by default.
+            to: The ``seq`` of an earlier version, as ``history`` lists it, or an instant: the
+                record is again what it was then, or the one that it replaced.
             dry_run: Only return what would be taken back.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since. By
                 default the position at which the last command was found.
 
         Returns:
-            The events of the command, and the events that took them back.
+            The events that were taken back, the events that did it, and for a record the one that
+            holds again.
 
         Raises:
-            NotFound: This handle sees nothing with that id.
-            Conflict: There is nothing to undo, or the last command was an erasure.
+            NotFound: This handle sees nothing with that id, or no event at that position.
+            Conflict: There is nothing to undo, it was an erasure, it was changed again since, or
+                what came before was erased.
             Forbidden: An agent takes back what a person wrote or did.
         """
         return await self._run(
-            self._calls.undo, id, dry_run=dry_run, idempotency_key=idempotency_key, expect=expect
+            self._calls.undo,
+            what,
+            to=to,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+            expect=expect,
         )
 
     async def erase(
@@ -102,6 +87,7 @@ class AsyncLeaving(AsyncCalls):
         filter: str | None = None,
         subject: str | None = None,
         author: str | None = None,
+        expired: bool = False,
         certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
@@ -113,10 +99,10 @@ class AsyncLeaving(AsyncCalls):
     ) -> Erasure:
         """Remove every byte of records, episodes and receipts from this memory, for good.
 
-        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter``, ``subject`` and ``author``
-        says what. Much is erased in several commands. If that is interrupted, what was ordered is
-        finished by the next process, and the same call again, without an idempotency key, erases
-        the rest. What is written while it runs is not erased.
+        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter``, ``subject``, ``author``
+        and ``expired`` says what. Much is erased in several commands. If that is interrupted, what
+        was ordered is finished by the next process, and the same call again, without an
+        idempotency key, erases the rest. What is written while it runs is not erased.
 
         Args:
             id: One record or episode.
@@ -128,6 +114,8 @@ class AsyncLeaving(AsyncCalls):
                 copies elsewhere cannot be read any more. It needs a handle for the whole space.
             author: The name of who acted, or their id: the name alone; what they wrote and approved
                 stays.
+            expired: Every record that expired longer ago than ``settings.retention`` keeps it.
+                Without a retention nothing is erased. Nothing calls this by itself.
             certificate: Of a subject: also sign what was done, if the ledger has a key here.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.
@@ -145,9 +133,10 @@ class AsyncLeaving(AsyncCalls):
 
         Raises:
             NotFound: This handle sees nothing of that kind.
-            InvalidInput: Not exactly one of the seven was given, or the filter cannot be parsed.
+            InvalidInput: Not exactly one of these was given, or the filter cannot be parsed.
             Ambiguous: Several users have values under the key.
-            Forbidden: The handle has less than a person's trust.
+            Forbidden: The handle has less than a person's trust, or ``expired`` is asked of a
+                handle that is bound to one user.
             Conflict: The key was used before, and there is more to erase: what an interrupted call
                 left, or what was written later. Call again without the key.
         """
@@ -160,44 +149,11 @@ class AsyncLeaving(AsyncCalls):
             filter=filter,
             subject=subject,
             author=author,
+            expired=expired,
             certificate=certificate,
             unit=unit,
             sources=sources,
             reason=reason,
-            dry_run=dry_run,
-            progress=progress,
-            idempotency_key=idempotency_key,
-            expect=expect,
-        )
-
-    async def retain(
-        self,
-        *,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Erasure:
-        """Erase the records that expired longer ago than ``settings.retention`` keeps them.
-
-        Nothing calls this by itself. Without a retention nothing is erased.
-
-        Args:
-            dry_run: Only return what would be erased.
-            progress: Called with the records and episodes done, and all of them.
-            idempotency_key: The same key again returns the first outcome, and never erases more:
-                if more has expired by then, it is a ``Conflict``.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            What was erased; nothing if ``events`` is empty.
-
-        Raises:
-            Forbidden: The handle has less than a person's trust, or is bound to one user.
-            Conflict: The key was used before, and there is more to erase by now.
-        """
-        return await self._run(
-            self._calls.retain,
             dry_run=dry_run,
             progress=progress,
             idempotency_key=idempotency_key,

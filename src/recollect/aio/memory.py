@@ -7,7 +7,6 @@ call runs in one worker thread; over a memory of a service no engine is loaded.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,7 +16,6 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from recollect.aio.contexts import AsyncContexts
-from recollect.aio.correcting import AsyncCorrecting
 from recollect.aio.doors import AsyncDoors
 from recollect.aio.leaving import AsyncLeaving
 from recollect.aio.reading import AsyncReading
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from recollect.lifecycle.commands import Expect
     from recollect.memory import Batch, Memory
     from recollect.model.events import Trust
-    from recollect.model.values import Scope
+    from recollect.model.values import MemoryScope
 
 T = TypeVar("T")
 
@@ -42,7 +40,6 @@ class AsyncMemory(
     AsyncWriting,
     AsyncReading,
     AsyncContexts,
-    AsyncCorrecting,
     AsyncLeaving,
     AsyncDoors,
 ):
@@ -84,17 +81,6 @@ class AsyncMemory(
         workers = Workers()
         call = partial(Memory.open, where, space=space, embedder=embedder, settings=settings)
         return cls(await workers.run(call, token=token), workers)
-
-    @classmethod
-    async def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> AsyncMemory:
-        """Create a memory from a backup.
-
-        The arguments are those of ``Memory.restore_backup``.
-        """
-        from recollect.memory import Memory
-
-        workers = Workers()
-        return cls(await workers.run(Memory.restore_backup, backup, where), workers)
 
     def scoped(
         self,
@@ -146,29 +132,14 @@ class AsyncMemory(
         return await self._run(work, self._calls)
 
     @property
-    def name(self) -> str:
-        """The name of the space."""
-        return self._calls.name
-
-    @property
     def where(self) -> str:
         """The folder or address, without secrets."""
         return self._calls.where
 
     @property
-    def scope(self) -> Scope:
-        """The user, session and agent of this handle."""
+    def scope(self) -> MemoryScope:
+        """The space, the user, session and agent of this handle, and its trust."""
         return self._calls.scope
-
-    @property
-    def trust(self) -> Trust:
-        """The trust of what this handle writes."""
-        return self._calls.trust
-
-    @property
-    def position(self) -> Awaitable[int]:
-        """How many events this handle sees."""
-        return self._run(lambda: self._calls.position)
 
     async def close(self) -> None:
         """Release files and connections; closing twice is fine."""

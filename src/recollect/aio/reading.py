@@ -10,6 +10,8 @@ memory, which may be that of a service. Invariant: signatures and documentation 
 
 from __future__ import annotations
 
+from typing import overload
+
 from recollect.aio.workers import AsyncCalls
 
 List = list  # inside the class, ``list`` is the method
@@ -17,21 +19,12 @@ List = list  # inside the class, ``list`` is the method
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from recollect.memory.memory import Memory
     from recollect.model.frames import Units
     from recollect.model.instants import Moment
-    from recollect.model.values import (
-        Episode,
-        Include,
-        Recall,
-        Record,
-        SpaceStatus,
-        Version,
-        Why,
-        WhyNot,
-    )
-    from recollect.recall.pack import Counter
+    from recollect.model.values import Episode, Include, Recall, Record, SpaceStatus, Version, Why
 
 
 class AsyncReading(AsyncCalls):
@@ -39,34 +32,35 @@ class AsyncReading(AsyncCalls):
 
     _calls: Memory
 
-    async def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode:
-        """One record or episode.
+    @overload
+    async def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode: ...
+
+    @overload
+    async def get(self, *, key: str, include: Iterable[Include] = ()) -> Record: ...
+
+    async def get(
+        self, id: str | None = None, *, key: str | None = None, include: Iterable[Include] = ()
+    ) -> Record | Episode:
+        """One record or episode, by its id or by the key that a record holds.
 
         Args:
             id: The id of a record or an episode, the beginning of one (four characters or more),
                 the key of a record, or the content id of an active record. Every call that takes
                 an id takes the same.
+            key: Exactly a key, of this handle's user: its record, and nothing else that is called
+                so.
             include: Also return it if it is hidden for one of these reasons, such as
-                ``superseded``, ``forgotten`` or ``expired``.
+                ``superseded``, ``forgotten`` or ``expired``. Of several that claim a key, it is the
+                one that changed last.
 
         Raises:
-            NotFound: This handle sees nothing with that id, or it is hidden.
+            NotFound: This handle sees nothing with that id or key, or it is hidden.
             Ambiguous: A key or a beginning that several have; the message lists their ids.
+            InvalidInput: Not exactly one of ``id`` and ``key`` was given.
         """
-        return await self._run(self._calls.get, id, include=include)
-
-    async def keyed(self, key: str, *, include: Iterable[Include] = ()) -> Record:
-        """The record that holds a key, for this handle's user.
-
-        Args:
-            key: The key.
-            include: If no record holds the key, return the one that changed last among those that
-                claim it and are hidden for one of these reasons.
-
-        Raises:
-            NotFound: No record has that key.
-        """
-        return await self._run(self._calls.keyed, key, include=include)
+        call: Any = self._calls.get  # one of several signatures
+        answer: Record | Episode = await self._run(call, id, key=key, include=include)
+        return answer
 
     async def list(
         self,
@@ -104,6 +98,7 @@ class AsyncReading(AsyncCalls):
         """
         return await self._run(self._calls.status)
 
+    @overload
     async def recall(
         self,
         query: str,
@@ -114,12 +109,39 @@ class AsyncReading(AsyncCalls):
         include: Iterable[Include] = (),
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
-    ) -> Recall:
+    ) -> Recall: ...
+
+    @overload
+    async def recall(
+        self,
+        query: List[str] | tuple[str, ...],
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> List[Recall]: ...
+
+    async def recall(
+        self,
+        query: str | List[str] | tuple[str, ...],
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> Recall | List[Recall]:
         """What the memory holds about a question, best first.
 
+        Several questions are asked of one state of the memory, and faster than one by one.
+
         Args:
-            query: The question, in plain words.
-            k: At most this many hits, up to 1,000.
+            query: The question, in plain words; or a list of questions.
+            k: At most this many hits for each, up to 1,000.
             unit: Look at records, at episodes, or at both.
             filter: Only hits that match, such as ``about = 'alice'``.
             include: Also what is hidden for one of these reasons.
@@ -128,13 +150,15 @@ class AsyncReading(AsyncCalls):
                 is near in meaning only by chance is left out; 0 keeps even that.
 
         Returns:
-            The hits, a few unverified ones apart, and a note if an embedder was missing.
+            The hits, a few unverified ones apart, and a note if an embedder was missing; a list of
+            that for a list of questions.
 
         Raises:
-            InvalidInput: The query is empty, or another argument could not be understood.
+            InvalidInput: A query is not a text, or another argument could not be understood.
         """
-        return await self._run(
-            self._calls.recall,
+        call: Any = self._calls.recall  # one of several signatures
+        answer: Recall | List[Recall] = await self._run(
+            call,
             query,
             k=k,
             unit=unit,
@@ -143,88 +167,7 @@ class AsyncReading(AsyncCalls):
             valid_at=valid_at,
             min_relevance=min_relevance,
         )
-
-    async def recall_many(
-        self,
-        queries: Iterable[str],
-        *,
-        k: int = 10,
-        unit: Units = "any",
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        valid_at: Moment | None = None,
-        min_relevance: float | None = None,
-    ) -> List[Recall]:
-        """What ``recall`` returns for each question, all from one state of the memory, and faster.
-
-        Args:
-            queries: The questions.
-            k: At most this many hits for each.
-            unit: Look at records, at episodes, or at both.
-            filter: Only hits that match.
-            include: Also what is hidden for one of these reasons.
-            valid_at: Only records that are true at this instant; now by default.
-            min_relevance: Only hits that are at least this relevant, from 0 to 1. By default what
-                is near in meaning only by chance is left out; 0 keeps even that.
-        """
-        return await self._run(
-            self._calls.recall_many,
-            queries,
-            k=k,
-            unit=unit,
-            filter=filter,
-            include=include,
-            valid_at=valid_at,
-            min_relevance=min_relevance,
-        )
-
-    async def why_not(
-        self,
-        id: str,
-        query: str,
-        *,
-        frame: str | None = None,
-        tokens: int | None = None,
-        counter: Counter | None = None,
-        k: int = 10,
-        unit: Units = "any",
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        valid_at: Moment | None = None,
-        min_relevance: float | None = None,
-    ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
-
-        Args:
-            id: The record or episode that was expected.
-            query: The question.
-            frame: The frame of the context to explain; without one, a recall is explained.
-            tokens: The context's budget; the frame's by default.
-            counter: Counts tokens, as for ``context``.
-            k: The recall's number of hits.
-            unit: As for ``recall``.
-            filter: As for ``recall``.
-            include: As for ``recall``.
-            valid_at: As for ``recall``.
-            min_relevance: As for ``recall``.
-
-        Raises:
-            NotFound: This handle sees nothing with that id, or the frame does not exist.
-        """
-        return await self._run(
-            self._calls.why_not,
-            id,
-            query,
-            frame=frame,
-            tokens=tokens,
-            counter=counter,
-            k=k,
-            unit=unit,
-            filter=filter,
-            include=include,
-            valid_at=valid_at,
-            min_relevance=min_relevance,
-        )
+        return answer
 
     async def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first.

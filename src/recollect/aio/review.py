@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from recollect.lifecycle.commands import Expect
     from recollect.memory.review import Review
     from recollect.model.events import Intent
-    from recollect.model.values import Erasure, Proposal, Quote
+    from recollect.model.values import Erasure, Proposal, Quote, Record
 
 
 class AsyncReview(AsyncCalls):
-    """Propose a change, and approve or reject what waits.
+    """Propose a change, approve or reject what waits, and confirm or refute a hypothesis.
 
     Two things wait in the queue: proposals, and records that are held because they are not trusted
     or would replace something that is. Anyone may propose; only a person approves or rejects."""
@@ -157,6 +157,83 @@ class AsyncReview(AsyncCalls):
         """
         return await self._run(
             self._calls.reject, id, digest, reason, idempotency_key=idempotency_key, expect=expect
+        )
+
+    async def confirm(
+        self,
+        id: str,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Say that a hypothesis holds.
+
+        It is a statement from now on, with this evidence added; its trust is at most that of the
+        evidence. ``approve`` is for what waits instead.
+
+        Args:
+            id: The record, which was remembered with ``is_hypothesis=True``.
+            evidence: Ids, references or quotes that show it, as in ``remember``.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. If this handle may not confirm it at once, the record as it is, with
+            ``pending``: the proposal that waits for ``recollect review``.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: It is not a hypothesis, or does not hold any more.
+            Forbidden: A person names unverified evidence.
+        """
+        return await self._run(
+            self._calls.confirm,
+            id,
+            evidence=evidence,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+
+    async def refute(
+        self,
+        id: str,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Say that a hypothesis does not hold.
+
+        It is archived, and ``undo`` brings it back. ``reject`` is for what waits instead.
+
+        Args:
+            id: The record, which was remembered with ``is_hypothesis=True``.
+            evidence: Ids, references or quotes that show it, as in ``remember``.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. If this handle may not refute it at once, the record as it is, with
+            ``pending``: the proposal that waits for ``recollect review``.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: It is not a hypothesis, or does not hold any more.
+            Forbidden: A person names unverified evidence.
+        """
+        return await self._run(
+            self._calls.refute,
+            id,
+            evidence=evidence,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            expect=expect,
         )
 
     async def withdraw(

@@ -43,7 +43,7 @@ class AsyncMemorySettings(AsyncCalls):
         return AsyncDocuments(self._calls.documents, self._workers)
 
     async def retention(self) -> int | None:
-        """For how many days expired records are kept; None if ``retain`` erases nothing.
+        """For how many days expired records are kept; None if nothing is erased for it.
 
         Only what a person set counts: an agent does not decide what is erased.
         """

@@ -6,6 +6,7 @@ Invariants: all memories of a store share its threads; over a service no engine 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
@@ -53,6 +54,17 @@ class AsyncStore:
         workers = Workers()
         call = partial(Store.open, where, embedder=embedder, settings=settings)
         return cls(await workers.run(call, token=token), workers)
+
+    @classmethod
+    async def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> AsyncMemory:
+        """Create a memory from a backup, and open it.
+
+        The arguments are those of ``Store.restore_backup``.
+        """
+        from recollect.memory import Store
+
+        workers = Workers()
+        return AsyncMemory(await workers.run(Store.restore_backup, backup, where), workers)
 
     @property
     def where(self) -> str:

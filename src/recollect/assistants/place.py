@@ -36,7 +36,7 @@ class Scoping(Struct, frozen=True, kw_only=True):
 
     def narrow(self, memory: Memory) -> Memory:
         """The memory, limited to this scope."""
-        mine = memory.trust
+        mine = memory.scope.trust
         origin = self.origin if self.origin and at_least(mine, self.origin) else None
         return memory.scoped(user=self.user, session=self.session, agent=self.agent, origin=origin)
 
@@ -108,7 +108,7 @@ class Place:
             if not self.is_known():
                 raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; or write to mount: me")
             memory = self._made()
-            memory.position  # noqa: B018 - creates the ledger, whose first event is listed
+            memory.events.position  # noqa: B018 - creates the ledger, whose first event is listed
             known.add(self.settings, self._space, self._seam)
         return memory
 

@@ -39,11 +39,10 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "copy_to": "run `recollect admin push` where the store is",
     "merge_from": "run `recollect admin push --merge` where the store is",
     "import_": "run `recollect import` where the store is",
-    "restore_backup": "run `recollect admin` where the store is",
 }
 _NAMING: Final = (
     "id", "key", "about", "user", "filter", "subject", "receipt", "name", "source", "target",
-    "kind", "a", "b", "after", "supersedes", "frame",
+    "kind", "a", "b", "after", "replaces", "frame",
 )  # fmt: skip
 _ELSEWHERE: Final = "open the store itself: its folder, or its postgresql:// address"
 

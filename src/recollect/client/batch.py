@@ -39,7 +39,7 @@ class Batch:
         key: str | None = None,
         about: str | None = None,
         kind: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = None,
         data: Mapping[str, Json] | None = None,
         confidence: float | None = None,
         evidence: Iterable[str | Quote] = (),
@@ -49,7 +49,8 @@ class Batch:
         valid_to: Moment | None = None,
         source_type: SourceType | None = None,
         is_hypothesis: bool | None = None,
-        supersedes: str | None = None,
+        replaces: str | None = None,
+        reason: str | None = None,
         id: str | None = None,
     ) -> None:
         """Store a statement as a record, with the fields of ``Memory.remember``."""
@@ -57,7 +58,7 @@ class Batch:
             "remember", text=text, key=key, about=about, kind=kind, tags=tags, data=data,
             confidence=confidence, evidence=evidence, expires=expires, said_at=said_at,
             valid_from=valid_from, valid_to=valid_to, source_type=source_type,
-            is_hypothesis=is_hypothesis, supersedes=supersedes, id=id,
+            is_hypothesis=is_hypothesis, replaces=replaces, reason=reason, id=id,
         )  # fmt: skip
 
     def observe(
@@ -78,41 +79,30 @@ class Batch:
     def revise(
         self,
         id: str,
-        text: str,
+        text: str | None = None,
         *,
         reason: str | None = None,
         evidence: Iterable[str | Quote] = (),
+        tags: Iterable[str] = (),
+        untag: Iterable[str] = (),
         data: Mapping[str, Json] | None = None,
         expires: Moment | timedelta | None | UnsetType = UNSET,
     ) -> None:
-        """Correct a record."""
-        self._add("revise", id=id, text=text, reason=reason, evidence=evidence, data=data)
+        """Correct a record, or change its tags."""
+        self._add(
+            "revise", id=id, text=text, reason=reason, evidence=evidence, tags=tags, untag=untag,
+            data=data,
+        )  # fmt: skip
         if expires is not UNSET:
             self._acts[-1]["expires"] = plain(expires)
-
-    def supersede(
-        self,
-        id: str,
-        text: str,
-        *,
-        reason: str | None = None,
-        tags: Iterable[str] | None = None,
-        evidence: Iterable[str | Quote] = (),
-    ) -> None:
-        """Store a statement in the place of a record; ``remember`` takes more fields."""
-        self._add("supersede", id=id, text=text, reason=reason, tags=tags, evidence=evidence)
 
     def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
         """Take something out of default reads."""
         self._add("forget", id=id, sources=sources, reason=reason)
 
-    def restore(self, id: str) -> None:
-        """Undo a forgetting."""
-        self._add("restore", id=id)
-
-    def tag(self, id: str, *add: str, remove: Iterable[str] = ()) -> None:
-        """Add tags to a record, or remove them."""
-        self._add("tag", id=id, add=add, remove=remove)
+    def undo(self, id: str) -> None:
+        """Bring back what was forgotten or archived; what holds stays as it is."""
+        self._add("undo", id=id)
 
     def link(
         self,

@@ -19,15 +19,18 @@ from recollect.model.events import Role
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
 from recollect.model.validate import Json
-from recollect.model.values import Context, Episode, Erasure, Include, Record, Unit
+from recollect.model.values import Context, Episode, Erasure, Include, Record, Undone, Unit
 
 _EVERYTHING: Final[tuple[Include, ...]] = (
     "superseded", "forgotten", "shadowed", "held", "expired", "archived",
 )  # fmt: skip
+_ONE_OF: Final = (
+    "erase takes exactly one of id, key, about, user, filter, subject, author and expired"
+)
 
 
 class Changing(Calls):
-    """Observe, batch, erase, used."""
+    """Observe, batch, undo, erase, used."""
 
     def observe(
         self,
@@ -68,6 +71,36 @@ class Changing(Calls):
 
         return Batch(submit)
 
+    def undo(
+        self,
+        what: str | int | None = None,
+        *,
+        to: int | Moment | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Undone:
+        """Take back the last command, a command of before, or a change of one record.
+
+        The arguments are those of ``recollect.Memory.undo``.
+        """
+        if what is not None and not isinstance(what, str):
+            what = validate.position(what, "an event to undo")
+        if to is not None and not isinstance(what, str):
+            raise InvalidInput(
+                "to is a version of one record", hint="name the record: undo(id, to=…)"
+            )
+        fields: dict[str, Any] = {"dry_run": validate.flag(dry_run, "dry_run")}
+        fields |= {"id": what, "to": to} if isinstance(what, str) else {"position": what}
+        answer: Undone = self._do(
+            "undo_one" if isinstance(what, str) else "undo",
+            Undone,
+            fields,
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+        return answer
+
     def erase(
         self,
         id: str | None = None,
@@ -78,6 +111,7 @@ class Changing(Calls):
         filter: str | None = None,
         subject: str | None = None,
         author: str | None = None,
+        expired: bool = False,
         certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
@@ -100,11 +134,9 @@ class Changing(Calls):
             "subject": subject,
             "author": author,
         }
-        if sum(each is not None for each in (id, *chosen.values())) != 1:
-            raise InvalidInput(
-                "erase takes exactly one of id, key, about, user, filter, subject and author",
-                hint="name one of them",
-            )
+        named = sum(each is not None for each in (id, *chosen.values()))
+        if named + validate.flag(expired, "expired") != 1:
+            raise InvalidInput(_ONE_OF, hint="name one of them")
         for name, flag in (
             ("sources", sources),
             ("dry_run", dry_run),
@@ -112,10 +144,10 @@ class Changing(Calls):
         ):
             validate.flag(flag, name)
         how = {"sources": sources, "reason": reason, "dry_run": dry_run}
-        if expect is None and not dry_run:
+        if expect is None and not dry_run and not expired:
             expect = self._as_it_is(id, idempotency_key)
         fields = (
-            {**chosen, **how, "certificate": certificate, "unit": unit}
+            {**chosen, **how, "expired": expired, "certificate": certificate, "unit": unit}
             if id is None
             else {"id": id, **how}
         )

@@ -39,6 +39,11 @@ class _Bye(msgspec.Struct, frozen=True):
 class Events(events.Events):
     """List, get and submit events; follow what is written."""
 
+    @property
+    def position(self) -> int:
+        """How many events this handle sees."""
+        return position_of(self._handle)
+
     def list(
         self,
         *,

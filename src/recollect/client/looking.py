@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 import msgspec
 
@@ -21,6 +21,7 @@ from recollect.model.instants import Moment
 from recollect.model.values import (
     Change,
     Context,
+    Episode,
     Include,
     Recall,
     Record,
@@ -36,7 +37,7 @@ List = list  # ``list`` is a call of a memory
 
 
 class Looking(Calls):
-    """List, recall many, replay, status."""
+    """List, get, recall, replay, status."""
 
     def list(
         self,
@@ -53,9 +54,32 @@ class Looking(Calls):
         wanted = {"filter": filter, "include": include}
         return listed(self._handle, "list_records", Record, wanted, limit, after)
 
-    def recall_many(
+    @overload
+    def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode: ...
+
+    @overload
+    def get(self, *, key: str, include: Iterable[Include] = ()) -> Record: ...
+
+    def get(
+        self, id: str | None = None, *, key: str | None = None, include: Iterable[Include] = ()
+    ) -> Record | Episode:
+        """One record or episode, by its id or by the key that a record holds.
+
+        The arguments are those of ``recollect.Memory.get``.
+        """
+        if (id is None) == (key is None):
+            raise InvalidInput("get takes an id or a key", hint="give one of them")
+        answer: Record | Episode = (
+            self._do("get", Record | Episode, {"id": id, "include": include})
+            if key is None
+            else self._do("get_key", Record, {"key": key, "include": include})
+        )
+        return answer
+
+    @overload
+    def recall(
         self,
-        queries: Iterable[str],
+        query: str,
         *,
         k: int = 10,
         unit: Units = "any",
@@ -63,18 +87,50 @@ class Looking(Calls):
         include: Iterable[Include] = (),
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
-    ) -> List[Recall]:
-        """What ``recall`` returns for each question, all from one state of the memory, and faster.
+    ) -> Recall: ...
 
-        The arguments are those of ``recollect.Memory.recall_many``.
+    @overload
+    def recall(
+        self,
+        query: List[str] | tuple[str, ...],
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> List[Recall]: ...
+
+    def recall(
+        self,
+        query: str | List[str] | tuple[str, ...],
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> Recall | List[Recall]:
+        """What the memory holds about a question, best first; or about each of several.
+
+        The arguments are those of ``recollect.Memory.recall``.
         """
-        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
-        left = validate.questions(queries)
-        size = max(1, min(_QUERIES_MAX_COUNT, _HITS_MAX_COUNT // k))
-        shared = {
-            "k": k, "unit": unit, "filter": filter, "include": List(include) or None,
+        shared: dict[str, Any] = {
+            "k": k, "unit": unit, "filter": filter, "include": include,
             "valid_at": valid_at, "min_relevance": min_relevance,
         }  # fmt: skip
+        if isinstance(query, List | tuple):
+            return self._recall_many(query, {**shared, "include": List(include) or None})
+        answer: Recall = self._do("recall", Recall, {"query": query, **shared})
+        return answer
+
+    def _recall_many(self, queries: Iterable[str], shared: dict[str, Any]) -> List[Recall]:
+        """The answers to several questions, from one state of the memory."""
+        k = validate.count(shared["k"], "k", at_most=limits.RECALL_MAX_HITS)
+        left = validate.questions(queries)
+        size = max(1, min(_QUERIES_MAX_COUNT, _HITS_MAX_COUNT // k))
         handle = self._handle
         if len(left) > size:
             handle = handle.moved(position_of(handle))

@@ -14,19 +14,17 @@ from typing import Any, Self
 
 from recollect.client.asking import Handle, Opening
 from recollect.client.calls.contexts import Contexts
-from recollect.client.calls.correcting import Correcting
-from recollect.client.calls.leaving import Leaving
 from recollect.client.calls.reading import Reading
 from recollect.client.calls.writing import Writing
 from recollect.client.changing import Changing
 from recollect.client.looking import Looking, position_of
 from recollect.client.transport import Transport
-from recollect.errors import Forbidden, InvalidInput, Unsupported
+from recollect.errors import Forbidden, InvalidInput
 from recollect.model import validate
 from recollect.model.events import TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
-from recollect.model.values import Change, Scope
+from recollect.model.values import Change, MemoryScope
 from recollect.model.wire import Page
 
 TYPE_CHECKING = False  # as type checkers know it, without the time that typing takes to load
@@ -50,8 +48,6 @@ class Memory(
     Writing,
     Reading,
     Contexts,
-    Correcting,
-    Leaving,
 ):
     """A memory that a service keeps."""
 
@@ -86,14 +82,6 @@ class Memory(
         name = validate.space_name(space)
         return cls(Handle(transport, name, opening=Opening(transport, name)))
 
-    @classmethod
-    def restore_backup(cls, backup: str | os.PathLike[str], where: str) -> Memory:
-        """Create a memory from a backup."""
-        raise Unsupported(
-            "a service has no operation for `restore_backup`",
-            hint="run `recollect admin` where the store is",
-        )
-
     # --- handles ------------------------------------------------------------------------------
 
     def scoped(
@@ -111,11 +99,11 @@ class Memory(
         """
         if subject is not None and user not in (None, subject):
             raise InvalidInput("a handle is for one user: name user or subject, not both")
-        mine = self.scope
+        mine = self._narrowed()
         named = {
-            "user": _narrow("user", mine.user, user if subject is None else subject),
-            "session": _narrow("session", mine.session, session),
-            "agent": _narrow("agent", mine.agent, agent),
+            "user": _narrow("user", mine["user"], user if subject is None else subject),
+            "session": _narrow("session", mine["session"], session),
+            "agent": _narrow("agent", mine["agent"], agent),
             "origin": self._lowered(origin),
             "subject": subject,
         }
@@ -227,34 +215,26 @@ class Memory(
     # --- about the handle ---------------------------------------------------------------------
 
     @property
-    def name(self) -> str:
-        """The name of the space."""
-        return self._handle.name
-
-    @property
     def where(self) -> str:
         """The folder or address, without secrets."""
         return self._handle.transport.url
 
     @property
-    def scope(self) -> Scope:
-        """The user, session and agent of this handle."""
-        user, session, agent = (
-            self._handle.headers.get(f"Recollect-{part}") for part in ("User", "Session", "Agent")
-        )
-        return Scope(user=user, session=session, agent=agent)
+    def scope(self) -> MemoryScope:
+        """The space, the user, session and agent of this handle, and its trust."""
+        return MemoryScope(**self._narrowed(), space=self._handle.name, trust=self._trust())
 
-    @property
-    def trust(self) -> Trust:
+    def _narrowed(self) -> dict[str, str | None]:
+        """For whom this handle is, as far as it was narrowed."""
+        headers = self._handle.headers
+        parts = ("user", "session", "agent")
+        return {part: headers.get(f"Recollect-{part.capitalize()}") for part in parts}
+
+    def _trust(self) -> Trust:
         """The trust of what this handle writes."""
         asked: Any = self._handle.headers.get("Recollect-Origin")
         granted = self._handle.transport.granted().origin
         return granted if asked is None or not at_least(granted, asked) else asked
-
-    @property
-    def position(self) -> int:
-        """How many events this handle sees."""
-        return position_of(self._handle)
 
     def close(self) -> None:
         """Release files and connections; closing twice is fine."""
@@ -274,7 +254,7 @@ class Memory(
     def __repr__(self) -> str:
         position = self._handle.position
         past = "" if position is None else f", at={position}"
-        return f"Memory({self.where!r}, space={self.name!r}{past})"
+        return f"Memory({self.where!r}, space={self._handle.name!r}{past})"
 
 
 def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:

@@ -30,11 +30,9 @@ _TABLE: Final = """
 remember | POST | /records |  | write body
 list_records | GET | /records | include* filter limit cursor after after_seq | past
 get | GET | /records/{id} | include* | past
-keyed | GET | /keys/{key} | include* | past
+get_key | GET | /keys/{key} | include* | past
 revise | PATCH | /records/{id} |  | write body
-forget | DELETE | /records/{id} | sources reason | write
-restore | POST | /records/{id}/restore |  | write
-tag | POST | /records/{id}/tags |  | write body
+forget | DELETE | /records/{id} | derived dry_run sources reason | write
 erase | POST | /records/{id}/erase |  | write body
 history | GET | /records/{id}/history |  | past
 why | GET | /records/{id}/why |  | past
@@ -76,16 +74,14 @@ push_ledger | PUT | /ledger |  | write body
 export | GET | /export | format | past
 get_space | GET | / |  | past
 drop_space | DELETE | / | dry_run digest reason | write
-supersede | POST | /records/{id}/supersede |  | write body
-settle | POST | /records/{id}/settle |  | write body
-retract | POST | /records/{id}/retract |  | write body
-revert | POST | /records/{id}/revert |  | write body
-curate | POST | /curate |  | write body
+undo_one | POST | /records/{id}/undo |  | write body
 undo | POST | /undo |  | write body
+confirm | POST | /review/{id}/confirm |  | write body
+refute | POST | /review/{id}/refute |  | write body
+archive | POST | /archive |  | write body
 erase_many | POST | /erase |  | write body
 retention | GET | /retention |  | past
 set_retention | PUT | /retention |  | write body
-retain | POST | /retain |  | write body
 subjects | GET | /subjects |  | past
 set_subjects | PUT | /subjects |  | write body
 recent | GET | /recent | unit user session agent since before limit | past

@@ -157,7 +157,7 @@ class Sessions(sessions.Sessions):
 
 
 class Admin(admin.Admin):
-    """Verify, diagnose, seal, rebuild, back up, copy, merge, import, export."""
+    """Verify, diagnose, explain, seal, rebuild, back up, copy, merge, import, export."""
 
     def verify(
         self,

@@ -71,6 +71,14 @@ class Store:
         """
         return cls(Transport.of(where, token, timeout_s=timeout_s))
 
+    @classmethod
+    def restore_backup(cls, backup: str | os.PathLike[str], where: str) -> Memory:
+        """Create a memory from a backup."""
+        raise Unsupported(
+            "a service has no operation for `restore_backup`",
+            hint="run `recollect admin` where the store is",
+        )
+
     @property
     def where(self) -> str:
         """The address of the service."""
@@ -120,7 +128,7 @@ class Store:
         found = {}
         for name in dict.fromkeys(names):
             with suppress(NotFound):
-                found[name] = self.space(name, create=False).position
+                found[name] = self.space(name, create=False).events.position
         return found
 
     def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:

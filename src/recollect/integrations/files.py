@@ -200,7 +200,7 @@ class Files:
         if key == ROOT:
             return None  # a record with exactly that key is not inside the directory
         try:
-            record = self._memory.keyed(key, include=["held"])
+            record = self._memory.get(key=key, include=["held"])
         except NotFound:
             return None
         waits = record.status == "held" and self._asks()

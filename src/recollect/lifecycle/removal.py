@@ -92,9 +92,10 @@ def restore(view: View, actor: c.Actor, act: c.Restore) -> list[e.AnyBody]:
     key = None if is_held(target) else target.key  # what comes back held takes no key
     holder = view.holder(key, target.user) if key else None
     if holder is not None:
+        held = (row.seq for row in reversed(view.versions(target.id)) if row.status in LIVE)
         raise Conflict(
             f"the key {target.key!r} is held by {holder.id} now",
-            hint=f"`undo` with `to` brings it back and replaces {holder.id}",
+            hint=f"`undo` with to={next(held, 0)} brings it back and replaces {holder.id}",
         )
     # A person who takes back what an agent ended says that it holds.
     is_word = key == target.key and any(origin != "person" for origin in ended_by)

@@ -8,7 +8,7 @@ is refused to a handle that is bound to one user.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from recollect.lifecycle.commands import Expect
@@ -17,6 +17,8 @@ from recollect.memory.handle.healed import heals
 from recollect.memory.proof import consistency, verification
 from recollect.memory.proof.verification import require_last
 from recollect.model import limits, validate
+from recollect.model.frames import Units
+from recollect.model.instants import Moment
 from recollect.model.values import (
     Backup,
     Carried,
@@ -25,19 +27,22 @@ from recollect.model.values import (
     Exported,
     Finding,
     Imported,
+    Include,
     LedgerMerge,
     Rebuilt,
     Sealed,
     Settlement,
     Verification,
+    WhyNot,
 )
+from recollect.recall.pack import Counter, count_tokens
 from recollect.store.carry import carry
 from recollect.store.port import Progress
 
 
 @heals
 class Admin(Calls):
-    """Verify, diagnose, seal, rebuild, back up, copy, merge, import, export."""
+    """Verify, diagnose, explain, seal, rebuild, back up, copy, merge, import, export."""
 
     def verify(
         self,
@@ -109,6 +114,58 @@ class Admin(Calls):
         self._handle.require_whole("the digest")
         return self._handle.space.digest(self._handle.position)
 
+    def why_not(
+        self,
+        id: str,
+        query: str,
+        *,
+        frame: str | None = None,
+        tokens: int | None = None,
+        counter: Counter | None = None,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> WhyNot:
+        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+
+        Args:
+            id: The record or episode that was expected.
+            query: The question.
+            frame: The frame of the context to explain; without one, a recall is explained.
+            tokens: The context's budget; the frame's by default.
+            counter: Counts tokens, as for ``Memory.context``.
+            k: The recall's number of hits.
+            unit: As for ``Memory.recall``.
+            filter: As for ``Memory.recall``.
+            include: As for ``Memory.recall``.
+            valid_at: As for ``Memory.recall``.
+            min_relevance: As for ``Memory.recall``.
+
+        Raises:
+            NotFound: This handle sees nothing with that id, or the frame does not exist.
+        """
+        from recollect.finding.candidates import wished  # few ask for it
+        from recollect.finding.why_not import Inquiry, in_context, in_recall
+        from recollect.memory.contexts.frames import frame_named
+
+        handle = self._handle
+        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
+        wish = handle.wish(unit, include, valid_at, min_relevance, filter)
+        question = handle.ask(query)
+        with handle.reading() as reads:
+            row = handle.find(reads, id)
+            if frame is None:
+                return in_recall(Inquiry(row, reads, question, wished(question, wish)), k)
+            chosen = frame_named(reads, frame)
+            budget = chosen.tokens if tokens is None else tokens
+            budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
+            wish = wished(question, handle.wish(chosen.unit, filter=chosen.where))
+            inquiry = Inquiry(row, reads, question, wish)
+            return in_context(inquiry, chosen, budget, counter or count_tokens)
+
     def seal(self) -> Sealed:
         """Close the active ledger file into a segment under ``sealed/``.
 
@@ -165,7 +222,7 @@ class Admin(Calls):
         Nothing calls this by itself. Recency falls with each active hour since a record was last
         restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
         hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
-        never fades. ``restore`` brings a record back.
+        never fades. ``undo`` brings a record back.
 
         Args:
             below: Archive what has less recency than this, from 0 to 1.

@@ -36,6 +36,7 @@ class Batch:
         self._make = make
         self._submit = submit
         self._acts: list[Act] = []
+        self._within: set[int] = set()  # acts that are a part of the write after them
         self._unmade: list[Unmade] = []
         self._results: list[Record | Episode] = []
 
@@ -69,43 +70,36 @@ class Batch:
     def revise(
         self,
         id: str,
-        text: str,
+        text: str | None = None,
         *,
         reason: str | None = None,
         evidence: Iterable[str | Quote] = (),
+        tags: Iterable[str] = (),
+        untag: Iterable[str] = (),
         data: Mapping[str, Json] | None = None,
         expires: Moment | timedelta | None | UnsetType = UNSET,
     ) -> None:
-        """Correct a record."""
-        act = self._make.revise(
-            id, text, reason=reason, evidence=evidence, data=data, expires=expires
+        """Correct a record, or change its tags."""
+        made = self._make.change(
+            id,
+            text,
+            reason=reason,
+            evidence=evidence,
+            tags=tags,
+            untag=untag,
+            data=data,
+            expires=expires,
         )
-        self._acts.append(act)
-
-    def supersede(
-        self,
-        id: str,
-        text: str,
-        *,
-        reason: str | None = None,
-        tags: Iterable[str] | None = None,
-        evidence: Iterable[str | Quote] = (),
-    ) -> None:
-        """Store a statement in the place of a record; ``remember`` takes more fields."""
-        act = self._make.supersede(id, text, {"evidence": evidence}, reason=reason, tags=tags)
-        self._acts.append(act)
+        self._acts.extend(made)
+        self._within.update(range(len(self._acts) - len(made), len(self._acts) - 1))
 
     def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
         """Take something out of default reads."""
         self._acts.append(self._make.forget(id, sources, reason))
 
-    def restore(self, id: str) -> None:
-        """Undo a forgetting."""
+    def undo(self, id: str) -> None:
+        """Bring back what was forgotten or archived; what holds stays as it is."""
         self._acts.append(acts.restore(id))
-
-    def tag(self, id: str, *add: str, remove: Iterable[str] = ()) -> None:
-        """Add tags to a record, or remove them."""
-        self._acts.append(acts.tag(id, add, remove))
 
     def link(
         self,
@@ -134,4 +128,5 @@ class Batch:
         trace: TracebackType | None,
     ) -> None:
         if error is None and self._acts:
-            self._unmade = self._submit(tuple(self._acts))
+            done = enumerate(self._submit(tuple(self._acts)))
+            self._unmade = [one for place, one in done if place not in self._within]

@@ -113,6 +113,12 @@ List = list  # inside the class, ``list`` is the method
 class Events(Calls):
     """List, get and submit events; follow what is written."""
 
+    @property
+    def position(self) -> int:
+        """How many events this handle sees."""
+        handle = self._handle
+        return handle.space.head().seq if handle.position == NOW else handle.position
+
     def list(
         self,
         *,

@@ -1,26 +1,23 @@
 """``Memory``: the public API of one memory.
 
 Responsible for opening a memory, for narrowing a handle and for moving it to the past. Leaves the
-calls to the groups that it is made of: ``writing``, ``reading``, ``contexts``, ``correcting``,
-``leaving`` and ``doors``. Invariant: a handle's scope and trust only ever shrink.
+calls to the groups that it is made of: ``writing``, ``reading``, ``contexts``, ``leaving`` and
+``doors``. Invariant: a handle's scope and trust only ever shrink.
 """
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
 from msgspec import structs
 
-from recollect.compose import Embedders, open_backend, restore_backup
+from recollect.compose import Embedders, open_backend
 from recollect.config import AUTO, Settings, Where, load
 from recollect.errors import Conflict, Forbidden, InvalidInput
 from recollect.index.statements import NOW
 from recollect.memory.contexts.contexts import Contexts
-from recollect.memory.correction.correcting import Correcting
 from recollect.memory.correction.leaving import Leaving
 from recollect.memory.doors import Doors
 from recollect.memory.handle.handle import Handle, named
@@ -32,12 +29,12 @@ from recollect.model import validate
 from recollect.model.events import GENESIS, TRUST_RANK, Trust
 from recollect.model.instants import instant
 from recollect.model.rules import at_least
-from recollect.model.values import Scope
+from recollect.model.values import MemoryScope
 from recollect.places.move import move_if_needed
 
 
 @heals
-class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
+class Memory(Writing, Reading, Contexts, Leaving, Doors):
     """One memory: remember, observe, recall, correct, forget, and ask why."""
 
     def __init__(self, handle: Handle | None = None) -> None:
@@ -92,22 +89,6 @@ class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
 
         embedders = Embedders(settings)
         return cls(Handle(opened, close=close, embedders=embedders, name=named(settings)))
-
-    @classmethod
-    def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> Memory:
-        """Create a memory from a backup.
-
-        Args:
-            backup: The folder of the backup.
-            where: A folder that holds no memory of that name yet.
-
-        Raises:
-            Unavailable: One of the folders could not be read or written.
-            IntegrityError: The backup is damaged.
-        """
-        settings = load(where)
-        name = restore_backup(Path(backup), settings)
-        return cls.open(space=name, settings=settings)
 
     def scoped(
         self,
@@ -198,31 +179,21 @@ class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
         return Memory(then)
 
     @property
-    def name(self) -> str:
-        """The name of the space."""
-        return self._handle.space.name
-
-    @property
     def where(self) -> str:
         """The folder or address, without secrets."""
         return self._handle.space.where
 
     @property
-    def scope(self) -> Scope:
-        """The user, session and agent of this handle."""
+    def scope(self) -> MemoryScope:
+        """The space, the user, session and agent of this handle, and its trust."""
         mine = self._handle.actor
-        return Scope(user=mine.user, session=mine.session, agent=mine.agent)
-
-    @property
-    def trust(self) -> Trust:
-        """The trust of what this handle writes."""
-        return self._handle.actor.trust
-
-    @property
-    def position(self) -> int:
-        """How many events this handle sees."""
-        handle = self._handle
-        return handle.space.head().seq if handle.position == NOW else handle.position
+        return MemoryScope(
+            user=mine.user,
+            session=mine.session,
+            agent=mine.agent,
+            space=self._handle.space.name,
+            trust=mine.trust,
+        )
 
     def close(self) -> None:
         """Release files and connections; closing twice is fine."""
@@ -241,7 +212,7 @@ class Memory(Writing, Reading, Contexts, Correcting, Leaving, Doors):
 
     def __repr__(self) -> str:
         past = "" if self._handle.position == NOW else f", at={self._handle.position}"
-        return f"Memory({self.where!r}, space={self.name!r}{past})"
+        return f"Memory({self.where!r}, space={self._handle.space.name!r}{past})"
 
 
 def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:

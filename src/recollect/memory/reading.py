@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import overload
 
 from msgspec import structs
 
@@ -16,7 +17,6 @@ from recollect.finding import search
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow
 from recollect.index.values import link_of, record_of, version_of
-from recollect.memory.contexts.frames import frame_named
 from recollect.memory.handle import answers
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.handle import Calls
@@ -32,9 +32,7 @@ from recollect.model.values import (
     SpaceStatus,
     Version,
     Why,
-    WhyNot,
 )
-from recollect.recall.pack import Counter, count_tokens
 from recollect.recall.visibility import check_include
 
 List = list  # inside the class, ``list`` is the method
@@ -45,20 +43,36 @@ List = list  # inside the class, ``list`` is the method
 class Reading(Calls):
     """Get, list, recall, and ask why."""
 
-    def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode:
-        """One record or episode.
+    @overload
+    def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode: ...
+
+    @overload
+    def get(self, *, key: str, include: Iterable[Include] = ()) -> Record: ...
+
+    def get(
+        self, id: str | None = None, *, key: str | None = None, include: Iterable[Include] = ()
+    ) -> Record | Episode:
+        """One record or episode, by its id or by the key that a record holds.
 
         Args:
             id: The id of a record or an episode, the beginning of one (four characters or more),
                 the key of a record, or the content id of an active record. Every call that takes
                 an id takes the same.
+            key: Exactly a key, of this handle's user: its record, and nothing else that is called
+                so.
             include: Also return it if it is hidden for one of these reasons, such as
-                ``superseded``, ``forgotten`` or ``expired``.
+                ``superseded``, ``forgotten`` or ``expired``. Of several that claim a key, it is the
+                one that changed last.
 
         Raises:
-            NotFound: This handle sees nothing with that id, or it is hidden.
+            NotFound: This handle sees nothing with that id or key, or it is hidden.
             Ambiguous: A key or a beginning that several have; the message lists their ids.
+            InvalidInput: Not exactly one of ``id`` and ``key`` was given.
         """
+        if key is not None and id is None:
+            return self._keyed(key, include)
+        if id is None or key is not None:
+            raise InvalidInput("get takes an id or a key", hint="give one of them")
         words = check_include(include) | {"held"}
         with self._handle.reading() as reads:
             row = self._handle.find(reads, id)
@@ -68,17 +82,8 @@ class Reading(Calls):
                 raise NotFound(f"{id!r} is {hidden}", hint=hint, is_seen=True)
             return answers.value_of(row)
 
-    def keyed(self, key: str, *, include: Iterable[Include] = ()) -> Record:
-        """The record that holds a key, for this handle's user.
-
-        Args:
-            key: The key.
-            include: If no record holds the key, return the one that changed last among those that
-                claim it and are hidden for one of these reasons.
-
-        Raises:
-            NotFound: No record has that key.
-        """
+    def _keyed(self, key: str, include: Iterable[Include]) -> Record:
+        """The record that holds a key, or of those that claim it the one that changed last."""
         words: frozenset[str | None] = check_include(include) | {None}
         handle = self._handle
         with handle.reading() as reads:
@@ -138,6 +143,7 @@ class Reading(Calls):
             return validate.position(after, "after")
         return self._handle.find(reads, after).seq
 
+    @overload
     def recall(
         self,
         query: str,
@@ -148,12 +154,39 @@ class Reading(Calls):
         include: Iterable[Include] = (),
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
-    ) -> Recall:
+    ) -> Recall: ...
+
+    @overload
+    def recall(
+        self,
+        query: List[str] | tuple[str, ...],
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> List[Recall]: ...
+
+    def recall(
+        self,
+        query: str | List[str] | tuple[str, ...],
+        *,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> Recall | List[Recall]:
         """What the memory holds about a question, best first.
 
+        Several questions are asked of one state of the memory, and faster than one by one.
+
         Args:
-            query: The question, in plain words.
-            k: At most this many hits, up to 1,000.
+            query: The question, in plain words; or a list of questions.
+            k: At most this many hits for each, up to 1,000.
             unit: Look at records, at episodes, or at both.
             filter: Only hits that match, such as ``about = 'alice'``.
             include: Also what is hidden for one of these reasons.
@@ -162,93 +195,17 @@ class Reading(Calls):
                 is near in meaning only by chance is left out; 0 keeps even that.
 
         Returns:
-            The hits, a few unverified ones apart, and a note if an embedder was missing.
+            The hits, a few unverified ones apart, and a note if an embedder was missing; a list of
+            that for a list of questions.
 
         Raises:
-            InvalidInput: The query is empty, or another argument could not be understood.
+            InvalidInput: A query is not a text, or another argument could not be understood.
         """
         k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
         wish = self._handle.wish(unit, include, valid_at, min_relevance, filter)
-        (found,) = self._handle.answer([query], partial(search.recall_all, wish=wish, k=k))
-        return found
-
-    def recall_many(
-        self,
-        queries: Iterable[str],
-        *,
-        k: int = 10,
-        unit: Units = "any",
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        valid_at: Moment | None = None,
-        min_relevance: float | None = None,
-    ) -> List[Recall]:
-        """What ``recall`` returns for each question, all from one state of the memory, and faster.
-
-        Args:
-            queries: The questions.
-            k: At most this many hits for each.
-            unit: Look at records, at episodes, or at both.
-            filter: Only hits that match.
-            include: Also what is hidden for one of these reasons.
-            valid_at: Only records that are true at this instant; now by default.
-            min_relevance: Only hits that are at least this relevant, from 0 to 1. By default what
-                is near in meaning only by chance is left out; 0 keeps even that.
-        """
-        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
-        wish = self._handle.wish(unit, include, valid_at, min_relevance, filter)
-        return self._handle.answer(queries, partial(search.recall_all, wish=wish, k=k))
-
-    def why_not(
-        self,
-        id: str,
-        query: str,
-        *,
-        frame: str | None = None,
-        tokens: int | None = None,
-        counter: Counter | None = None,
-        k: int = 10,
-        unit: Units = "any",
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        valid_at: Moment | None = None,
-        min_relevance: float | None = None,
-    ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
-
-        Args:
-            id: The record or episode that was expected.
-            query: The question.
-            frame: The frame of the context to explain; without one, a recall is explained.
-            tokens: The context's budget; the frame's by default.
-            counter: Counts tokens, as for ``context``.
-            k: The recall's number of hits.
-            unit: As for ``recall``.
-            filter: As for ``recall``.
-            include: As for ``recall``.
-            valid_at: As for ``recall``.
-            min_relevance: As for ``recall``.
-
-        Raises:
-            NotFound: This handle sees nothing with that id, or the frame does not exist.
-        """
-        from recollect.finding.candidates import wished
-        from recollect.finding.why_not import Inquiry, in_context, in_recall
-
-        handle = self._handle
-        k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
-        wish = handle.wish(unit, include, valid_at, min_relevance, filter)
-        question = handle.ask(query)
-        with handle.reading() as reads:
-            row = handle.find(reads, id)
-            if frame is None:
-                return in_recall(Inquiry(row, reads, question, wished(question, wish)), k)
-            chosen = frame_named(reads, frame)
-            budget = chosen.tokens if tokens is None else tokens
-            budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
-            wish = wished(question, handle.wish(chosen.unit, filter=chosen.where))
-            inquiry = Inquiry(row, reads, question, wish)
-            return in_context(inquiry, chosen, budget, counter or count_tokens)
+        queries = query if isinstance(query, List | tuple) else [query]
+        found = self._handle.answer(queries, partial(search.recall_all, wish=wish, k=k))
+        return found if queries is query else found[0]
 
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first.

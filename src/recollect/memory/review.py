@@ -21,7 +21,7 @@ from recollect.lifecycle.filed import LIVE, is_stale
 from recollect.lifecycle.proposals.proposals import digest_of, displaced, no_proposal
 from recollect.lifecycle.retraction.closure import resting_on
 from recollect.memory.handle.acts import Acts
-from recollect.memory.handle.answers import left_by
+from recollect.memory.handle.answers import left_by, settled
 from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.fields import evidence as checked_evidence
 from recollect.memory.handle.handle import Calls
@@ -60,7 +60,7 @@ List = list  # ``list`` is also the name of a call
 @compares
 @heals
 class Review(Calls):
-    """Propose a change, and approve or reject what waits.
+    """Propose a change, approve or reject what waits, and confirm or refute a hypothesis.
 
     Two things wait in the queue: proposals, and records that are held because they are not trusted
     or would replace something that is. Anyone may propose; only a person approves or rejects.
@@ -197,6 +197,73 @@ class Review(Calls):
         """
         act = self._handle.acts.review(id, "rejected", digest, reason)
         return self._handle.write((act,), self._answer, idempotency_key, expect)
+
+    def confirm(
+        self,
+        id: str,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Say that a hypothesis holds.
+
+        It is a statement from now on, with this evidence added; its trust is at most that of the
+        evidence. ``approve`` is for what waits instead.
+
+        Args:
+            id: The record, which was remembered with ``is_hypothesis=True``.
+            evidence: Ids, references or quotes that show it, as in ``remember``.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. If this handle may not confirm it at once, the record as it is, with
+            ``pending``: the proposal that waits for ``recollect review``.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: It is not a hypothesis, or does not hold any more.
+            Forbidden: A person names unverified evidence.
+        """
+        files = self._handle.files
+        act = self._handle.acts.settle(id, True, evidence=evidence, reason=reason, files=files)
+        return self._handle.write((act,), settled(True), idempotency_key, expect)
+
+    def refute(
+        self,
+        id: str,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Say that a hypothesis does not hold.
+
+        It is archived, and ``undo`` brings it back. ``reject`` is for what waits instead.
+
+        Args:
+            id: The record, which was remembered with ``is_hypothesis=True``.
+            evidence: Ids, references or quotes that show it, as in ``remember``.
+            reason: Why, for people who read the history.
+            idempotency_key: The same key with the same call again returns the first outcome.
+            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
+
+        Returns:
+            The record. If this handle may not refute it at once, the record as it is, with
+            ``pending``: the proposal that waits for ``recollect review``.
+
+        Raises:
+            NotFound: This handle sees no record with that id.
+            Conflict: It is not a hypothesis, or does not hold any more.
+            Forbidden: A person names unverified evidence.
+        """
+        files = self._handle.files
+        act = self._handle.acts.settle(id, False, evidence=evidence, reason=reason, files=files)
+        return self._handle.write((act,), settled(False), idempotency_key, expect)
 
     def withdraw(
         self,

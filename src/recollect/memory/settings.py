@@ -47,7 +47,7 @@ class MemorySettings(Calls):
         return Documents(self._handle)
 
     def retention(self) -> int | None:
-        """For how many days expired records are kept; None if ``retain`` erases nothing.
+        """For how many days expired records are kept; None if nothing is erased for it.
 
         Only what a person set counts: an agent does not decide what is erased.
         """

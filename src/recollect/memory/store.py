@@ -6,14 +6,16 @@ Responsible for opening a place and for the spaces that were opened there. Leave
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
 from msgspec import structs
 
-from recollect.compose import Embedders, open_backend
+from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, Where, keys_folder, load
 from recollect.errors import InvalidInput
 from recollect.index.caches import forget_texts
@@ -83,6 +85,22 @@ class Store:
             return cast(Store, opened)
         settings = move_if_needed(settings)
         return cls(open_backend(settings), settings)
+
+    @classmethod
+    def restore_backup(cls, backup: str | os.PathLike[str], where: Where) -> Memory:
+        """Create a memory from a backup, and open it.
+
+        Args:
+            backup: The folder of the backup.
+            where: A folder that holds no memory of that name yet.
+
+        Raises:
+            Unavailable: One of the folders could not be read or written.
+            IntegrityError: The backup is damaged.
+        """
+        settings = load(where)
+        name = restore_backup(Path(backup), settings)
+        return Memory.open(space=name, settings=settings)
 
     @property
     def where(self) -> str:

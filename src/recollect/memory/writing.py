@@ -12,11 +12,12 @@ from datetime import timedelta
 
 from msgspec import UNSET, UnsetType
 
-from recollect.lifecycle.commands import Expect
+from recollect.lifecycle.commands import Act, Expect, Retract
 from recollect.memory.batch import Batch
-from recollect.memory.handle import acts, answers
+from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healed import heals
+from recollect.model import validate
 from recollect.model.events import Role, Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
@@ -26,7 +27,7 @@ from recollect.model.values import Episode, Forgotten, Quote, Record
 
 @heals
 class Writing(Calls):
-    """Remember, observe, revise, forget, restore, tag, link."""
+    """Remember, observe, revise, forget."""
 
     def remember(
         self,
@@ -35,7 +36,7 @@ class Writing(Calls):
         key: str | None = None,
         about: str | None = None,
         kind: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = None,
         data: Mapping[str, Json] | None = None,
         confidence: float | None = None,
         evidence: Iterable[str | Quote] = (),
@@ -45,7 +46,8 @@ class Writing(Calls):
         valid_to: Moment | None = None,
         source_type: SourceType | None = None,
         is_hypothesis: bool | None = None,
-        supersedes: str | None = None,
+        replaces: str | None = None,
+        reason: str | None = None,
         id: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
@@ -54,13 +56,17 @@ class Writing(Calls):
 
         Saying an active sentence again reinforces the record that holds it.
 
+        With ``replaces`` the record takes the place of an old one, because something changed. The
+        old record is archived: default reads leave it out, its history stays, and ``undo`` takes
+        the change back. ``revise`` corrects a record in place instead.
+
         Args:
             text: One self-contained statement, up to 1 MiB.
             key: A name for what the statement answers, such as ``db.port``. A new record under a
-                key supersedes the record that held the key.
+                key replaces the record that held the key.
             about: The person, project or thing that the statement is about.
             kind: A word such as ``fact``, ``preference`` or ``decision``; ``fact`` by default.
-            tags: Words to group and filter by, at most 64.
+            tags: Words to group and filter by, at most 64; none by default.
             data: A JSON object of your own, up to 256 KiB.
             confidence: How sure the writer is, from 0 to 1; 0.7 by default.
             evidence: Ids of episodes and records that the statement rests on, or references to
@@ -75,18 +81,25 @@ class Writing(Calls):
             valid_to: Until when the statement is true; always by default.
             source_type: How the statement came to be known; ``told`` by default.
             is_hypothesis: True if the statement is a guess that is still to be tested.
-            supersedes: A record whose place this one takes, as with ``supersede``.
+            replaces: A record that does not hold any more. The new one has the key, ``about``,
+                kind, tags, data, decay tier and user of the old one, unless they are given.
+            reason: Why that record is replaced, for people who read the history.
             id: An id of your own; one is made by default.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            The record. Its ``status`` is ``held`` if it waits for a person's review.
+            The record. Its ``status`` is ``held`` if it waits for a person's review. If this handle
+            may not replace a record at once, the old record as it is, with ``pending``: the
+            proposal that waits for ``recollect review``.
 
         Raises:
             InvalidInput: An argument is not valid, or a quote does not occur in its episode.
-            Conflict: The id is taken, or the idempotency key was used for another call.
-            NotFound: This handle sees no record with the id in ``supersedes``.
+            Conflict: The id is taken, or the idempotency key was used for another call. The record
+                in ``replaces`` says this already, or does not hold: it was replaced, is forgotten
+                or waits for a review.
+            NotFound: This handle sees no record with the id in ``replaces``.
+            Forbidden: A person replaces a record and names unverified evidence.
         """
         act = self._handle.acts.remember(
             text,
@@ -104,7 +117,8 @@ class Writing(Calls):
                 "valid_to": valid_to,
                 "source_type": source_type,
                 "is_hypothesis": is_hypothesis,
-                "supersedes": supersedes,
+                "replaces": replaces,
+                "reason": reason,
                 "id": id,
             },
             files=self._handle.files,
@@ -156,12 +170,14 @@ class Writing(Calls):
         *,
         reason: str | None = None,
         evidence: Iterable[str | Quote] = (),
+        tags: Iterable[str] = (),
+        untag: Iterable[str] = (),
         data: Mapping[str, Json] | None = None,
         expires: Moment | timedelta | None | UnsetType = UNSET,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Record:
-        """Correct a record; the old text stays in its history only.
+        """Correct a record or change its tags; the old text stays in its history only.
 
         Args:
             id: The record.
@@ -170,6 +186,8 @@ class Writing(Calls):
             evidence: Ids, references or quotes that the correction rests on, as in ``remember``.
                 An agent corrects a person's record only with a ``Quote`` of what a person said
                 after that record, with a word that the correction adds.
+            tags: Tags to add; the others stay.
+            untag: Tags to remove.
             data: Replaces the record's data; kept as it is by default.
             expires: A new end, or None for no end; kept as it is by default.
             idempotency_key: The same key with the same call again returns the first outcome.
@@ -182,37 +200,50 @@ class Writing(Calls):
         Raises:
             NotFound: This handle sees no record with that id.
             InvalidInput: An argument is not valid, a quote does not occur in its episode, or
-                neither text, evidence, data nor ``expires`` was given.
-            Forbidden: A person names unverified evidence.
+                nothing to change was given.
+            Forbidden: A person names unverified evidence, or an agent changes the tags of a
+                person's record.
         """
-        act = self._handle.acts.revise(
+        made = self._handle.acts.change(
             id,
             text,
             reason=reason,
             evidence=evidence,
+            tags=tags,
+            untag=untag,
             data=data,
             expires=expires,
             files=self._handle.files,
         )
         answer = answers.revised(text) if self._handle.files else answers.record
-        return self._handle.write((act,), answer, idempotency_key, expect)
+        return self._handle.write(made, answer, idempotency_key, expect)
 
     def forget(
         self,
         id: str,
         *,
-        sources: Sources = "shadow",
+        derived: bool = False,
+        sources: Sources | None = None,
         reason: str | None = None,
+        dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Forgotten:
-        """Take a record or an episode out of default reads; ``restore`` brings it back.
+        """Take a record or an episode out of default reads; ``undo`` brings it back.
+
+        With ``derived`` everything that was derived from it goes as well: what names it as evidence
+        or has a link ``derived_from`` to it, at any distance. Afterwards the memory is as if none
+        of that had been written: a record that was revised because of it says what it said before,
+        and what was replaced has its key again. Trust is not raised by it: what was lowered waits
+        for a review.
 
         Args:
             id: The record or episode.
-            sources: ``shadow`` also hides episodes that were evidence for nothing else; ``keep``
-                leaves them.
-            reason: Why, for people who read the history.
+            derived: Also take back what was derived from it.
+            sources: ``shadow``, the default, also hides episodes that were evidence for nothing
+                else; ``keep`` leaves them, and ``derived`` always does.
+            reason: Why, for people who read the history; not with ``derived``.
+            dry_run: Only return what ``derived`` would take back.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
@@ -222,50 +253,21 @@ class Writing(Calls):
 
         Raises:
             NotFound: This handle sees nothing with that id.
-            Forbidden: The episode was said with more trust than this handle has.
+            InvalidInput: An argument is not valid, or does not fit with ``derived``.
+            Forbidden: The episode was said with more trust than this handle has, or some of what
+                was derived has more, or is another user's.
+            LimitExceeded: More than 1,000 records are derived from it.
         """
-        act = self._handle.acts.forget(id, sources, reason, files=self._handle.files)
+        if validate.flag(dry_run, "dry_run") or validate.flag(derived, "derived"):
+            from recollect.memory.correction import derived as of_all  # most forget one thing
+
+            name = of_all.checked(id, derived, sources, reason)
+            if dry_run:
+                return of_all.would_retract(self._handle, name)
+            act: Act = Retract(id=name)
+            return self._handle.write((act,), of_all.retracted, idempotency_key, expect)
+        act = self._handle.acts.forget(id, sources or "shadow", reason, files=self._handle.files)
         return self._handle.write((act,), answers.forgotten, idempotency_key, expect)
-
-    def restore(
-        self, id: str, *, idempotency_key: str | None = None, expect: Expect | None = None
-    ) -> Record | Episode:
-        """Undo a forgetting, or bring an archived record back.
-
-        Args:
-            id: The record or episode.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            NotFound: This handle sees nothing with that id.
-            Conflict: Another record holds the key now.
-        """
-        return self._handle.write((acts.restore(id),), answers.subject, idempotency_key, expect)
-
-    def tag(
-        self,
-        id: str,
-        *add: str,
-        remove: Iterable[str] = (),
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Record:
-        """Add tags to a record, or remove them.
-
-        Args:
-            id: The record.
-            add: Tags to add.
-            remove: Tags to remove.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Raises:
-            NotFound: This handle sees no record with that id.
-        """
-        return self._handle.write(
-            (acts.tag(id, add, remove),), answers.record, idempotency_key, expect
-        )
 
     def batch(self, *, idempotency_key: str | None = None, expect: Expect | None = None) -> Batch:
         """Several writes that happen together or not at all, with one fsync.

@@ -225,7 +225,7 @@ def expected(value: tuple[str, int] | int | None) -> tuple[str, int] | int | Non
         return identifier(value[0], "id in expect"), value[1]
     raise InvalidInput(
         f"expect is a position, or an id with its seq, not {shown(value)}",
-        hint="pass memory.position, or (record.id, record.seq)",
+        hint="pass memory.events.position, or (record.id, record.seq)",
     )
 
 

@@ -98,7 +98,7 @@ class ClockSuite:
         self, opened: Callable[[], Memory], seam: FixedSeam
     ) -> None:
         memory = opened()
-        assert memory.position == 1
+        assert memory.events.position == 1
         seam.now_us += 800 * DAY_US
         assert memory.remember("The first.").at[:4] == "2022"
 

@@ -212,7 +212,7 @@ class EnteredSuite:
         for origin in ("unverified", "agent", "person"):
             token = store.tokens.create("a", space="alice", origin=origin).token
             memory = store.entered(token).space("alice")
-            assert memory.trust == origin
+            assert memory.scope.trust == origin
             assert memory.remember(f"As {origin}.").trust == origin
             if origin != "person":
                 with pytest.raises(Forbidden):
@@ -230,7 +230,7 @@ class EnteredSuite:
         memory = store.entered(token).space("alice")
         assert memory.recall("One").hits
         assert memory.context("One").receipt is None
-        before = owner.position
+        before = owner.events.position
         for call in (
             lambda: memory.remember("Two."),
             lambda: memory.observe("Two.", role="user"),
@@ -244,7 +244,7 @@ class EnteredSuite:
             with pytest.raises((Forbidden, Unsupported)):
                 call()
         memory.admin.flush()
-        assert owner.position == before
+        assert owner.events.position == before
 
     def test_erasing_reviewing_and_dropping_need_their_verbs(self, store: Store) -> None:
         owner = store.space("alice")

@@ -56,7 +56,7 @@ class VectorSuite:
         first = memory.remember("about cats")
         memory.revise(first.id, "about dogs")
         memory.observe("about birds\nand boats")
-        memory.tag(first.id, "animal")
+        memory.revise(first.id, tags=["animal"])
         done = catch_up(space, leg)
         assert (done.texts, done.pieces, done.missing) == (3, 4, 0)
         assert leg.vectors.through() == space.head().seq

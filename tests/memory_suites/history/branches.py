@@ -91,7 +91,7 @@ class BranchSuite(BranchMergeSuite):
         assert _texts(branch) == ["Alice sits in Paris", "The port is 6543", "Zebras are striped"]
         assert branch.get("alice.seat").id == moved.id
         assert memory.get("alice.seat").id == seat.id
-        assert branch.keyed("alice.seat").id == moved.id
+        assert branch.get(key="alice.seat").id == moved.id
         assert [hit.record.id for hit in branch.recall("zebras").hits if hit.record] == [zebra.id]
         assert memory.recall("zebras").hits == ()
         context = branch.context("where does Alice sit?")
@@ -111,7 +111,7 @@ class BranchSuite(BranchMergeSuite):
         assert (again.text, again.data) == ("The port is 3", {"n": 2})
         new = branch.remember("Tea is green")
         assert branch.revise(new.id, "Tea is black").id == new.id
-        assert branch.remember("Tea is white", supersedes=new.id).id != new.id
+        assert branch.remember("Tea is white", replaces=new.id).id != new.id
         assert _told(memory.branches.diff("plans")) == [
             ("update", "The port is 3", False),
             ("add", "Tea is white", False),
@@ -136,9 +136,9 @@ class BranchSuite(BranchMergeSuite):
         assert branch.remember("Tea is green").id == tea.id
         assert branch.revise(tea.id, "Tea is green").id == tea.id
         branch.forget(port.id)
-        before = memory.position
+        before = memory.events.position
         assert branch.forget(port.id).id == port.id
-        assert memory.position == before
+        assert memory.events.position == before
         branch.forget(tea.id)
         assert _texts(branch) == []
         assert [one.intent for one in memory.branches.diff("plans").changes] == ["delete"]
@@ -167,7 +167,7 @@ class BranchSuite(BranchMergeSuite):
         branch = agent.on("plans")
         moved = branch.remember("Alice sits in Paris", key="alice.seat", data={"floor": 2})
         branch.revise(port.id, "The port is 6543", expires="2100-01-01T00:00:00Z")
-        later = branch.remember("Lunch is at one", supersedes=old.id)
+        later = branch.remember("Lunch is at one", replaces=old.id)
         expected = {record.id: record.text for record in branch.list()}
         diff = memory.branches.diff("plans")
         assert [
@@ -177,7 +177,7 @@ class BranchSuite(BranchMergeSuite):
             ("The port is 5432",) * 2,
             ("Lunch is at noon",) * 2,
         ]
-        before = memory.position
+        before = memory.events.position
         done = memory.branches.merge("plans", diff.digest, reason="read")
         assert (done.branch.how, done.branch.note, done.kept) == ("merged", "read", ())
         assert set(done.records) == {moved.id, port.id, later.id}
@@ -188,7 +188,7 @@ class BranchSuite(BranchMergeSuite):
         assert memory.get(moved.id).data == {"floor": 2}  # type: ignore[union-attr]
         assert memory.get(seat.id, include=["superseded"]).status == "archived"
         (last,) = memory.events.list(kinds=["branch.closed"])
-        assert (last.seq, last.text) == (memory.position, "plans")
+        assert (last.seq, last.text) == (memory.events.position, "plans")
         assert memory.at(before).branches.diff("plans").digest == diff.digest
         assert memory.admin.verify().ok
 
@@ -201,10 +201,10 @@ class BranchSuite(BranchMergeSuite):
         with pytest.raises(Forbidden, match="needs a person"):
             agent.branches.merge("plans", shown.digest)
         agent.on("plans").revise(port.id, "The port is 666")
-        before = memory.position
+        before = memory.events.position
         with pytest.raises(Changed, match="not what was shown"):
             memory.branches.merge("plans", shown.digest)
-        assert memory.position == before
+        assert memory.events.position == before
         assert _texts(memory) == ["The port is 5432"]
 
     def test_a_moved_base_is_a_conflict_until_it_is_settled(self, memory: Memory) -> None:
@@ -230,13 +230,13 @@ class BranchSuite(BranchMergeSuite):
             "Port 1 is blocked",
             "Port 1 is closed",
         ]
-        before = memory.position
+        before = memory.events.position
         with pytest.raises(Conflict, match="has changed since"):
             memory.branches.merge("plans", diff.digest)
         ids = [one.id for one in diff.changes]
         with pytest.raises(Conflict, match=ids[5]):
             memory.branches.merge("plans", diff.digest, settle=dict.fromkeys(ids[1:5], "theirs"))
-        assert memory.position == before
+        assert memory.events.position == before
         done = memory.branches.merge(
             "plans",
             diff.digest,
@@ -280,7 +280,7 @@ class BranchSuite(BranchMergeSuite):
         branch = memory.on("plans")
         branch.revise(keyed.id, "Alice sits in Bern")
         branch.forget(gone.id)
-        branch.remember("Tea is black", supersedes=left.id)
+        branch.remember("Tea is black", replaces=left.id)
         memory.remember("Alice sits in Rome", key="alice.seat")
         memory.forget(gone.id)
         memory.forget(left.id)
@@ -290,7 +290,7 @@ class BranchSuite(BranchMergeSuite):
         settle = {one.id: "theirs" for one in diff.conflicts}
         memory.branches.merge("plans", diff.digest, settle=settle)  # type: ignore[arg-type]
         assert _texts(memory) == ["Alice sits in Bern", "Tea is black"]
-        assert memory.keyed("alice.seat").text == "Alice sits in Bern"
+        assert memory.get(key="alice.seat").text == "Alice sits in Bern"
 
     def test_a_chosen_id_that_was_taken_meanwhile_is_made_anew(self, memory: Memory) -> None:
         memory.branches.open("plans")
@@ -358,7 +358,7 @@ class BranchSuite(BranchMergeSuite):
         memory.branches.open("plans")
         branch = memory.on("plans")
         for call in (
-            lambda: branch.tag(port.id, "x"),
+            lambda: branch.revise(port.id, tags=["x"]),
             lambda: branch.graph.link(port.id, tea.id, "about"),
             lambda: branch.observe("hello"),
             lambda: branch.erase(port.id),
@@ -372,7 +372,7 @@ class BranchSuite(BranchMergeSuite):
         new = branch.remember("Zebras are striped")
         for refused, why in (
             (lambda: branch.remember("x", evidence=[new.id]), "nothing can rest on it yet"),
-            (lambda: branch.remember("x", supersedes=port.id, key="tea"), "keeps its key"),
+            (lambda: branch.remember("x", replaces=port.id, key="tea"), "keeps its key"),
             (lambda: branch.forget(said.id), "is an episode"),
         ):
             with pytest.raises(InvalidInput, match=why):
@@ -380,7 +380,7 @@ class BranchSuite(BranchMergeSuite):
         branch.forget(tea.id)
         with pytest.raises(Conflict, match="forgotten on this branch"):
             branch.revise(tea.id, "Tea is black")
-        made = branch.remember("The port is 1", supersedes="port")
+        made = branch.remember("The port is 1", replaces="port")
         with pytest.raises(Conflict, match=f"superseded by {made.id}"):
             branch.revise(port.id, "The port is 2")
         memory.forget(tea.id)
@@ -473,7 +473,7 @@ class BranchSuite(BranchMergeSuite):
         opened = memory.branches.open("plans")
         memory.on("plans").remember("Tea is green")
         shown = memory.branches.diff("plans")
-        position = memory.position
+        position = memory.events.position
         memory.branches.abandon("plans", "no use")
         then = memory.at(position)
         assert then.branches.diff("plans") == shown

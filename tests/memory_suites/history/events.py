@@ -38,12 +38,12 @@ def fill_own(memory: Memory) -> tuple[str, str]:
         memory.graph.link(record.id, other.id, "relates_to")
     memory.graph.unlink(record.id, other.id, "relates_to")
     memory.revise(record.id, LONG)
-    memory.tag(other.id, "drink")
+    memory.revise(other.id, tags=["drink"])
     memory.used(memory.context("tea"))
     memory.forget(said.id)
-    memory.restore(said.id)
+    memory.undo(said.id)
     memory.forget(other.id)
-    memory.restore(other.id)
+    memory.undo(other.id)
     memory.remember("Likes fado", key="music")
     memory.admin.flush()
     return said.id, record.id
@@ -155,7 +155,7 @@ class EventsSuite(BehindSuite):
         whole = memory.events.list()
         for position in range(1, whole[-1].seq + 1):
             then = memory.at(position)
-            known = whole[: then.position]  # commands that were complete by then
+            known = whole[: then.events.position]  # commands that were complete by then
             assert then.events.list() == known
             assert then.events.list(before=position + 1, limit=2) == known[-2:]
 
@@ -211,7 +211,7 @@ class EventsSuite(BehindSuite):
         ann.erase(mine[1])
         own = {one.seq for one in ann.events.list()}
         refused = set()
-        for seq in range(memory.position + 2):
+        for seq in range(memory.events.position + 2):
             if seq in own:
                 assert "canary7f3a" not in str(ann.events.get(seq))
                 continue

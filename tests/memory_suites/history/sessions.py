@@ -29,13 +29,13 @@ class SessionsSuite:
 
     def test_a_session_that_is_only_named_is_known_and_never_active(self, memory: Memory) -> None:
         memory.remember("in no session")
-        before = memory.position
+        before = memory.events.position
         memory.scoped(session="chat").observe("hello")
         memory.scoped(session="work").remember("Tea is at four.")
         memory.observe("hello again", session="chat")
         memory.scoped(session="asked").context("when is tea?")
         memory.admin.flush()
-        assert memory.position == before + 4  # none of them has an event of its own
+        assert memory.events.position == before + 4  # none of them has an event of its own
         found = memory.sessions.list()
         assert [one.id for one in found] == ["asked", "work", "chat"]
         assert {one.status for one in found} == {"named"}
@@ -63,9 +63,9 @@ class SessionsSuite:
         assert closed.ended_at == memory.events.list(kinds=["session.closed"])[0].at
         assert sessions.active() is None
         assert sessions.list() == [closed]
-        position = memory.position
+        position = memory.events.position
         assert sessions.close("chat") == closed
-        assert memory.position == position
+        assert memory.events.position == position
         with pytest.raises(Conflict, match="'chat' is closed"):
             sessions.open("chat")
 
@@ -90,16 +90,16 @@ class SessionsSuite:
 
     def test_opening_it_again_writes_nothing(self, memory: Memory) -> None:
         made = memory.sessions.open("chat", task_type="review")
-        position = memory.position
+        position = memory.events.position
         assert memory.sessions.open("chat", task_type="review") == made
-        assert memory.position == position
+        assert memory.events.position == position
         with pytest.raises(Conflict, match="open already, with the task type 'review'"):
             memory.sessions.open("chat")
 
     def test_a_named_session_can_be_opened(self, memory: Memory) -> None:
         memory.scoped(session="chat").observe("hello")
         (named,) = memory.sessions.list()
-        position = memory.position
+        position = memory.events.position
         memory.remember("something else")
         made = memory.sessions.open("chat", task_type="talk")
         assert (made.seq, made.status) == (named.seq, "open")
@@ -120,9 +120,9 @@ class SessionsSuite:
     def test_sessions_of_then(self, memory: Memory) -> None:
         sessions = memory.sessions
         first = sessions.open("one", task_type="talk")
-        opened = memory.position
+        opened = memory.events.position
         second = sessions.open("two")
-        both = memory.position
+        both = memory.events.position
         sessions.close("two")
         sessions.close("one")
         assert memory.at(0).sessions.list() == []
@@ -222,10 +222,10 @@ class SessionsSuite:
         sessions = memory.sessions
         made = sessions.open(task_type="talk", idempotency_key="k1")
         closed = sessions.close(made.id, idempotency_key="k2")
-        position = memory.position
+        position = memory.events.position
         assert sessions.open(task_type="talk", idempotency_key="k1") == made
         assert sessions.close(made.id, idempotency_key="k2") == closed
-        assert memory.position == position
+        assert memory.events.position == position
         with pytest.raises(Conflict):
             sessions.open(task_type="work", idempotency_key="k1")
         with pytest.raises(Changed):
@@ -260,7 +260,7 @@ class SessionsSuite:
         assert sessions.close("canary7f3a", erase=True) is None
         assert b"canary" not in b"".join(handle_of(memory).space.pieces())
         assert sessions.list() == [kept]
-        assert memory.at(memory.position - 1).sessions.list() == [kept]
+        assert memory.at(memory.events.position - 1).sessions.list() == [kept]
         with pytest.raises(NotFound):
             sessions.close("canary7f3a", erase=True)
         with pytest.raises(Conflict):
@@ -320,7 +320,7 @@ class SessionsSuite:
     def test_sessions_change_the_digest_and_their_absence_does_not(self, memory: Memory) -> None:
         memory.remember("Likes tea")
         before = memory.admin.digest()
-        position = memory.position
+        position = memory.events.position
         memory.sessions.open("chat")
         opened = memory.admin.digest()
         memory.sessions.close("chat")

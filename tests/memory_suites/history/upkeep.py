@@ -77,7 +77,7 @@ class UpkeepSuite(BehindSuite):
         status = memory.status()
         assert (status.records, status.held, status.forgotten, status.superseded) == (1, 1, 1, 0)
         assert (status.episodes, status.shadowed, status.links) == (1, 1, 0)
-        assert status.seq == memory.position
+        assert status.seq == memory.events.position
         assert status.where == memory.where
         assert "Memory(" in repr(memory)
         assert "at=" in repr(memory.at(1))
@@ -95,8 +95,8 @@ class UpkeepSuite(BehindSuite):
         memory.remember("three", key="k")
         seen = memory.status()
         assert (seen.records, seen.links, seen.shadowed) == (1, 0, 1)
-        assert (seen.forgotten, seen.superseded, seen.seq) == (1, 1, memory.position)
-        memory.restore(a.id)
+        assert (seen.forgotten, seen.superseded, seen.seq) == (1, 1, memory.events.position)
+        memory.undo(a.id)
         assert (memory.status().records, memory.status().shadowed) == (2, 0)
         memory.erase(a.id)
         seen = memory.status()

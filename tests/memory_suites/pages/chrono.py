@@ -120,11 +120,11 @@ class ChronoSuite:
 
     def test_the_same_upsert_again_changes_nothing(self, store: ChronoStore) -> None:  # S0-10
         store.upsert(water())
-        before = store.memory.position
+        before = store.memory.events.position
         for _ in range(3):
             store.upsert(water())
         assert store.query() == [water()]
-        assert store.memory.position == before, "no event was written"
+        assert store.memory.events.position == before, "no event was written"
         assert _kept(store).reinforcement_count == 0
 
     def test_an_upsert_updates_the_record(self, store: ChronoStore) -> None:  # S0-11
@@ -237,9 +237,9 @@ class ChronoSuite:
         assert ids(store.query()) == ["other"]
         assert ids(store.query(kind="fact", rag_filter=True)) == ["other"]
         assert [one.what for one in store.memory.history("FACT-001")] == ["added", "forgotten"]
-        before = store.memory.position
+        before = store.memory.events.position
         store.delete("FACT-001")
-        assert store.memory.position == before
+        assert store.memory.events.position == before
 
     def test_deleting_what_is_not_there_is_told(self, store: ChronoStore) -> None:
         store.upsert(water())
@@ -265,9 +265,9 @@ class ChronoSuite:
     def test_another_status_is_kept_and_is_not_active(self, store: ChronoStore) -> None:  # S0-8
         for word in ("invalidated", "deprecated", "hypothesis", "draft", "archived", "mine"):
             store.upsert(water(status=word))
-            before = store.memory.position
+            before = store.memory.events.position
             store.upsert(water(status=word))
-            assert store.memory.position == before
+            assert store.memory.events.position == before
             assert store.get("FACT-001") == water(status=word)
             assert store.query() == []
             assert store.query(status=word) == [water(status=word)]

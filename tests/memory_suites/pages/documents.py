@@ -71,14 +71,14 @@ class DocumentsSuite:
     def test_the_same_data_again_writes_nothing(self, memory: Memory) -> None:
         documents = memory.settings.documents
         made = documents.set("rules", "mail", {"a": 1, "b": [2]})
-        position = memory.position
+        position = memory.events.position
         assert documents.set("rules", "mail", {"b": [2], "a": 1}) == made
-        assert memory.position == position
+        assert memory.events.position == position
 
     def test_a_document_of_then(self, memory: Memory) -> None:
         documents = memory.settings.documents
         first = documents.set("rules", "mail", {"n": 1})
-        position = memory.position
+        position = memory.events.position
         documents.set("rules", "mail", {"n": 2})
         documents.drop("rules", "mail")
         with pytest.raises(NotFound):
@@ -132,7 +132,7 @@ class DocumentsSuite:
         documents.drop("rules", "mail", erase=True)
         assert b"canary" not in b"".join(handle_of(memory).space.pieces())
         assert documents.list() == [kept]
-        assert memory.at(memory.position - 1).settings.documents.list() == [kept]
+        assert memory.at(memory.events.position - 1).settings.documents.list() == [kept]
         with pytest.raises(NotFound):
             documents.drop("rules", "mail", erase=True)
         digest = memory.admin.digest()
@@ -161,10 +161,10 @@ class DocumentsSuite:
         assert first.data == {"n": 1}
         for erase in (False, True):
             documents.set("rules", "mail", {"n": 3})
-            position = memory.position + 1
+            position = memory.events.position + 1
             for _ in range(2):
                 documents.drop("rules", "mail", erase=erase, idempotency_key=f"drop-{erase}")
-            assert memory.position == position
+            assert memory.events.position == position
             with pytest.raises(
                 Conflict if erase else NotFound
             ):  # of what is erased no mark is left

@@ -60,9 +60,9 @@ class MemoryFilesSuite:
         assert "tags: [preferences]\n" in text(files, "user-preferences")
 
     def test_opening_again_changes_nothing(self, memory: Memory, files: MemoryFiles) -> None:
-        position, before = memory.position, text(files, "user-profile")
+        position, before = memory.events.position, text(files, "user-profile")
         again = MemoryFiles.over(memory.scoped(origin="agent"), files.folder)
-        assert (memory.position, text(again, "user-profile")) == (position, before)
+        assert (memory.events.position, text(again, "user-profile")) == (position, before)
 
     def test_a_file_is_created_with_its_description(self, files: MemoryFiles) -> None:  # S3-191
         path = files.create("project-apollo.md", "The guidance computer", ["space", "c"])
@@ -379,12 +379,12 @@ class MemoryFilesSuite:
         files.supersede("user-profile", old, "User joined Acme Corp.", "a new job")
         files.create("tool-make", "Builds", ["c"])
         pages = {path.name: path.read_bytes() for path in files.folder.glob("*.md")}
-        before = (files.list_memories(), files.search("user"), memory.position)
+        before = (files.list_memories(), files.search("user"), memory.events.position)
         first, again = files.rebuild_index(), files.rebuild_index()
         assert first == again
         assert (first.files, first.entries, first.applied, first.problems) == (3, 2, 0, ())
         assert {path.name: path.read_bytes() for path in files.folder.glob("*.md")} == pages
-        assert (files.list_memories(), files.search("user"), memory.position) == before
+        assert (files.list_memories(), files.search("user"), memory.events.position) == before
 
     def test_one_broken_file_stops_nothing(self, files: MemoryFiles) -> None:
         # S3-222: the original stops at the first file that it cannot read

@@ -64,7 +64,7 @@ class PagesSuite:
         (page,) = [page for page in memory.pages.list() if page.name == "tool-make"]
         assert (page.title, page.description, page.tags) == ("GNU Make", "Builds: all", ("a",))
         assert (page.status, page.needs_compact) == ("active", True)
-        assert page.position == memory.position
+        assert page.position == memory.events.position
 
     def test_a_page_can_be_described_before_its_first_entry(self, memory: Memory) -> None:
         for name in ("tool-make", "..=2fetc", "index", "unfiled", "Tool-Make"):
@@ -83,7 +83,7 @@ class PagesSuite:
         page = memory.pages.flag("tool-make", "too long")
         assert (page.needs_compact, page.compact_reason) == (True, "too long")
         assert "\nneeds_compact: true\n" in memory.pages.read("tool-make")
-        assert page.position == memory.position
+        assert page.position == memory.events.position
         assert memory.pages.flag("tool-make") == page  # again
         page = memory.pages.unflag("tool-make")
         assert (page.needs_compact, page.compact_reason) == (False, None)
@@ -128,12 +128,12 @@ class PagesSuite:
 
     def test_a_wrong_name_is_answered_with_a_near_one(self, memory: Memory) -> None:
         memory.remember("Fast.", about="tool:Make")
-        position, pages = memory.position, memory.pages
+        position, pages = memory.events.position, memory.pages
         for call in (pages.flag, pages.unflag, pages.archive, pages.activate, pages.describe):
             with pytest.raises(NotFound) as refused:
                 call("tool-mak")
             assert "tool-make" in (refused.value.hint or "")
-        assert memory.position == position
+        assert memory.events.position == position
 
     def test_a_day_has_an_entry_for_each_session(self, memory: Memory) -> None:
         for session in ("one", "two"):
@@ -152,7 +152,7 @@ class PagesSuite:
 
     def test_the_past_is_read_as_it_was(self, memory: Memory) -> None:
         memory.remember("One.", about="x")
-        then, text = memory.position, memory.pages.read("topic-x")
+        then, text = memory.events.position, memory.pages.read("topic-x")
         memory.remember("Two.", about="x")
         assert memory.at(then).pages.read("topic-x") == text != memory.pages.read("topic-x")
 

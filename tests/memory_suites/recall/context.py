@@ -80,9 +80,9 @@ class ContextSuite(BehindSuite):
         first = memory.settings.frames.set(said)
         assert first.where == "kind = 'fact'"
         assert memory.settings.frames.get("mine") == first
-        then = memory.position
+        then = memory.events.position
         assert memory.settings.frames.set(first) == first
-        assert memory.position == then  # nothing had to change
+        assert memory.events.position == then  # nothing had to change
         second = memory.settings.frames.set(msgspec.structs.replace(first, tokens=400))
         assert [each.name for each in memory.settings.frames.list()][3:] == ["mine"]
         memory.settings.frames.drop("mine")
@@ -101,7 +101,7 @@ class ContextSuite(BehindSuite):
                 memory.settings.frames.set(wrong)
 
     def test_a_frame_that_cannot_be_used_is_refused(self, memory: Memory) -> None:
-        before = memory.position
+        before = memory.events.position
         with pytest.raises(InvalidInput, match="sum to"):
             memory.settings.frames.set(
                 {**frame().to_dict(), "weights": dict.fromkeys(WEIGHTS, 0.3)}
@@ -114,7 +114,7 @@ class ContextSuite(BehindSuite):
             memory.settings.frames.set(
                 {**frame().to_dict(), "template": {"record": "{text.upper}"}}
             )
-        assert memory.position == before
+        assert memory.events.position == before
 
     def test_who_may_set_a_frame(self, memory: Memory) -> None:
         agent, unverified = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
@@ -132,7 +132,7 @@ class ContextSuite(BehindSuite):
         with pytest.raises(Forbidden, match="whole space"):
             memory.scoped(user="ann").settings.frames.set(frame("hers"))
         with pytest.raises(Unsupported):
-            memory.at(memory.position).settings.frames.set(frame("late"))
+            memory.at(memory.events.position).settings.frames.set(frame("late"))
 
     def test_whether_a_frame_is_erased_is_said_with_true_or_false(self, memory: Memory) -> None:
         memory.settings.frames.set({**memory.settings.frames.get("task").to_dict(), "name": "mine"})
@@ -288,12 +288,12 @@ class ContextSuite(BehindSuite):
 
     def test_a_receipt_rides_on_the_next_append(self, memory: Memory) -> None:
         record = memory.remember("The garden has roses")
-        before = memory.position
+        before = memory.events.position
         context = memory.context("garden")
         assert context.receipt is not None
-        assert memory.position == before
+        assert memory.events.position == before
         memory.remember("The garden has tulips")
-        assert memory.position == before + 2
+        assert memory.events.position == before + 2
         (receipt,) = memory.proof.receipts.list()
         assert (receipt.id, receipt.seq, receipt.position) == (
             context.receipt,
@@ -330,7 +330,7 @@ class ContextSuite(BehindSuite):
     def test_some_contexts_leave_no_receipt(self, memory: Memory) -> None:
         memory.remember("The garden has roses")
         assert memory.context("garden", receipt=False).receipt is None
-        assert memory.at(memory.position).context("garden").receipt is None
+        assert memory.at(memory.events.position).context("garden").receipt is None
         assert memory.context("nothing like it").receipt is None
         memory.admin.flush()
         assert memory.proof.receipts.list() == []

@@ -37,7 +37,7 @@ class DoubtSuite:
         assert _ids(memory.recall(ASKED)) == {guessed.id, measured.id}
         assert _ids(memory.recall(ASKED, unit="record")) == {guessed.id, measured.id}
         assert _ids(memory.recall(ASKED, filter="confidence < 0.5")) == {guessed.id}
-        assert _ids(memory.recall_many([ASKED])[0]) == {guessed.id, measured.id}
+        assert _ids(memory.recall([ASKED])[0]) == {guessed.id, measured.id}
         found = memory.recall(ASKED, include=["refuted"])
         assert _ids(found) == {refuted.id, guessed.id, measured.id}
         assert {each.id: each.doubt for each in (hit.record for hit in found) if each} == {
@@ -74,13 +74,13 @@ class DoubtSuite:
         made = memory.context("nothing of this", frame="mine")
         assert kept.id in made.text
         assert refuted.id not in made.text
-        assert memory.why_not(refuted.id, ASKED, frame="mine").reason == "refuted"
+        assert memory.admin.why_not(refuted.id, ASKED, frame="mine").reason == "refuted"
 
     def test_why_not_says_that_it_was_refuted(self, memory: Memory) -> None:
         refuted, *_ = _beliefs(memory)
-        why = memory.why_not(refuted.id, ASKED)
+        why = memory.admin.why_not(refuted.id, ASKED)
         assert (why.reason, why.detail) == ("refuted", "it was refuted: its confidence is 0")
-        assert memory.why_not(refuted.id, ASKED, include=["refuted"]).reason == "there"
+        assert memory.admin.why_not(refuted.id, ASKED, include=["refuted"]).reason == "there"
 
     def test_it_contradicts_and_replaces_nothing_in_an_answer(self, memory: Memory) -> None:
         refuted, _, measured = _beliefs(memory)
@@ -97,7 +97,7 @@ class DoubtSuite:
 
     def test_the_past_is_as_it_was(self, memory: Memory) -> None:
         told = memory.remember(REFUTED, is_hypothesis=True, key="checkout.cache")
-        position = memory.position
+        position = memory.events.position
         memory.remember(REFUTED, key="checkout.cache", confidence=0.0, id="later")
         assert _ids(memory.at(position).recall(ASKED)) == {told.id}
 

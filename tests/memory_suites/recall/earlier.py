@@ -127,7 +127,7 @@ class EarlierSuite:
         second = memory.remember("The staging port is 5439.", key="staging.port")
         memory.revise(second.id, "The staging port is 6001.")
         assert _told(memory.at(first.seq)) == [first.text]
-        then = memory.at(memory.position - 1)
+        then = memory.at(memory.events.position - 1)
         assert _told(then) == [first.text, second.text]
         assert _first(then).current == then.get(second.id)
         assert _told(memory) == [second.text, first.text, "The staging port is 6001."]
@@ -167,11 +167,14 @@ class EarlierSuite:
     def test_why_not_says_that_an_earlier_value_is_there(self, memory: Memory) -> None:
         old = memory.remember("The staging port is 5432.", key="staging.port")
         new = memory.remember("The staging port is 5439.", key="staging.port")
-        assert memory.why_not(old.id, ASKED).reason == "there"
-        assert memory.why_not(new.id, ASKED).reason == "there"
-        assert memory.why_not(old.id, PLAIN).reason == "superseded"
-        assert memory.why_not(old.id, "what was the old colour of the sky?").reason == "superseded"
-        assert memory.why_not(old.id, ASKED, frame="task").reason == "there"
+        assert memory.admin.why_not(old.id, ASKED).reason == "there"
+        assert memory.admin.why_not(new.id, ASKED).reason == "there"
+        assert memory.admin.why_not(old.id, PLAIN).reason == "superseded"
+        assert (
+            memory.admin.why_not(old.id, "what was the old colour of the sky?").reason
+            == "superseded"
+        )
+        assert memory.admin.why_not(old.id, ASKED, frame="task").reason == "there"
 
     def test_a_question_about_a_time_finds_what_held_then(self, memory: Memory) -> None:
         year = int(memory.remember("An anchor.").at[:4]) - 1
@@ -205,7 +208,7 @@ class EarlierSuite:
         mine = memory.remember("Tea is at four.", key="tea")
         waits = memory.scoped(origin="agent").remember("Tea is at five.", key="tea")
         memory.review.approve(waits.id, memory.review.show(waits.id).digest)
-        position, then = memory.position, memory.why(waits.id).replaced
+        position, then = memory.events.position, memory.why(waits.id).replaced
         assert [record.id for record in then] == [mine.id]
         memory.undo(waits.id)
         assert memory.why(waits.id).replaced == ()

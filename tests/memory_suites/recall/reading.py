@@ -77,18 +77,16 @@ class ReadingSuite(BehindSuite):
                 batch.remember(f"The {words[n % 7]} is near the {words[n % 5]}, number {n}")
         engine.admin.embed()
         asked = [f"{one} {two}" for one in words for two in words[:3]] + ["tea", "tea", "", "?"]
-        many = memory.recall_many(iter(asked), k=5, unit="record")
+        many = memory.recall(tuple(asked), k=5, unit="record")
         assert many == [memory.recall(query, k=5, unit="record") for query in asked]
         assert [found.query for found in many] == asked
-        assert memory.recall_many([]) == []
-        with pytest.raises(InvalidInput, match="list of strings"):
-            memory.recall_many("tea")
+        assert memory.recall([]) == []
         with pytest.raises(InvalidInput):
-            memory.recall_many(["tea", 5])  # type: ignore[list-item]
-        endless = iter(["tea"] * (limits.RECALL_MAX_QUERIES + 2))
+            memory.recall(["tea", 5])  # type: ignore[list-item]
+        with pytest.raises(InvalidInput, match="query"):
+            memory.recall(iter(asked))  # type: ignore[call-overload]
         with pytest.raises(LimitExceeded, match="queries"):
-            memory.recall_many(endless)
-        assert next(endless) == "tea"  # a caller would not wait for the last of them
+            memory.recall(["tea"] * (limits.RECALL_MAX_QUERIES + 1))
 
     def test_recall_finds_words_in_many_scripts(self, memory: Memory) -> None:
         memory.remember("Das Café liegt in der Bäckerstraße", id="de")
@@ -131,7 +129,7 @@ class ReadingSuite(BehindSuite):
         ):
             assert found(query) == [id]
         before = memory.get("cat").seq
-        memory.tag("day", "blue7", remove=["deploy"])
+        memory.revise("day", tags=["blue7"], untag=["deploy"])
         memory.remember("5434", key="staging.port", id="new")
         assert (found("deploy"), found("blue7"), found("staging.port")) == ([], ["day"], ["new"])
         past = memory.at(before)
@@ -180,7 +178,7 @@ class ReadingSuite(BehindSuite):
                 batch.remember(f"Ticket {number} is about the kettle in room {number % 7}.")
             batch.remember("The kettle was a present of Ida.")
         engine.admin.embed()
-        position = memory.position
+        position = memory.events.position
         found = memory.recall("whose present is the kettle?")
         assert found[0].text == "The kettle was a present of Ida."
         assert len(memory.recall("the kettle")) == 10  # nothing else is asked for
@@ -211,23 +209,23 @@ class ReadingSuite(BehindSuite):
 
     def test_the_past_can_be_read(self, memory: Memory) -> None:
         start = memory.remember("one", key="k", id="a")
-        middle = memory.position
+        middle = memory.events.position
         memory.revise("a", "two")
         memory.remember("three", key="k", id="b")
         past = memory.at(middle)
         assert past.get("a") == start
         assert [record.text for record in past.list()] == ["one"]
         assert [str(hit) for hit in past.recall("one two three")] == ["one"]
-        assert past.position == middle
+        assert past.events.position == middle
         assert [version.what for version in past.history("a")] == ["added"]
         with pytest.raises(NotFound):
             past.get("b")
         with pytest.raises(Unsupported):
             past.remember("four")
         assert memory.at(start.at).get("a") == start
-        assert memory.at(10**9).position == memory.position
+        assert memory.at(10**9).events.position == memory.events.position
         assert memory.at("2001-01-01").list() == []
-        assert past.at(middle + 1).position == middle
+        assert past.at(middle + 1).events.position == middle
         assert past.status().records == 1
 
     def test_the_past_has_its_own_clock(self, memory: Memory) -> None:
@@ -236,7 +234,7 @@ class ReadingSuite(BehindSuite):
             if record.at < (record.expires or ""):
                 break
             record = memory.remember(f"soon gone {number}", expires=timedelta(seconds=1))
-        past = memory.at(memory.position)
+        past = memory.at(memory.events.position)
         while memory.remember("tick").at <= (record.expires or ""):
             pass
         assert record.id not in [found.id for found in memory.list()]

@@ -162,7 +162,7 @@ class RecentSuite:
     def test_recent_reads_the_past(self, memory: Memory) -> None:
         memory.remember("first")
         memory.observe("second", id="e2")
-        then = memory.position
+        then = memory.events.position
         memory.remember("third")
         memory.forget("e2")
         assert _texts(memory.sessions.recent()) == ["third", "first"]

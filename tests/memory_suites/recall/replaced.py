@@ -88,7 +88,7 @@ class ReplacedSuite:
         assert left[echo.id].by == (new.id,)
         assert new.id in left[echo.id].detail
         assert {said.id, echo.id} <= {hit.id for hit in memory.recall(ASKED) if hit.changed}
-        assert memory.why_not(said.id, ASKED, frame="task").reason == "unpacked"
+        assert memory.admin.why_not(said.id, ASKED, frame="task").reason == "unpacked"
 
     def test_a_person_is_marked_and_not_left_out_for_an_agent(self, memory: Memory) -> None:
         memory.observe("Staging is on port 5433.", session="s1")
@@ -275,8 +275,8 @@ class ReplacedSuite:
         memory.observe("For staging use 5433.", role="assistant")
         for key in ("staging.port", None):
             old = memory.remember("Staging is on port 5433.", key=key)
-            between = memory.supersede(old.id, "Staging is on port 7421.")
-            memory.supersede(between.id, "Staging is on port 6000.")
+            between = memory.remember("Staging is on port 7421.", replaces=old.id)
+            memory.remember("Staging is on port 6000.", replaces=between.id)
             memory.erase(between.id)
             assert _marks(memory) == ["Staging is on port 6000."]
             engine.admin.rebuild()
@@ -326,7 +326,7 @@ class ReplacedSuite:
 
     def test_the_past_is_as_it_was(self, memory: Memory) -> None:
         _told(memory)
-        before = memory.position
+        before = memory.events.position
         _moved(memory)
         assert any(hit.changed for hit in memory.recall(ASKED))
         assert not any(hit.changed for hit in memory.at(before).recall(ASKED))

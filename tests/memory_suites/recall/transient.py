@@ -85,15 +85,15 @@ class TransientSuite:
 
     def test_why_not_says_that_it_only_asks(self, memory: Memory) -> None:
         said = memory.observe(ASKED)[0]
-        why = memory.why_not(said.id, ASKED)
+        why = memory.admin.why_not(said.id, ASKED)
         assert (why.reason, why.detail) == (
             "transient",
             "it only asks, or orders something that is done once",
         )
-        assert memory.why_not(said.id, ASKED, include=["transient"]).reason == "there"
-        assert memory.why_not(said.id, ASKED, frame="task").reason == "transient"
+        assert memory.admin.why_not(said.id, ASKED, include=["transient"]).reason == "there"
+        assert memory.admin.why_not(said.id, ASKED, frame="task").reason == "transient"
         asked = "which port did I ask about?"
-        assert memory.why_not(said.id, asked).reason == "there"
+        assert memory.admin.why_not(said.id, asked).reason == "there"
 
     def test_a_filter_or_a_unit_leaves_questions_out_too(self, memory: Memory) -> None:
         memory.observe(ASKED, session="s")

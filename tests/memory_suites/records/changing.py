@@ -6,7 +6,8 @@ import pytest
 
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.memory import Memory
-from recollect.model.values import Episode, Record
+from recollect.model.values import Record
+from tests.undone import brought_back
 
 
 class ChangingSuite:
@@ -36,13 +37,15 @@ class ChangingSuite:
         with pytest.raises(NotFound, match="forgotten"):
             memory.get(record.id)
         assert record.id not in [found.id for found in memory.list()]
-        with pytest.raises(Conflict, match="restore"):
+        with pytest.raises(Conflict, match="`undo` brings it back"):
             memory.revise(record.id, "Likes swing")
         assert memory.forget(record.id) == done
-        back = memory.restore(record.id)
+        back = brought_back(memory.undo(record.id))
         assert isinstance(back, Record)
         assert back.status == "active"
-        assert memory.restore(record.id) == back
+        with memory.batch() as batch:
+            batch.undo(record.id)  # what holds stays as it is
+        assert batch.results == [back]
         assert memory.recall("jazz")[0].id == record.id
 
     def test_what_was_forgotten_is_still_there(self, memory: Memory) -> None:
@@ -67,24 +70,26 @@ class ChangingSuite:
         assert list(memory.recall("tongue")) == []
         with pytest.raises(NotFound):
             memory.get(episode.id)
-        assert isinstance(memory.restore(episode.id), Episode)
-        assert memory.restore(episode.id) == episode
+        undone = memory.undo(episode.id)
+        assert (undone.id, undone.record, memory.get(episode.id)) == (episode.id, None, episode)
         assert [hit.id for hit in memory.recall("tongue")] == [episode.id]
 
     def test_a_key_is_not_restored_over_its_holder(self, memory: Memory) -> None:
         old = memory.remember("one", key="k")
+        memory.forget(old.id)
         new = memory.remember("two", key="k")
-        with pytest.raises(Conflict, match=new.id):
-            memory.restore(old.id)
+        with pytest.raises(Conflict, match=new.id) as refused:
+            memory.undo(old.id)
+        assert f"to={old.seq}" in (refused.value.hint or "")
         memory.forget(new.id)
-        back = memory.restore(old.id)
+        back = brought_back(memory.undo(old.id))
         assert isinstance(back, Record)
         assert (back.status, back.superseded_by) == ("active", None)
 
     def test_tags_and_links(self, memory: Memory) -> None:
         a, b = memory.remember("one", tags=["x"]), memory.remember("two")
-        assert memory.tag(a.id, "y", "x", remove=["z"]).tags == ("x", "y")
-        assert memory.tag(a.id, remove=["x"]).tags == ("y",)
+        assert memory.revise(a.id, tags=["y", "x"], untag=["z"]).tags == ("x", "y")
+        assert memory.revise(a.id, untag=["x"]).tags == ("y",)
         link = memory.graph.link(a.id, b.id, "supports", weight=0.5)
         assert memory.graph.link(a.id, b.id, "supports", weight=0.5) == link
         assert memory.why(b.id).links == (link,)
@@ -112,21 +117,21 @@ class ChangingSuite:
             memory.used(context, ["other"])
 
     def test_a_batch_is_all_or_nothing(self, memory: Memory) -> None:
-        before = memory.position
+        before = memory.events.position
         with memory.batch() as batch:
             batch.observe("hello", id="e")
             batch.remember("one", id="a", evidence=["e"])
             batch.remember("two", id="b")
             batch.revise("b", "three")
             batch.link("a", "b")
-            batch.tag("a", "t")
+            batch.revise("a", tags=["t"])
             batch.used(["a"])
             batch.forget("b")
-            batch.restore("b")
+            batch.undo("b")
         assert [result.id for result in batch.results] == [*"eabbaaabb"]
         texts = {record.id: record.text for record in memory.list()}
         assert texts == {"a": "one", "b": "three"}
-        assert memory.position == before + 9
+        assert memory.events.position == before + 9
         with pytest.raises(NotFound), memory.batch() as batch:
             batch.remember("four", id="c")
             batch.forget("nobody")

@@ -64,8 +64,8 @@ class EraseSuite(BehindSuite):
 
     def test_erasing_a_successor_tells_where_its_reason_remains(self, memory: Memory) -> None:
         old = memory.remember("Sits in row 3.")
-        new = memory.supersede(old.id, "Sits in row 5.", reason="moved because of Ann")
-        third = memory.supersede(new.id, "Sits in row 7.")
+        new = memory.remember("Sits in row 5.", replaces=old.id, reason="moved because of Ann")
+        third = memory.remember("Sits in row 7.", replaces=new.id)
         shown = memory.erase(new.id, dry_run=True)
         gone = memory.erase(new.id)
         assert (gone.reasons, gone.remaining) == (shown.reasons, ()) == ((old.id,), ())
@@ -75,8 +75,8 @@ class EraseSuite(BehindSuite):
 
     def test_a_restored_record_keeps_the_reason_too(self, memory: Memory) -> None:
         old = memory.remember("Sits in row 3.")
-        memory.supersede(old.id, "Sits in row 5.", reason="moved because of Ann")
-        memory.restore(old.id)
+        memory.remember("Sits in row 5.", replaces=old.id, reason="moved because of Ann")
+        memory.undo(old.id)
         assert memory.erase(filter="text = 'Sits in row 5.'").reasons == (old.id,)
 
     def test_a_key_is_erased_with_its_earlier_values_and_their_episodes(
@@ -149,7 +149,7 @@ class EraseSuite(BehindSuite):
         with pytest.raises(InvalidInput):
             memory.erase(user=" ")
         with pytest.raises(Unsupported):
-            memory.at(memory.position).erase(key="k")
+            memory.at(memory.events.position).erase(key="k")
         assert len(_left(memory)) == 1
 
     def test_a_key_of_several_users_is_not_erased_for_all(self, memory: Memory) -> None:
@@ -289,10 +289,10 @@ class EraseSuite(BehindSuite):
         engine.events.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
         days = SetDocument(type="settings", name="retention", data={"days": 0})
         engine.scoped(origin="agent").events.submit(days)
-        assert (memory.settings.retention(), memory.retain().events) == (None, ())
+        assert (memory.settings.retention(), memory.erase(expired=True).events) == (None, ())
         engine.events.submit(days)
         assert memory.settings.retention() == 0
-        assert memory.retain().records == (old.id,)
+        assert memory.erase(expired=True).records == (old.id,)
 
     def test_nothing_is_retained_unless_it_is_set_and_called(
         self, memory: Memory, engine: Memory
@@ -302,24 +302,24 @@ class EraseSuite(BehindSuite):
         engine.events.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
         engine.events.submit(Revise(id=soon.id, expires=two_days_ago))
         open_end = memory.remember("Stays.")
-        assert (memory.settings.retention(), memory.retain().events) == (None, ())
+        assert (memory.settings.retention(), memory.erase(expired=True).events) == (None, ())
         memory.settings.set_retention(30)
         assert memory.settings.retention() == 30
-        assert memory.retain(dry_run=True).records == (old.id,)
+        assert memory.erase(expired=True, dry_run=True).records == (old.id,)
         assert _left(memory) == {old.id, soon.id, open_end.id}
         with pytest.raises(Forbidden):
-            memory.scoped(origin="agent").retain()
+            memory.scoped(origin="agent").erase(expired=True)
         with pytest.raises(Forbidden):
             memory.scoped(origin="agent").settings.set_retention(0)
         with pytest.raises(Forbidden):
-            memory.scoped(user="bob").retain()
-        assert memory.retain().records == (old.id,)
-        assert (memory.retain().events, memory.proof.erasures()[0].reason) == (
+            memory.scoped(user="bob").erase(expired=True)
+        assert memory.erase(expired=True).records == (old.id,)
+        assert (memory.erase(expired=True).events, memory.proof.erasures()[0].reason) == (
             (),
             "expired more than 30 days ago",
         )
         memory.settings.set_retention(1)
-        assert memory.retain().records == (soon.id,)
+        assert memory.erase(expired=True).records == (soon.id,)
         memory.settings.set_retention(None)
         memory.settings.set_retention(None)
         assert memory.settings.retention() is None

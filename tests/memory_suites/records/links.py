@@ -150,7 +150,7 @@ class LinksSuite(BehindSuite):
 
     def test_what_is_hidden_is_not_walked_through(self, memory: Memory) -> None:
         _chain(memory)
-        before = memory.position
+        before = memory.events.position
         memory.forget("r-two")
         assert _ids(memory.graph.neighbours("r-one", hops=3)) == ["r-one"]
         assert memory.graph.path("r-one", "r-three") == Graph()
@@ -173,7 +173,7 @@ class LinksSuite(BehindSuite):
 
     def test_the_graph_of_the_past_is_as_it_was(self, memory: Memory) -> None:
         _chain(memory)
-        then = memory.at(memory.position)
+        then = memory.at(memory.events.position)
         whole, near = then.graph.list(), then.graph.neighbours("r-one", hops=9)
         memory.graph.unlink("r-two", "r-three", "supports")
         memory.graph.link("r-five", "r-one")

@@ -7,6 +7,7 @@ import pytest
 from recollect.errors import Ambiguous, Changed, Conflict, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Record
+from tests.undone import brought_back
 
 
 class NamingSuite:
@@ -19,16 +20,16 @@ class NamingSuite:
         assert memory.get("e-2026").id == said.id
         assert [version.seq for version in memory.history("staging port")] == [record.seq]
         assert memory.why("port-").record == record
-        assert memory.why_not("staging port", "moon").id == record.id
+        assert memory.admin.why_not("staging port", "moon").id == record.id
         assert [change.id for change in memory.events.list(id="port-2026")] == [record.id]
         revised = memory.revise("staging port", "The port is 5433.")
         assert (revised.id, revised.text) == (record.id, "The port is 5433.")
         other = memory.remember("Other")
-        assert memory.tag("staging port", "net").tags == ("net",)
+        assert memory.revise("staging port", tags=["net"]).tags == ("net",)
         assert memory.graph.link("staging port", other.id).source == record.id
         memory.graph.unlink("port-2026", other.id)
         assert memory.forget("staging port").id == record.id
-        assert memory.restore("staging port").id == record.id
+        assert brought_back(memory.undo("staging port")).id == record.id
         with memory.batch() as batch:
             batch.revise("staging port", "The port is 5434.")
         assert batch.results[0].id == record.id
@@ -62,7 +63,7 @@ class NamingSuite:
     def test_an_unverified_id_does_not_take_a_name(self, memory: Memory) -> None:
         junk = memory.scoped(origin="unverified").remember("junk", id="db.port", key="x.port")
         real = memory.remember("The port is 5432.", key="db.port")
-        for call in (memory.get, memory.forget, memory.erase, memory.restore, memory.history):
+        for call in (memory.get, memory.forget, memory.erase, memory.undo, memory.history):
             with pytest.raises(Ambiguous, match=rf"db\.port .*{real.id}"):
                 call("db.port")
         with pytest.raises(Ambiguous):

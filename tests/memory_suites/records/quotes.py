@@ -54,14 +54,14 @@ class QuotesSuite:
         record = memory.remember(_STAGING)
         (said,) = memory.observe("staging is on 5433 now.")
         (other,) = memory.observe("is on 5434")
-        position = memory.position
+        position = memory.events.position
         with pytest.raises(InvalidInput, match="do not occur") as refused:
             memory.remember(_MOVED, evidence=[other.id, Quote(said.id, words)])
         assert refused.value.hint is not None
         assert "as it is written" in refused.value.hint
         with pytest.raises(InvalidInput, match="do not occur"):
             memory.revise(record.id, _MOVED, evidence=[Quote(said.id, words)])
-        assert memory.position == position
+        assert memory.events.position == position
 
     def test_a_quote_names_an_episode_that_its_author_sees(self, memory: Memory) -> None:
         record = memory.remember(_STAGING)

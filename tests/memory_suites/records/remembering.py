@@ -102,16 +102,16 @@ class RememberingSuite(BehindSuite):
 
     def test_a_key_finds_its_holder(self, memory: Memory) -> None:
         with pytest.raises(NotFound, match=r"alice\.seat"):
-            memory.keyed("alice.seat")
+            memory.get(key="alice.seat")
         old = memory.remember("Alice sits in 12A", key="alice.seat")
         new = memory.remember("Alice sits in 14C", key="alice.seat")
-        assert memory.keyed("alice.seat") == new
-        assert memory.at(old.seq).keyed("alice.seat").text == "Alice sits in 12A"
+        assert memory.get(key="alice.seat") == new
+        assert memory.at(old.seq).get(key="alice.seat").text == "Alice sits in 12A"
         memory.forget(new.id)
         with pytest.raises(NotFound):
-            memory.keyed("alice.seat")
-        assert memory.keyed("alice.seat", include=["superseded"]).id == old.id
-        assert memory.keyed("alice.seat", include=["superseded", "forgotten"]).id == new.id
+            memory.get(key="alice.seat")
+        assert memory.get(key="alice.seat", include=["superseded"]).id == old.id
+        assert memory.get(key="alice.seat", include=["superseded", "forgotten"]).id == new.id
 
     def test_a_listing_takes_those_whose_key_starts_with_something(self, memory: Memory) -> None:
         for key in ("a.b", "a_b", "a%b", "A.b", "a.c"):
@@ -129,18 +129,18 @@ class RememberingSuite(BehindSuite):
     def test_a_key_is_held_for_each_user_apart(self, memory: Memory) -> None:
         memory.remember("The seat is 1A", key="seat")
         memory.scoped(user="bob").remember("The seat is 2B", key="seat")
-        assert memory.keyed("seat").text == "The seat is 1A"
-        assert memory.scoped(user="bob").keyed("seat").text == "The seat is 2B"
+        assert memory.get(key="seat").text == "The seat is 1A"
+        assert memory.scoped(user="bob").get(key="seat").text == "The seat is 2B"
         with pytest.raises(NotFound):
-            memory.scoped(user="eve").keyed("seat")
+            memory.scoped(user="eve").get(key="seat")
 
     def test_an_unverified_record_under_a_key_shows_when_asked(self, memory: Memory) -> None:
         held = memory.scoped(origin="unverified").remember("The seat is 3C", key="seat")
         with pytest.raises(NotFound):
-            memory.keyed("seat")
-        assert memory.keyed("seat", include=["held"]).id == held.id
+            memory.get(key="seat")
+        assert memory.get(key="seat", include=["held"]).id == held.id
         own = memory.remember("The seat is 1A", key="seat")
-        assert memory.keyed("seat", include=["held"]).id == own.id
+        assert memory.get(key="seat", include=["held"]).id == own.id
 
     def test_a_revision_may_change_data_and_the_end(self, memory: Memory) -> None:
         note = memory.remember("A note", data={"n": 1}, expires="2099-01-01", evidence=["a letter"])
@@ -191,8 +191,8 @@ class RememberingSuite(BehindSuite):
             lambda: memory.observe([]),
             lambda: memory.observe([{"role": "user", "content": " "}]),
             lambda: memory.forget("x", sources="burn"),  # type: ignore[arg-type]
-            lambda: memory.recall("x", unit="page"),  # type: ignore[arg-type]
-            lambda: memory.recall(7),  # type: ignore[arg-type]
+            lambda: memory.recall("x", unit="page"),  # type: ignore[call-overload]
+            lambda: memory.recall(7),  # type: ignore[call-overload]
             lambda: memory.recall("x", include=["everything"]),  # type: ignore[list-item]
             lambda: memory.recall("x", include="held"),  # type: ignore[arg-type]
             lambda: memory.list(limit=0),
@@ -249,14 +249,14 @@ class RememberingSuite(BehindSuite):
         with pytest.raises(Conflict):
             alice.observe(said(("one", "One")), idempotency_key="c")
         with alice.batch(idempotency_key="b") as batch:
-            batch.tag("tea", "drink")
+            batch.revise("tea", tags=["drink"])
             batch.remember("Likes milk", id="milk")
         engine.admin.rebuild()  # the marks are in the ledger
         with pytest.raises(Conflict), alice.batch(idempotency_key="b") as batch:
             batch.forget("tea")  # would be lost: the first call did not forget it
             batch.remember("Likes milk", id="milk")
         with alice.batch(idempotency_key="b") as batch:
-            batch.tag("tea", "drink")
+            batch.revise("tea", tags=["drink"])
             batch.remember("Likes milk", id="milk")
         assert [result.id for result in batch.results] == ["tea", "milk"]
 

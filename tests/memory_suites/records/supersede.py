@@ -13,6 +13,7 @@ from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupp
 from recollect.memory import Memory
 from recollect.model.values import Quote, Record
 from tests.memory_suites.behind import BehindSuite
+from tests.undone import brought_back
 
 
 def _record(memory: Memory, id: str) -> Record:
@@ -24,8 +25,8 @@ class SupersedeSuite(BehindSuite):
 
     def test_a_new_record_takes_the_place_of_an_old_one(self, memory: Memory) -> None:
         old = memory.remember("Alice sits in row 3.", about="person:Alice")
-        then = memory.position
-        new = memory.supersede(old.id, "Alice sits at the window.", reason="she moved")
+        then = memory.events.position
+        new = memory.remember("Alice sits at the window.", replaces=old.id, reason="she moved")
         assert (new.text, new.supersedes, new.status) == (
             "Alice sits at the window.",
             old.id,
@@ -49,7 +50,7 @@ class SupersedeSuite(BehindSuite):
 
     def test_its_page_shows_the_old_entry_struck_through(self, memory: Memory) -> None:
         old = memory.remember("Alice sits in row 3.", about="person:Alice", tags=["office"])
-        new = memory.supersede(old.id, "Alice sits at the window.")
+        new = memory.remember("Alice sits at the window.", replaces=old.id)
         entries = memory.pages.read("person-alice").partition("\n## ")[2]
         assert entries.splitlines()[0].endswith(f"{{id: {old.id}}} #office #superseded-by:{new.id}")
         assert entries.splitlines()[1:3] == ["~~Alice sits in row 3.~~", ""]
@@ -63,7 +64,7 @@ class SupersedeSuite(BehindSuite):
         first = memory.remember(words, about="project:Apollo", key="test.port")
         longer = memory.remember(f"Bob said: {words}", about="project:Apollo")
         second = memory.remember(words, about="project:Apollo", key="live.port")
-        new = memory.supersede(second.id, "The port is 6432.")
+        new = memory.remember("The port is 6432.", replaces=second.id)
         text = memory.pages.read("project-apollo")
         assert text.count("~~") == 2
         assert f"{{id: {first.id}}}\n{words}\n" in text
@@ -86,7 +87,7 @@ class SupersedeSuite(BehindSuite):
             is_hypothesis=True,
             expires=timedelta(days=1),
         )
-        new = memory.supersede(old.id, "Alice sits at the window.")
+        new = memory.remember("Alice sits at the window.", replaces=old.id)
         assert (new.key, new.about, new.kind) == ("seat", "person:Alice", "place")
         assert (new.tags, new.data, new.scope.user) == (("office", "seat"), {"row": 3}, "alice")
         assert (new.confidence, new.evidence, new.is_hypothesis, new.expires) == (
@@ -95,10 +96,10 @@ class SupersedeSuite(BehindSuite):
             False,
             None,
         )
-        assert mine.keyed("seat").id == new.id
-        other = memory.supersede(
-            "seat",
+        assert mine.get(key="seat").id == new.id
+        other = memory.remember(
             "Alice sits outside.",
+            replaces="seat",
             about="person:Al",
             kind="fact",
             tags=[],
@@ -112,15 +113,15 @@ class SupersedeSuite(BehindSuite):
     def test_another_key_leaves_the_old_one_free(self, memory: Memory) -> None:
         old = memory.remember("Row 3.", key="alice.seat")
         there = memory.remember("Row 4.", key="alice.place")
-        new = memory.supersede("alice.seat", "Row 5.", key="alice.place")
+        new = memory.remember("Row 5.", replaces="alice.seat", key="alice.place")
         assert (new.key, new.supersedes) == ("alice.place", old.id)
         assert [_record(memory, one.id).superseded_by for one in (old, there)] == [new.id, new.id]
         with pytest.raises(NotFound):
-            memory.keyed("alice.seat")
+            memory.get(key="alice.seat")
 
     def test_remember_can_supersede(self, memory: Memory) -> None:
         old = memory.remember("Row 3.", about="person:Alice", tags=["seat"])
-        new = memory.remember("Row 4.", supersedes=old.id, id="new", kind="place")
+        new = memory.remember("Row 4.", replaces=old.id, id="new", kind="place")
         assert (new.id, new.supersedes, new.about) == ("new", old.id, "person:Alice")
         assert (new.kind, new.tags) == ("place", ("seat",))
         assert _record(memory, old.id).superseded_by == "new"
@@ -128,20 +129,20 @@ class SupersedeSuite(BehindSuite):
     def test_what_is_known_already_takes_the_place(self, memory: Memory) -> None:
         known = memory.remember("Row 4.", about="person:Bob")
         old = memory.remember("Row 3.", about="person:Alice")
-        found = memory.supersede(old.id, "Row 4.", reason="the same")
+        found = memory.remember("Row 4.", replaces=old.id, reason="the same")
         assert (found.id, found.about, found.reinforcement_count) == (known.id, "person:Bob", 1)
         assert _record(memory, old.id).superseded_by == known.id
         memory.undo()
         assert _record(memory, old.id).status == "active"
         keyed = memory.remember("Row 5.", key="seat")
-        new = memory.supersede(keyed.id, "Row 4.")  # a record does not get a key later
+        new = memory.remember("Row 4.", replaces=keyed.id)  # a record does not get a key later
         assert (new.key, new.supersedes) == ("seat", keyed.id)
         assert _record(memory, known.id).superseded_by == new.id
 
     def test_it_is_undone_and_reverted(self, memory: Memory) -> None:
         for key in (None, "alice.seat"):
             old = memory.remember(f"Row 3, {key}.", key=key)
-            new = memory.supersede(old.id, f"Row 4, {key}.")
+            new = memory.remember(f"Row 4, {key}.", replaces=old.id)
             memory.undo()
             assert _record(memory, old.id).status == "active"
             assert (_record(memory, new.id).status, _record(memory, new.id).reason) == (
@@ -150,74 +151,74 @@ class SupersedeSuite(BehindSuite):
             )
             memory.undo()
             assert _record(memory, old.id).superseded_by == new.id
-            assert memory.revert(new.id).id == old.id
+            assert brought_back(memory.undo(new.id)).id == old.id
             assert _record(memory, new.id).superseded_by == old.id
             if key is not None:
-                assert memory.keyed(key).id == old.id
-            last = memory.supersede(old.id, f"Row 5, {key}.")
-            assert memory.revert(old.id).id == old.id  # named by the old one
+                assert memory.get(key=key).id == old.id
+            last = memory.remember(f"Row 5, {key}.", replaces=old.id)
+            assert brought_back(memory.undo(old.id)).id == old.id  # named by the old one
             assert _record(memory, last.id).superseded_by == old.id
             assert [one.id for one in memory.list() if one.key == key] == [old.id]
 
     def test_what_cannot_be_superseded(self, memory: Memory) -> None:
         old = memory.remember("Row 3.")
-        new = memory.supersede(old.id, "Row 4.")
-        last = memory.supersede(new.id, "Row 5.")
+        new = memory.remember("Row 4.", replaces=old.id)
+        last = memory.remember("Row 5.", replaces=new.id)
         with pytest.raises(Conflict, match=f"superseded by {new.id}") as refused:
-            memory.supersede(old.id, "Row 6.")
-        assert refused.value.hint == f"supersede {last.id} instead"
+            memory.remember("Row 6.", replaces=old.id)
+        assert refused.value.hint == f"replace {last.id} instead"
         memory.forget(last.id)
         with pytest.raises(Conflict, match="is forgotten") as refused:
-            memory.supersede(last.id, "Row 6.")
-        assert refused.value.hint == "restore it first"
+            memory.remember("Row 6.", replaces=last.id)
+        assert refused.value.hint == "`undo` brings it back first"
         with pytest.raises(Conflict, match="superseded by") as refused:
-            memory.supersede(old.id, "Row 6.")
-        assert refused.value.hint == "restore it first"
-        memory.restore(last.id)
+            memory.remember("Row 6.", replaces=old.id)
+        assert refused.value.hint == "`undo` brings it back first"
+        memory.undo(last.id)
         with pytest.raises(Conflict, match="says exactly this already"):
-            memory.supersede(last.id, "Row 5.")
+            memory.remember("Row 5.", replaces=last.id)
         with pytest.raises(NotFound, match="was not found"):
-            memory.supersede("r-none", "Row 6.")
+            memory.remember("Row 6.", replaces="r-none")
         with pytest.raises(NotFound):
-            memory.scoped(user="bob").supersede(last.id, "Row 6.")
+            memory.scoped(user="bob").remember("Row 6.", replaces=last.id)
         with pytest.raises(InvalidInput):
-            memory.supersede(last.id, " ")
+            memory.remember(" ", replaces=last.id)
         with pytest.raises(Unsupported):
-            memory.at(memory.position).supersede(last.id, "Row 6.")
+            memory.at(memory.events.position).remember("Row 6.", replaces=last.id)
         (heard,) = memory.observe("Row 9.", role="tool")
         held = memory.remember("Row 9.", evidence=[heard.id])
         with pytest.raises(Conflict, match="is held") as refused:
-            memory.supersede(held.id, "Row 10.")
+            memory.remember("Row 10.", replaces=held.id)
         assert "review" in (refused.value.hint or "")
         memory.erase(last.id)
         with pytest.raises(NotFound):
-            memory.supersede(last.id, "Row 6.")
+            memory.remember("Row 6.", replaces=last.id)
 
     def test_a_short_id_and_a_key_name_the_old_one(self, memory: Memory) -> None:
         memory.remember("Row 3.", id="alice-row-3")
-        assert memory.supersede("alice-ro", "Row 4.").supersedes == "alice-row-3"
+        assert memory.remember("Row 4.", replaces="alice-ro").supersedes == "alice-row-3"
         keyed = memory.remember("Port 1.", key="port")
-        assert memory.remember("Port 2.", supersedes="port").supersedes == keyed.id
+        assert memory.remember("Port 2.", replaces="port").supersedes == keyed.id
 
     def test_the_same_call_again_gives_the_same_record(self, memory: Memory) -> None:
         old = memory.remember("Row 3.")
-        new = memory.supersede(old.id, "Row 4.", reason="moved", idempotency_key="once")
-        again = memory.supersede(old.id, "Row 4.", reason="moved", idempotency_key="once")
+        new = memory.remember("Row 4.", replaces=old.id, reason="moved", idempotency_key="once")
+        again = memory.remember("Row 4.", replaces=old.id, reason="moved", idempotency_key="once")
         assert again == new
         with pytest.raises(Conflict, match="different call"):
-            memory.supersede(old.id, "Row 4.", reason="other", idempotency_key="once")
+            memory.remember("Row 4.", replaces=old.id, reason="other", idempotency_key="once")
         agent = memory.scoped(origin="agent")
-        waits = agent.remember("Row 5.", id="x", supersedes=new.id, idempotency_key="twice")
-        again = agent.remember("Row 5.", id="x", supersedes=new.id, idempotency_key="twice")
+        waits = agent.remember("Row 5.", id="x", replaces=new.id, idempotency_key="twice")
+        again = agent.remember("Row 5.", id="x", replaces=new.id, idempotency_key="twice")
         assert waits == again
         assert (waits.id, waits.pending is not None) == (new.id, True)
 
     def test_several_in_a_batch(self, memory: Memory) -> None:
         one, two, three = (memory.remember(f"Row {n}.", tags=["seat"]) for n in (1, 2, 3))
         with memory.batch() as batch:
-            batch.supersede(one.id, "Row 4.", reason="moved", tags=["here"])
-            batch.remember("Row 5.", supersedes=two.id)
-            batch.supersede(three.id, "Row 6.")
+            batch.remember("Row 4.", replaces=one.id, reason="moved", tags=["here"])
+            batch.remember("Row 5.", replaces=two.id)
+            batch.remember("Row 6.", replaces=three.id)
         texts = [found.text for found in batch.results]
         assert texts == ["Row 4.", "Row 5.", "Row 6."]
         assert {record.text: record.tags for record in memory.list()} == {
@@ -226,39 +227,39 @@ class SupersedeSuite(BehindSuite):
             "Row 6.": ("seat",),
         }
         with pytest.raises(Conflict), memory.batch() as batch:
-            batch.supersede(batch_id(memory, "Row 4."), "Row 7.")
-            batch.supersede(one.id, "Row 8.")
+            batch.remember("Row 7.", replaces=batch_id(memory, "Row 4."))
+            batch.remember("Row 8.", replaces=one.id)
         assert {record.text for record in memory.list()} == set(texts)
         with (
             pytest.raises(Forbidden, match="may not change it"),
             memory.scoped(origin="agent").batch() as batch,
         ):
-            batch.supersede(batch_id(memory, "Row 4."), "Row 7.")
+            batch.remember("Row 7.", replaces=batch_id(memory, "Row 4."))
 
     def test_an_agent_asks_to_supersede_what_a_person_said(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         old = memory.remember("Row 3.", key="seat", about="person:Alice", tags=["office"])
-        asked = agent.supersede(old.id, "Row 4.", reason="she said so", confidence=0.9)
+        asked = agent.remember("Row 4.", replaces=old.id, reason="she said so", confidence=0.9)
         assert (asked.id, asked.text, asked.status) == (old.id, "Row 3.", "active")
-        assert agent.supersede(old.id, "Row 4.", confidence=0.9).pending == asked.pending
+        assert agent.remember("Row 4.", replaces=old.id, confidence=0.9).pending == asked.pending
         (waiting,) = memory.review.list()
         assert (waiting.id, waiting.intent, waiting.text) == (asked.pending, "update", "Row 4.")
         assert (waiting.target, waiting.changes["supersede"]) == (old.id, True)
         assert waiting.changes["tags"] == ["office"]
         memory.review.approve(waiting.id, waiting.digest)
-        new = memory.keyed("seat")
+        new = memory.get(key="seat")
         assert (new.text, new.supersedes, new.trust) == ("Row 4.", old.id, "person")
         assert (new.about, new.tags, new.confidence) == ("person:Alice", ("office",), 0.9)
         last = memory.history(old.id)[-1]
         assert (last.what, last.note) == ("superseded", "she said so")
         memory.undo(new.id)
-        assert memory.keyed("seat").id == old.id
+        assert memory.get(key="seat").id == old.id
 
     def test_a_proposal_to_supersede_goes_stale(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         old = memory.remember("Row 3.", key="seat")
-        agent.supersede(old.id, "Row 4.")
-        memory.supersede(old.id, "Row 5.")
+        agent.remember("Row 4.", replaces=old.id)
+        memory.remember("Row 5.", replaces=old.id)
         (waiting,) = memory.review.list()
         assert waiting.stale
         with pytest.raises(Conflict, match="changed since"):
@@ -267,7 +268,7 @@ class SupersedeSuite(BehindSuite):
     def test_an_approved_one_that_is_known_by_now(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         old = memory.remember("Row 3.")
-        pending = agent.supersede(old.id, "Row 4.").pending or ""
+        pending = agent.remember("Row 4.", replaces=old.id).pending or ""
         known = agent.remember("Row 4.")
         memory.review.approve(pending, memory.review.show(pending).digest)
         assert _record(memory, old.id).superseded_by == known.id
@@ -280,18 +281,18 @@ class SupersedeSuite(BehindSuite):
         agent = memory.scoped(origin="agent")
         old = memory.remember("Row 3.")
         (said,) = memory.observe("I moved to row 4.")
-        new = agent.supersede(old.id, "Row 4.", evidence=[Quote(said.id, "row 4")])
+        new = agent.remember("Row 4.", replaces=old.id, evidence=[Quote(said.id, "row 4")])
         assert (new.supersedes, new.trust, new.pending) == (old.id, "agent", None)
-        assert agent.supersede(new.id, "Row 5.").pending  # a quote opens one change
+        assert agent.remember("Row 5.", replaces=new.id).pending  # a quote opens one change
         its = agent.remember("Gate 3.")
-        assert agent.supersede(its.id, "Gate 4.").text == "Gate 4."
+        assert agent.remember("Gate 4.", replaces=its.id).text == "Gate 4."
 
     def test_unverified_words_supersede_nothing(self, memory: Memory) -> None:
         (heard,) = memory.observe("Row 9.", role="tool")
         old = memory.scoped(origin="agent").remember("Row 3.")
         with pytest.raises(Forbidden):
-            memory.supersede(old.id, "Row 9.", evidence=[heard.id])
-        asked = memory.scoped(origin="unverified").supersede(old.id, "Row 9.")
+            memory.remember("Row 9.", replaces=old.id, evidence=[heard.id])
+        asked = memory.scoped(origin="unverified").remember("Row 9.", replaces=old.id)
         assert (asked.text, asked.pending is not None) == ("Row 3.", True)
         waiting = memory.review.show(asked.pending or "")
         memory.review.approve(waiting.id, waiting.digest)
@@ -303,22 +304,24 @@ class SupersedeSuite(BehindSuite):
         memory.remember("Row 3.", key="alice.seat")
         own = agent.remember("Row 4.")
         with pytest.raises(Forbidden):
-            agent.supersede(own.id, "Row 5.", key="alice.seat")
-        assert memory.keyed("alice.seat").text == "Row 3."
+            agent.remember("Row 5.", replaces=own.id, key="alice.seat")
+        assert memory.get(key="alice.seat").text == "Row 3."
         assert _record(memory, own.id).status == "active"
 
     def test_a_policy_lets_it_wait(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         own = agent.remember("Row 3.")
         memory.settings.documents.set("policy", "agents", {"update": "review"})
-        asked = agent.supersede(own.id, "Row 4.")
+        asked = agent.remember("Row 4.", replaces=own.id)
         assert (asked.text, asked.pending is not None) == ("Row 3.", True)
         memory.settings.documents.set("policy", "agents", {"add": "review"})
-        assert agent.supersede(own.id, "Row 5.").status == "active"  # it adds nothing beside it
+        assert (
+            agent.remember("Row 5.", replaces=own.id).status == "active"
+        )  # it adds nothing beside it
 
     def test_erasing_the_old_record_erases_the_reason(self, memory: Memory, engine: Memory) -> None:
         old = memory.remember("Row 3.")
-        new = memory.supersede(old.id, "Row 4.", reason="a secret reason")
+        new = memory.remember("Row 4.", replaces=old.id, reason="a secret reason")
         memory.erase(old.id)
         assert _record(memory, new.id).text == "Row 4."
         assert all("secret" not in repr(one) for one in memory.events.list())
@@ -328,8 +331,8 @@ class SupersedeSuite(BehindSuite):
 
     def test_retracting_the_new_record_brings_the_old_one_back(self, memory: Memory) -> None:
         old = memory.remember("Row 3.")
-        new = memory.supersede(old.id, "Row 4.")
-        done = memory.retract(new.id)
+        new = memory.remember("Row 4.", replaces=old.id)
+        done = memory.forget(new.id, derived=True)
         assert (done.taken, done.back) == ((new.id,), (old.id,))
         assert [record.id for record in memory.list()] == [old.id]
 

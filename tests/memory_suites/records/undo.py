@@ -9,6 +9,7 @@ import pytest
 from recollect.errors import Changed, Conflict, Forbidden, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Record
+from tests.undone import brought_back
 
 
 def _kinds(memory: Memory, after: int) -> list[str | None]:
@@ -23,16 +24,16 @@ class UndoSuite:
         record = memory.remember(
             "Tea at four.", kind="plan", data={"n": 1}, evidence=[said.id], expires="2036-01-01"
         )
-        memory.tag(record.id, "daily")
+        memory.revise(record.id, tags=["daily"])
         memory.revise(record.id, "Tea at five.", data={"n": 2}, expires=None)
-        here = memory.position
-        back = memory.revert(record.id)
+        here = memory.events.position
+        back = brought_back(memory.undo(record.id))
         assert (back.text, back.data, back.expires) == ("Tea at four.", {"n": 1}, record.expires)
         assert (back.tags, back.evidence, back.kind) == (("daily",), (said.id,), "plan")
         assert _kinds(memory, here) == ["record.revised"]
         assert [hit.text for hit in memory.recall("tea", unit="record")] == ["Tea at four."]
         assert memory.sessions.episodes() == [said]  # it is evidence for what holds
-        assert memory.revert(record.id).text == "Tea at five."  # back and forth
+        assert brought_back(memory.undo(record.id)).text == "Tea at five."  # back and forth
         assert [version.what for version in memory.history(record.id)] == [
             "added",
             "tagged",
@@ -42,71 +43,72 @@ class UndoSuite:
     def test_a_key_goes_back_to_its_earlier_value(self, memory: Memory) -> None:
         old = memory.remember("The port is 5432.", key="port")
         new = memory.remember("The port is 5433.", key="port")
-        here = memory.position
-        back = memory.revert("port")
+        here = memory.events.position
+        back = brought_back(memory.undo("port"))
         assert (back.id, back.status, back.superseded_by) == (old.id, "active", None)
-        assert memory.keyed("port") == back
+        assert memory.get(key="port") == back
         left = memory.get(new.id, include=["superseded"])
         assert isinstance(left, Record)
         assert (left.status, left.superseded_by) == ("archived", old.id)
         assert _kinds(memory, here) == ["record.superseded", "record.restored"]
-        assert memory.revert(new.id).id == new.id  # named, it takes the key back
-        assert memory.keyed("port").text == "The port is 5433."
+        assert brought_back(memory.undo(new.id)).id == new.id  # named, it takes the key back
+        assert memory.get(key="port").text == "The port is 5433."
 
     def test_a_version_is_chosen_by_its_seq_or_an_instant(self, memory: Memory) -> None:
         first = memory.remember("one", key="n")
         second = memory.remember("two", key="n")
         third = memory.revise(second.id, "three")
         fourth = memory.remember("four", key="n")
-        assert memory.revert("n", to=second.seq).text == "two"
-        assert memory.keyed("n").id == second.id
-        assert memory.revert("n", to=third.seq).text == "three"
-        assert memory.revert("n", to=first.seq).id == first.id
-        assert memory.revert(fourth.id, to=fourth.at).id == fourth.id
-        assert memory.revert(fourth.id, to=fourth.seq).id == fourth.id  # it is so already
+        assert brought_back(memory.undo("n", to=second.seq)).text == "two"
+        assert memory.get(key="n").id == second.id
+        assert brought_back(memory.undo("n", to=third.seq)).text == "three"
+        assert brought_back(memory.undo("n", to=first.seq)).id == first.id
+        assert brought_back(memory.undo(fourth.id, to=fourth.at)).id == fourth.id
+        assert (
+            brought_back(memory.undo(fourth.id, to=fourth.seq)).id == fourth.id
+        )  # it is so already
         with pytest.raises(Conflict, match="nothing came before"):
-            memory.revert("n", to=first.seq - 1)
+            memory.undo("n", to=first.seq - 1)
         with pytest.raises(Conflict, match="did not hold"):
-            memory.revert(first.id, to=second.seq)
+            memory.undo(first.id, to=second.seq)
         with pytest.raises(NotFound):
-            memory.revert("nobody")
-        with pytest.raises(Conflict, match="nothing came before"):
-            memory.revert(memory.remember("alone").id)
+            memory.undo("nobody")
+        alone = memory.remember("alone")
+        assert brought_back(memory.undo(alone.id)).status == "forgotten"  # its one change
+        assert brought_back(memory.undo(alone.id)).status == "active"
 
     def test_an_approval_is_reverted(self, memory: Memory) -> None:
         web, agent = memory.scoped(origin="unverified"), memory.scoped(origin="agent")
         mine = memory.remember("The port is 5432.", key="port")
         claim = web.remember("The port is 666.", key="port")
         memory.review.approve(claim.id, memory.review.show(claim.id).digest)
-        assert memory.keyed("port").id == claim.id
+        assert memory.get(key="port").id == claim.id
         with pytest.raises(Forbidden):
-            agent.revert(claim.id)
-        here = memory.position
-        back = memory.revert(claim.id, idempotency_key="once")
-        assert memory.revert(claim.id, idempotency_key="once") == back
+            agent.undo(claim.id)
+        here = memory.events.position
+        back = brought_back(memory.undo(claim.id, idempotency_key="once"))
+        assert brought_back(memory.undo(claim.id, idempotency_key="once")) == back
         assert (back.id, back.status, back.trust) == (mine.id, "active", "person")
         now = memory.history(claim.id)[-1].record
         assert (now.status, now.trust) == ("held", "unverified")
-        assert memory.keyed("port").id == mine.id
+        assert memory.get(key="port").id == mine.id
         assert _kinds(memory, here) == ["record.reviewed", "record.restored"]
-        with pytest.raises(Conflict, match="nothing came before"):
-            memory.revert(claim.id)
         plain = web.remember("The host is evil.", key="host")
         memory.review.approve(plain.id, memory.review.show(plain.id).digest)
-        assert memory.revert(plain.id).status == "held"
+        assert brought_back(memory.undo(plain.id)).status == "held"
 
     def test_a_revert_happens_once_for_each_key(self, memory: Memory) -> None:
         memory.remember("one", key="n")
         memory.remember("two", key="n")
-        first = memory.revert("n", idempotency_key="once")
-        assert memory.revert("n", idempotency_key="once") == first
-        assert memory.keyed("n").text == "one"
+        first = brought_back(memory.undo("n", idempotency_key="once"))
+        assert brought_back(memory.undo("n", idempotency_key="once")) == first
+        assert memory.get(key="n").text == "one"
         with pytest.raises(Changed):
-            memory.revert("n", expect=memory.position - 1)
+            memory.undo("n", expect=memory.events.position - 1)
 
     def test_every_kind_of_command_is_undone(self, memory: Memory) -> None:
         def is_undone_and_redone() -> None:
-            after = memory.position
+            after = memory.events.position
             undone = memory.undo()
             assert undone.events
             assert undone.undone_by
@@ -132,8 +134,8 @@ class UndoSuite:
             lambda: memory.revise(seat.id, "Sits in 13B.", data={"row": 13}),
             lambda: memory.forget(seat.id),
             lambda: memory.forget(seat.id, sources="keep"),
-            lambda: memory.restore(forget.id),
-            lambda: memory.tag(seat.id, "window", remove=["air"]),
+            lambda: memory.undo(forget.id),
+            lambda: memory.revise(seat.id, tags=["window"], untag=["air"]),
             lambda: memory.graph.link(seat.id, town.id, "near"),
             lambda: memory.graph.link(seat.id, town.id, weight=0.9),
             lambda: memory.graph.unlink(seat.id, town.id),
@@ -175,7 +177,7 @@ class UndoSuite:
         memory.remember("other")
         undone = memory.undo("n")
         assert [change.kind for change in undone.events] == ["record.added"]
-        assert memory.keyed("n").id == first.id
+        assert memory.get(key="n").id == first.id
         memory.undo(said.id)
         assert memory.sessions.episodes() == []
         memory.undo(said.id)
@@ -223,33 +225,31 @@ class UndoSuite:
         memory.erase(old.id)
         with pytest.raises(Conflict, match="erased"):
             memory.undo()
-        for call in (memory.revert, memory.undo):
-            with pytest.raises(Conflict, match="erased"):
-                call(new.id)
-        assert memory.keyed("n") == new
+        with pytest.raises(Conflict, match="erased"):
+            memory.undo(new.id)
+        assert memory.get(key="n") == new
 
     def test_an_agent_takes_back_only_what_agents_did(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         mine = memory.remember("one")
         memory.revise(mine.id, "two")
         its = agent.remember("three", key="n")
-        for call in (agent.revert, agent.undo):
-            with pytest.raises(Forbidden):
-                call(mine.id)
+        with pytest.raises(Forbidden):
+            agent.undo(mine.id)
         agent.revise(its.id, "four")
-        assert agent.revert(its.id).text == "three"  # the control: its own it may
+        assert brought_back(agent.undo(its.id)).text == "three"  # the control: its own it may
         memory.revise(its.id, "five")
         assert memory.get(its.id).trust == "person"
         with pytest.raises(Forbidden):
-            agent.revert(its.id)
+            agent.undo(its.id)
         with pytest.raises(Forbidden):
             agent.undo()
         memory.remember("six", key="n")
         with pytest.raises(Forbidden):
-            agent.revert("n")
+            agent.undo("n")
         with pytest.raises(Forbidden):
-            agent.revert(its.id)
-        assert memory.revert("n").id == its.id  # a person may
+            agent.undo(its.id)
+        assert brought_back(memory.undo("n")).id == its.id  # a person may
         assert memory.get(its.id).trust == "person"  # as it was
         memory.forget(its.id)
         with pytest.raises(Forbidden):
@@ -272,8 +272,8 @@ class UndoSuite:
             lambda handle: handle.graph.unlink("a", "b"),
             lambda handle: handle.graph.link("b", "a"),
             lambda handle: handle.forget("e1"),
-            lambda handle: handle.restore("e2"),
-            lambda handle: handle.tag("a", "t"),
+            lambda handle: handle.undo("e2"),
+            lambda handle: handle.revise("a", tags=["t"]),
             lambda handle: handle.forget("b"),
         ]
         for act in acts:
@@ -288,7 +288,7 @@ class UndoSuite:
         record = memory.remember("one", evidence=["ticket-42", "https://example.org"])
         memory.revise(record.id, "two")
         memory.scoped(origin="agent").observe("Take this.", role="tool", id="ticket-42")
-        back = memory.revert(record.id)
+        back = brought_back(memory.undo(record.id))
         assert (back.text, back.trust) == ("one", "person")
         assert back.evidence == ("https://example.org",)
         assert memory.why(record.id).sources == ()
@@ -300,7 +300,7 @@ class UndoSuite:
         assert [change.id for change in ann.undo().events] == [anns.id]
         assert (len(ann.list()), len(bob.list())) == (0, 1)
         with pytest.raises(NotFound):
-            bob.revert(anns.id)
+            bob.undo(anns.id)
 
 
 def _state(memory: Memory) -> object:

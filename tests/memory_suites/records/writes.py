@@ -87,13 +87,13 @@ WRITES.update(
         "remember": lambda memory: partial(memory.remember, _new("Likes tea")),
         "observe": lambda memory: partial(memory.observe, _new("I like tea")),
         "revise": lambda memory: partial(memory.revise, _tea(memory), _new("Likes green tea")),
-        "supersede": lambda memory: partial(
-            memory.supersede, _tea(memory), _new("Likes green tea")
+        "remember:replaces": lambda memory: partial(
+            memory.remember, _new("Likes green tea"), replaces=_tea(memory)
         ),
         "forget": lambda memory: partial(memory.forget, _tea(memory)),
-        "tag": lambda memory: partial(memory.tag, _tea(memory), "drink"),
+        "revise:tags": lambda memory: partial(memory.revise, _tea(memory), tags=["drink"]),
         "graph.link": lambda memory: partial(memory.graph.link, *_pair(memory)),
-        "retract": lambda memory: partial(memory.retract, _tea(memory)),
+        "forget:derived": lambda memory: partial(memory.forget, _tea(memory), derived=True),
         "used": lambda memory: partial(memory.used, None, [_tea(memory)]),
         "events.submit": lambda memory: partial(memory.events.submit, Reinforce(id=_tea(memory))),
         "erase": lambda memory: partial(memory.erase, _tea(memory)),
@@ -130,11 +130,11 @@ def _(memory: Memory) -> Write:
     return run
 
 
-@write("restore")
+@write("undo:id")
 def _(memory: Memory) -> Write:
     id = _tea(memory)
     memory.forget(id)
-    return partial(memory.restore, id)
+    return partial(memory.undo, id)
 
 
 @write("graph.unlink")
@@ -144,11 +144,12 @@ def _(memory: Memory) -> Write:
     return partial(memory.graph.unlink, source, target)
 
 
-@write("revert")
+@write("undo:to")
 def _(memory: Memory) -> Write:
     id = _tea(memory)
+    first = memory.events.position
     memory.revise(id, _new("Likes green tea"))
-    return partial(memory.revert, id)
+    return partial(memory.undo, id, to=first)
 
 
 @write("undo")
@@ -157,10 +158,16 @@ def _(memory: Memory) -> Write:
     return memory.undo
 
 
-@write("settle")
+@write("review.confirm")
 def _(memory: Memory) -> Write:
     guess = memory.remember(_new("It will rain"), is_hypothesis=True)
-    return partial(memory.settle, guess.id, True)
+    return partial(memory.review.confirm, guess.id)
+
+
+@write("review.refute")
+def _(memory: Memory) -> Write:
+    guess = memory.remember(_new("It will snow"), is_hypothesis=True)
+    return partial(memory.review.refute, guess.id)
 
 
 @write("admin.archive")
@@ -170,11 +177,11 @@ def _(memory: Memory) -> Write:
     return partial(memory.admin.archive, below=1.0, limit=1)
 
 
-@write("retain")
+@write("erase:expired")
 def _(memory: Memory) -> Write:
     memory.settings.set_retention(0)
     memory.remember(_new("Is hired"), expires=timedelta(microseconds=1))
-    return memory.retain
+    return partial(memory.erase, expired=True)
 
 
 @write("settings.set_subjects")
@@ -277,34 +284,34 @@ class WritesSuite(BehindSuite):
     def test_a_key_is_kept_for_the_life_of_the_ledger(self, memory: Memory, engine: Memory) -> None:
         done: list[tuple[str, Write, object]] = []
         for name, call in _calls(memory, engine):
-            before = memory.position
+            before = memory.events.position
             first = call(idempotency_key=f"once:{name}")
-            here = memory.position
+            here = memory.events.position
             assert here > before, name
             assert _said(call(idempotency_key=f"once:{name}")) == _said(first), name
-            assert memory.position == here, name
+            assert memory.events.position == here, name
             done.append((name, call, first))
         memory.remember(_new("Likes rain"), idempotency_key="other")
         engine.admin.seal()
         engine.admin.rebuild()
-        here = memory.position
+        here = memory.events.position
         for name, call, first in done:
             assert _said(call(idempotency_key=f"once:{name}")) == _said(first), name
             with pytest.raises(Conflict, match="already used"):
                 call(idempotency_key="other")
-            assert memory.position == here, name
+            assert memory.events.position == here, name
 
     def test_a_write_is_refused_if_what_it_expects_has_changed(
         self, memory: Memory, engine: Memory
     ) -> None:
         for name, call in _calls(memory, engine):
             watched = memory.remember(_new("Likes rain"))
-            seen, now = memory.position, memory.revise(watched.id, _new("Likes snow"))
-            here = memory.position
+            seen, now = memory.events.position, memory.revise(watched.id, _new("Likes snow"))
+            here = memory.events.position
             for expect in (seen, (watched.id, watched.seq)):
                 with pytest.raises(Changed) as refusal:
                     call(expect=expect)
                 assert refusal.value.code == "changed"
-            assert memory.position == here, name
+            assert memory.events.position == here, name
             call(expect=(now.id, now.seq))
-            assert memory.position > here, name
+            assert memory.events.position > here, name

@@ -150,7 +150,7 @@ class BeliefsSuite:
         _fact(memory, "alice", "lives_in", "Bergen")
         done = memory.settings.rules.run("facts")
         assert _told(done) == [("add", "applied"), ("update", "applied")]
-        before = memory.position
+        before = memory.events.position
         (fact,) = memory.list()
         assert (fact.text, fact.about, fact.key) == (
             "alice lives in Bergen",
@@ -278,15 +278,15 @@ class BeliefsSuite:
         for n in range(5):
             _fact(memory, f"s{n}", "is", n)
         first = memory.settings.rules.run("facts")
-        assert (first.applied, first.through) == (5, memory.position - 6)
+        assert (first.applied, first.through) == (5, memory.events.position - 6)
         assert memory.settings.rules.get("facts").through == first.through
-        position, digest = memory.position, memory.admin.digest()
+        position, digest = memory.events.position, memory.admin.digest()
         again = memory.settings.rules.run("facts")
-        assert (again.proposals, again.seen, memory.position) == ((), 0, position)
+        assert (again.proposals, again.seen, memory.events.position) == ((), 0, position)
         memory.admin.rebuild()
         assert memory.admin.digest() == digest
         assert memory.settings.rules.run("facts").seen == 0
-        assert memory.position == position
+        assert memory.events.position == position
         (event,) = memory.events.list(kinds=["rule.passed"])
         assert (event.id, event.unit, event.what) == ("rules/facts", "document", "passed")
         assert memory.at(event.seq - 1).settings.rules.get("facts").through == 0
@@ -297,11 +297,11 @@ class BeliefsSuite:
         _fact(memory, "bob", "seat", "aisle", "tool")
         _said(memory, "?", intent="delete", replaces="nothing")
         _said(memory, "-", intent="noop")
-        position = memory.position
+        position = memory.events.position
         done = memory.settings.rules.run("facts", dry_run=True)
         assert _told(done) == [("add", "applied"), ("add", "waiting"), ("noop", "unchanged")]
         assert (done.dry_run, len(done.skipped)) == (True, 1)
-        assert memory.position == position
+        assert memory.events.position == position
         assert memory.settings.rules.run("facts").proposals != ()
         again = memory.settings.rules.run("facts", dry_run=True)
         assert (again.proposals, again.seen) == ((), 0)
@@ -366,9 +366,9 @@ class BeliefsSuite:
         assert memory.settings.rules.run("facts").seen == 0
         made = memory.settings.rules.set("facts", filter="text contains 'ice'", from_start=True)
         assert made.through == 0
-        position = memory.position
+        position = memory.events.position
         memory.settings.rules.set("facts", filter="text contains 'ice'", from_start=True)
-        assert memory.position == position
+        assert memory.events.position == position
         assert memory.settings.rules.run("facts").applied == 1
         assert {one.text for one in memory.list()} == {"tea is hot", "ice is cold"}
 
@@ -456,5 +456,5 @@ class BeliefsSuite:
 
 def changed_before(memory: Memory) -> int:
     """The position before the last command."""
-    (last,) = memory.events.list(kinds=["rule.passed"], before=memory.position + 1, limit=1)
+    (last,) = memory.events.list(kinds=["rule.passed"], before=memory.events.position + 1, limit=1)
     return last.seq - 1

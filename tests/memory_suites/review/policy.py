@@ -52,7 +52,7 @@ class PolicySuite:
         assert keyed.status == "held"
         assert [one.id for one in memory.review.list()] == [answer.pending, keyed.id]
         assert agent.remember("Cake is at five").status == "active"
-        agent.tag(made.id, "drink")  # tags and links apply at once
+        agent.revise(made.id, tags=["drink"])  # tags and links apply at once
         assert agent.forget(made.id).pending is None
 
     def test_forgetting_waits_if_the_policy_says_so(self, memory: Memory) -> None:
@@ -70,7 +70,7 @@ class PolicySuite:
         (said,) = agent.observe("Tea is at four", role="assistant")
         made, back = agent.remember("Tea is at five"), agent.remember("Cake is at five")
         agent.forget(back.id)
-        agent.restore(back.id)
+        agent.undo(back.id)
         memory.settings.documents.set(*POLICY, {"delete": "review"})
         for call in (
             lambda: agent.undo(made.id),  # takes back that it was added
@@ -96,8 +96,8 @@ class PolicySuite:
         memory.settings.documents.set(*POLICY, {"update": "review"})
         for id in (said.id, made.id):
             with pytest.raises(Forbidden, match="every update"):
-                agent.restore(id)
-        memory.restore(said.id)
+                agent.undo(id)
+        memory.undo(said.id)
 
     def test_a_policy_can_ask_about_corrections_with_quotes_too(self, memory: Memory) -> None:
         mine = memory.remember("Staging runs on port 5432")
@@ -146,7 +146,7 @@ class PolicySuite:
             memory.settings.documents.set(*POLICY, data)
 
     def test_a_policy_of_the_past_is_read_with_the_past(self, memory: Memory) -> None:
-        before = memory.position
+        before = memory.events.position
         memory.settings.documents.set(*POLICY, {"add": "review"})
         assert memory.at(before).settings.documents.list("policy") == []
         assert memory.settings.documents.get(*POLICY).data == {"add": "review"}

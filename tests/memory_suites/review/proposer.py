@@ -159,21 +159,21 @@ class ProposerSuite:
         memory.observe("Ann likes tea", id="e1")
         assert memory.settings.rules.set("asks", propose=True).propose
         assert not memory.settings.rules.set("reads").propose
-        proposer, position = Script(), memory.position
+        proposer, position = Script(), memory.events.position
         with pytest.raises(InvalidInput, match="asks a proposer"):
             memory.settings.rules.run("asks")
         with pytest.raises(InvalidInput, match="asks no proposer"):
             memory.settings.rules.run("reads", proposer=proposer)
         with pytest.raises(InvalidInput, match="channels"):
             memory.settings.rules.set("asks", propose=True, channels=["x"])
-        assert (proposer.given, memory.position) == ([], position)
+        assert (proposer.given, memory.events.position) == ([], position)
 
     def test_the_past_is_not_asked_about(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")
         memory.settings.rules.set("chat", propose=True)
         proposer = Script()
         with pytest.raises(Unsupported):
-            memory.at(memory.position).settings.rules.run("chat", proposer=proposer)
+            memory.at(memory.events.position).settings.rules.run("chat", proposer=proposer)
         assert proposer.given == []
 
     @pytest.mark.parametrize(
@@ -205,14 +205,14 @@ class ProposerSuite:
     ) -> None:
         memory.observe("Ann likes tea", id="e1")
         memory.settings.rules.set("chat", propose=True)
-        position = memory.position
+        position = memory.events.position
         done = passed(memory, Script([suggestion]))
         assert done.proposals == ()
         (skipped,) = done.skipped
         assert skipped.episode == "e1"
         assert why in skipped.reason
         assert [*memory.review.list(), *memory.list()] == []
-        assert memory.position == position + 1  # that the rule has looked
+        assert memory.events.position == position + 1  # that the rule has looked
 
     def test_one_that_does_not_hold_does_not_spoil_the_others(self, memory: Memory) -> None:
         memory.observe("Ann likes tea", id="e1")

@@ -13,6 +13,7 @@ import pytest
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
 from recollect.model.values import Proposal, Quote, Record
+from tests.undone import brought_back
 
 CANARY = "zanzibar"
 
@@ -52,7 +53,7 @@ class ReviewSuite:
         mine = memory.remember("Staging runs on port 5432", key="staging.port")
         agent = memory.scoped(origin="agent")
         agent.revise(mine.id, "Staging runs on port 5433")
-        before, waits = memory.position, only(memory)
+        before, waits = memory.events.position, only(memory)
         done = memory.review.approve(waits.id, waits.digest, reason="checked")
         assert (done.state, done.record, done.settled_by) == ("approved", mine.id, "person")
         assert done.note == "checked"
@@ -116,7 +117,7 @@ class ReviewSuite:
         mine = memory.remember("Tea is at four")
         memory.scoped(origin="agent").revise(mine.id, "Tea is at five")
         memory.used(None, [mine.id])
-        memory.tag(mine.id, "meals")
+        memory.revise(mine.id, tags=["meals"])
         waits = only(memory)
         assert not waits.stale
         assert memory.review.approve(waits.id, waits.digest).state == "approved"
@@ -156,13 +157,14 @@ class ReviewSuite:
         gone = memory.get(held.id, include=["archived"])
         assert isinstance(gone, Record)
         assert (gone.status, gone.reason) == ("archived", "rejected")
-        for call in (agent.restore, agent.revert):
-            with pytest.raises(Forbidden, match="person"):
-                call(held.id)
-        agent.tag(held.id, "mine")  # a change after it does not hide who rejected it
         with pytest.raises(Forbidden, match="person"):
-            agent.restore(held.id)
-        assert memory.restore(held.id).status == "held"  # a person puts it back into the queue
+            agent.undo(held.id)
+        agent.revise(held.id, tags=["mine"])  # a change after it does not hide who rejected it
+        with pytest.raises(Forbidden, match="person"):
+            agent.undo(held.id)
+        assert (
+            brought_back(memory.undo(held.id)).status == "held"
+        )  # a person puts it back into the queue
         assert only(memory).id == held.id
 
     def test_undo_takes_a_review_back(self, memory: Memory) -> None:
@@ -266,10 +268,10 @@ class ReviewSuite:
         held = memory.scoped(origin="unverified").remember("Tea is at four")
         memory.forget(held.id)
         assert memory.review.list() == []
-        assert memory.revert(held.id).status == "held"
+        assert brought_back(memory.undo(held.id)).status == "held"
         assert only(memory).id == held.id
         memory.revise(held.id, "Tea is at five")
-        back = memory.revert(held.id)
+        back = brought_back(memory.undo(held.id))
         assert (back.text, back.status) == ("Tea is at four", "held")
 
     def test_an_approval_covers_whose_key_is_taken(self, memory: Memory) -> None:
@@ -355,7 +357,7 @@ class ReviewSuite:
         waits = only(memory)
         memory.review.reject(waits.id, waits.digest)
         memory.forget(held.id)
-        assert memory.restore(held.id).status == "held"
+        assert brought_back(memory.undo(held.id)).status == "held"
         memory.undo(held.id)
         memory.undo(held.id)
         assert memory.get(held.id, include=["held"]).status == "held"
@@ -364,7 +366,7 @@ class ReviewSuite:
         held = memory.scoped(origin="unverified").remember("Tea is at nine")
         waits = only(memory)
         memory.review.reject(waits.id, waits.digest)
-        memory.restore(held.id)
+        memory.undo(held.id)
         memory.undo()
         gone = memory.get(held.id, include=["archived"])
         assert isinstance(gone, Record)
@@ -489,7 +491,7 @@ class ReviewSuite:
         agent = memory.scoped(origin="agent")
         belief = agent.remember("Tea is at four")
         assert agent.revise(belief.id, "Tea is at five").trust == "agent"
-        assert memory.restore(belief.id).trust == "agent"
+        assert brought_back(agent.undo(belief.id)).trust == "agent"
         shown = memory.review.show(belief.id)
         memory.review.approve(shown.id, shown.digest)
         now = memory.get(belief.id)
@@ -508,7 +510,7 @@ class ReviewSuite:
         moved = memory.remember("The docs name the port", evidence=[mine.id])
         memory.forget(memory.remember("A note has the port", evidence=[mine.id]).id)
         memory.scoped(origin="agent").forget(mine.id)
-        before, waits = memory.position, only(memory)
+        before, waits = memory.events.position, only(memory)
         expected = sorted([named.id, linked.id, moved.id])
         assert [record.id for record in waits.resting] == expected
         memory.revise(moved.id, "The docs name another port")

@@ -11,6 +11,7 @@ from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.lifecycle.commands import Archive, Revise
 from recollect.memory import Memory
 from recollect.model.values import Record
+from tests.undone import brought_back
 
 
 def _record(memory: Memory, id: str) -> Record:
@@ -24,36 +25,36 @@ class SettleSuite:
         (first,) = memory.observe("The tests are slow on Mondays.")
         (then,) = memory.observe("The nightly job runs until noon.")
         guess = memory.remember("The job slows the tests", evidence=[first.id], is_hypothesis=True)
-        known = memory.settle(guess.id, True, evidence=[first.id, then.id], reason="seen")
+        known = memory.review.confirm(guess.id, evidence=[first.id, then.id], reason="seen")
         assert (known.is_hypothesis, known.status, known.text) == (False, "active", guess.text)
         assert known.evidence == (first.id, then.id)
         assert memory.history(guess.id)[-1].note == "seen"
         assert memory.events.list(after=known.seq - 1)[-1].kind == "record.revised"
         with pytest.raises(Conflict, match="not a hypothesis"):
-            memory.settle(guess.id, False)
+            memory.review.refute(guess.id)
         memory.undo(guess.id)
         assert _record(memory, guess.id).is_hypothesis
 
     def test_a_hypothesis_is_refuted(self, memory: Memory) -> None:
         (said,) = memory.observe("The tests are slow on Mondays.")
         guess = memory.remember("The job slows them", evidence=[said.id], is_hypothesis=True)
-        gone = memory.settle(guess.id, False, reason="the job was off", idempotency_key="once")
+        gone = memory.review.refute(guess.id, reason="the job was off", idempotency_key="once")
         assert (gone.status, gone.reason) == ("archived", "refuted")
         assert (
-            memory.settle(guess.id, False, reason="the job was off", idempotency_key="once") == gone
+            memory.review.refute(guess.id, reason="the job was off", idempotency_key="once") == gone
         )
         assert memory.list() == []
         assert [episode.id for episode in memory.sessions.episodes()] == [
             said.id
         ]  # it was said all the same
         assert memory.get(guess.id, include=["archived"]) == gone
-        with pytest.raises(Conflict, match="restore it first"):
-            memory.settle(guess.id, True)
+        with pytest.raises(Conflict, match="`undo` brings it back first"):
+            memory.review.confirm(guess.id)
         memory.undo()
         assert _record(memory, guess.id).status == "active"
         memory.undo()
         assert _record(memory, guess.id).reason == "refuted"
-        assert memory.restore(guess.id).status == "active"
+        assert brought_back(memory.undo(guess.id)).status == "active"
 
     def test_a_person_who_confirms_a_hypothesis_vouches_for_it(self, memory: Memory) -> None:
         (heard,) = memory.observe("It was the job", role="assistant")
@@ -61,14 +62,14 @@ class SettleSuite:
         guess = memory.remember("The job slows the tests", is_hypothesis=True)
         rests = memory.remember("Move the job", evidence=[guess.id])
         with pytest.raises(Forbidden):
-            memory.settle(guess.id, True, evidence=[rumour.id])
-        assert memory.settle(guess.id, True, evidence=[heard.id]).trust == "person"
+            memory.review.confirm(guess.id, evidence=[rumour.id])
+        assert memory.review.confirm(guess.id, evidence=[heard.id]).trust == "person"
         assert memory.get(rests.id) == rests
         agent = memory.scoped(origin="agent")
         its = agent.remember("The cache slows the tests", is_hypothesis=True)
-        assert agent.settle(its.id, True, evidence=[heard.id]).trust == "agent"
+        assert agent.review.confirm(its.id, evidence=[heard.id]).trust == "agent"
         its = agent.remember("The disk slows the tests", is_hypothesis=True)
-        assert memory.settle(its.id, True).trust == "person"
+        assert memory.review.confirm(its.id).trust == "person"
 
     @pytest.mark.parametrize("holds", [True, False])
     def test_an_agent_proposes_to_settle_a_persons_hypothesis(
@@ -76,11 +77,12 @@ class SettleSuite:
     ) -> None:
         agent = memory.scoped(origin="agent")
         guess = memory.remember("The job slows the tests", is_hypothesis=True)
-        answer = agent.settle(guess.id, holds, evidence=["run-12"])
+        settle = agent.review.confirm if holds else agent.review.refute
+        answer = settle(guess.id, evidence=["run-12"])
         assert answer.is_hypothesis
         (waits,) = memory.review.list()
         assert answer.pending == waits.id
-        assert agent.settle(guess.id, holds, evidence=["run-12"]).pending == waits.id
+        assert settle(guess.id, evidence=["run-12"]).pending == waits.id
         memory.review.approve(waits.id, waits.digest)
         now = _record(memory, guess.id)
         assert (now.status, now.is_hypothesis) == (
@@ -89,26 +91,26 @@ class SettleSuite:
         assert now.reason == (None if holds else "refuted")
         assert now.evidence == (("run-12",) if holds else ())
         mine = agent.remember("A second guess", is_hypothesis=True)
-        assert not agent.settle(mine.id, True).is_hypothesis  # the control: its own it may
+        assert not agent.review.confirm(mine.id).is_hypothesis  # the control: its own it may
 
     def test_what_was_held_comes_back_held(self, memory: Memory) -> None:
         web = memory.scoped(origin="unverified")
         guess = web.remember("The moon is hollow", is_hypothesis=True)
-        assert memory.settle(guess.id, False).reason == "rejected"
-        assert memory.restore(guess.id).status == "held"
+        assert memory.review.refute(guess.id).reason == "rejected"
+        assert brought_back(memory.undo(guess.id)).status == "held"
         memory.undo()
         assert _record(memory, guess.id).status == "archived"
-        memory.restore(guess.id)
-        assert memory.settle(guess.id, True).status == "held"  # a review lets it in, not this
+        memory.undo(guess.id)
+        assert memory.review.confirm(guess.id).status == "held"  # a review lets it in, not this
 
     def test_what_cannot_be_settled(self, memory: Memory) -> None:
         plain = memory.remember("Water is wet")
         with pytest.raises(Conflict, match="not a hypothesis"):
-            memory.settle(plain.id, True)
+            memory.review.confirm(plain.id)
         with pytest.raises(NotFound):
-            memory.settle("nothing", True)
+            memory.review.confirm("nothing")
         with pytest.raises(InvalidInput):
-            memory.settle(plain.id, "yes")  # type: ignore[arg-type]
+            memory.review.confirm(5)  # type: ignore[arg-type]
 
     def test_curate_archives_what_has_faded(self, memory: Memory) -> None:
         agent, ann = memory.scoped(origin="agent"), memory.scoped(user="ann")
@@ -128,7 +130,7 @@ class SettleSuite:
         ]
         first = memory.admin.archive(below=1.0, limit=1, dry_run=True)
         assert ([record.id for record in first.records], first.more) == ([mine.id], True)
-        here = memory.position
+        here = memory.events.position
         done = memory.admin.archive(below=1.0)
         assert [record.id for record in done.records] == [mine.id, agents.id, anns.id]
         kinds = {change.kind for change in memory.events.list(after=here)}
@@ -144,8 +146,8 @@ class SettleSuite:
         assert _record(memory, mine.id).reason == "decayed"
         memory.remember("Tea at five", key="tea")
         with pytest.raises(Conflict, match="is held by"):
-            memory.restore(mine.id)
-        assert memory.revert(mine.id).status == "active"
+            memory.undo(mine.id)
+        assert brought_back(memory.undo(mine.id, to=mine.seq)).status == "active"
 
     def test_an_agent_archives_few_at_once(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
@@ -157,12 +159,12 @@ class SettleSuite:
 
     def test_what_changed_since_it_was_read_is_not_archived(self, memory: Memory) -> None:
         mine = memory.remember("Tea at four")
-        memory.tag(mine.id, "daily")
+        memory.revise(mine.id, tags=["daily"])
         memory.events.submit(Archive(id=mine.id, why="merged", seq=mine.seq))
         assert _record(memory, mine.id).status == "active"
         memory.events.submit(Archive(id=mine.id, why="merged"))
         assert _record(memory, mine.id).reason == "merged"
-        memory.restore(mine.id)
+        memory.undo(mine.id)
         memory.undo()
         assert _record(memory, mine.id).reason == "merged"
 

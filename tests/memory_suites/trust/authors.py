@@ -63,7 +63,7 @@ class AuthorSuite:
         for _ in range(2):
             with Memory.open(place, embedder="none") as memory:
                 for number in range(3):
-                    memory.remember(f"Number {number} of {memory.position}.")
+                    memory.remember(f"Number {number} of {memory.events.position}.")
         with Memory.open(place, embedder="none") as memory:
             (event,) = named(memory)
             assert event.unit == "author"

@@ -12,6 +12,7 @@ from recollect.errors import Forbidden
 from recollect.memory import Memory
 from recollect.model.events import Trust
 from recollect.model.values import Quote, Record
+from tests.undone import brought_back
 
 _LOWERED = "derived from something less trusted"
 
@@ -89,9 +90,9 @@ class LineageSuite:
         agent.forget(gone.id)
         agent.graph.link(base.id, bad.id, "derived_from")
         assert _record(memory, gone.id).status == "forgotten"
-        agent.restore(gone.id)
+        agent.undo(gone.id)
         agent.forget(new.id)
-        agent.restore(old.id)
+        agent.undo(old.id)
         for record in (gone, old):
             now = _record(memory, record.id)
             assert (now.trust, now.status) == ("unverified", "held")
@@ -104,10 +105,10 @@ class LineageSuite:
         _lower(memory, source.id, "unverified")
         assert _record(memory, port.id).trust == "person"
         with pytest.raises(Forbidden):
-            memory.revert(port.id)  # its words rest on what is held now
+            memory.undo(port.id)  # its words rest on what is held now
         memory.review.approve(source.id, memory.review.show(source.id).digest)
         _lower(memory, source.id)
-        back = memory.revert(port.id)  # a person's words, which what an agent says does not lower
+        back = brought_back(memory.undo(port.id))  # what an agent says does not lower a person's
         assert (back.id, back.text, back.trust) == (port.id, "The port is 5433", "person")
         assert memory.get(rule.id) == rule
 

@@ -19,6 +19,7 @@ from recollect.memory import Memory
 from recollect.model.values import Quote, Record
 from recollect.store.disk.disk import write_file
 from recollect.store.seam import REAL
+from tests.undone import brought_back
 
 Maker = Callable[[Memory, str], str]
 Changing = Callable[[Memory, str, str], object]  # a handle, the id of a record, and its key
@@ -53,11 +54,11 @@ def _replacing(memory: Memory, key: str) -> str:
 
 
 def _superseding(memory: Memory, key: str) -> str:
-    return memory.supersede(_agents(memory, key), f"{key}: at five").id
+    return memory.remember(f"{key}: at five", replaces=_agents(memory, key)).id
 
 
 def _reverted(memory: Memory, key: str) -> str:
-    return memory.revert(_agents(memory, key)).id
+    return brought_back(memory.undo(_agents(memory, key))).id
 
 
 def _undone(memory: Memory, key: str) -> str:
@@ -67,7 +68,7 @@ def _undone(memory: Memory, key: str) -> str:
 
 
 def _confirmed(memory: Memory, key: str) -> str:
-    return memory.settle(_agents(memory, key), True).id
+    return memory.review.confirm(_agents(memory, key)).id
 
 
 def _approved(memory: Memory, key: str) -> str:
@@ -136,7 +137,7 @@ def _resting(handle: Memory, id: str, key: str) -> None:
 
 
 def _moved(handle: Memory, id: str, key: str) -> None:
-    handle.supersede(id, f"{key}: at nine", key=f"{key}.other")
+    handle.remember(f"{key}: at nine", replaces=id, key=f"{key}.other")
 
 
 def _quoting(handle: Memory, id: str, key: str) -> None:
@@ -152,15 +153,15 @@ ACTS: Final[dict[str, Changing]] = {
     "revise": lambda handle, id, key: handle.revise(id, f"{key}: at nine"),
     "revise with other words": _quoting,
     "remember": lambda handle, id, key: handle.remember(f"{key}: at nine", key=key),
-    "supersede": lambda handle, id, key: handle.supersede(id, f"{key}: at nine"),
+    "supersede": lambda handle, id, key: handle.remember(f"{key}: at nine", replaces=id),
     "supersede under another key": _moved,
     "forget": lambda handle, id, key: handle.forget(id),
-    "revert": lambda handle, id, key: handle.revert(id),
+    "revert": lambda handle, id, key: handle.undo(id),
     "undo": lambda handle, id, key: handle.undo(id),
-    "retract": lambda handle, id, key: handle.retract(id),
-    "settle": lambda handle, id, key: handle.settle(id, False),
+    "retract": lambda handle, id, key: handle.forget(id, derived=True),
+    "settle": lambda handle, id, key: handle.review.refute(id),
     "curate": _faded,
-    "tag": lambda handle, id, key: handle.tag(id, "x"),
+    "tag": lambda handle, id, key: handle.revise(id, tags=["x"]),
     "expire": lambda handle, id, key: handle.revise(id, expires=timedelta(days=1)),
     "data": lambda handle, id, key: handle.revise(id, data={"x": 1}),
     "derive from a rumour": _derived,
@@ -172,7 +173,7 @@ ACTS: Final[dict[str, Changing]] = {
 
 def _merged(agent: Memory, key: str, folder: Path) -> None:
     agent.branches.open("mine")
-    agent.on("mine").revise(agent.keyed(key).id, f"{key}: at nine")
+    agent.on("mine").revise(agent.get(key=key).id, f"{key}: at nine")
     agent.branches.merge("mine", agent.branches.diff("mine").digest)
 
 
@@ -202,18 +203,18 @@ def _imported(agent: Memory, key: str, folder: Path) -> None:
 
 def _taking(agent: Memory, key: str, folder: Path) -> None:
     own = agent.remember(f"{key} may be at nine")
-    agent.supersede(own.id, f"{key}: at nine", key=key)
+    agent.remember(f"{key}: at nine", replaces=own.id, key=key)
 
 
 def _guessing(agent: Memory, key: str, folder: Path) -> None:
     made = agent.remember(f"{key}: at nine", key=key, is_hypothesis=True)
-    agent.settle(made.id, True)
+    agent.review.confirm(made.id)
 
 
 def _restoring(agent: Memory, key: str, folder: Path) -> None:
     """What a person's word took the place of."""
     for one in agent.list(include=["archived", "superseded", "forgotten"]):
-        _tried(lambda handle, id, _: handle.restore(id), agent, one.id, key)
+        _tried(lambda handle, id, _: handle.undo(id), agent, one.id, key)
 
 
 AROUND: Final[dict[str, Callable[[Memory, str, Path], None]]] = {
@@ -296,20 +297,22 @@ class WordSuite:
             with suppress(RecollectError):
                 agent.revise(record.id, "Tea is at nine.", evidence=words, **more)
             with suppress(RecollectError):
-                agent.supersede(record.id, "Tea is at nine.", evidence=words, **more)
-        assert memory.keyed("tea") == keyed
+                agent.remember("Tea is at nine.", replaces=record.id, evidence=words, **more)
+        assert memory.get(key="tea") == keyed
         assert memory.get(bare.id) == bare
         agent.remember("Tea is at nine.", key="tea", evidence=words)
-        assert memory.keyed("tea").text == "Tea is at nine."  # the control
+        assert memory.get(key="tea").text == "Tea is at nine."  # the control
 
     def test_a_person_who_brings_back_what_an_agent_ended_vouches(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         its, other = agent.remember("Tea is at four."), agent.remember("Rain is at five.")
         agent.forget(its.id)
-        assert memory.restore(its.id).trust == "person"
+        assert brought_back(memory.undo(its.id)).trust == "person"
         assert agent.forget(its.id).pending
         memory.forget(other.id)
-        assert memory.restore(other.id).trust == "agent"  # the person's own act, taken back
+        assert (
+            brought_back(memory.undo(other.id)).trust == "agent"
+        )  # the person's own act, taken back
 
     def test_a_link_that_comes_with_an_import_lowers_nothing(
         self, engine: Memory, tmp_path: Path
@@ -331,7 +334,7 @@ class WordSuite:
             base.id, engine.scoped(origin="unverified").remember("a rumour").id, DERIVED
         )
         assert engine.get(pay.id) == pay
-        engine.retract(base.id)
+        engine.forget(base.id, derived=True)
         assert engine.get(pay.id) == pay
         engine.graph.unlink(pay.id, base.id, DERIVED)  # it did come
 
@@ -340,18 +343,18 @@ class WordSuite:
         its = agent.remember("Tea is at four.")
         assert memory.revise(its.id, its.text).trust == "person"
         assert agent.revise(its.id, "Tea is at nine.").pending
-        seq = memory.position
+        seq = memory.events.position
         assert memory.revise(its.id, its.text).trust == "person"
-        assert memory.position == seq  # it is a person's already
+        assert memory.events.position == seq  # it is a person's already
 
     def test_a_chain_without_a_key_stays_a_persons(self, memory: Memory) -> None:
         agent = memory.scoped(origin="agent")
         last = memory.remember("Row 0.")
         for row in ("1", "2", "3"):
             (said,) = memory.observe(f"I moved to row {row}.")
-            assert agent.supersede(last.id, "Row 9.").pending
+            assert agent.remember("Row 9.", replaces=last.id).pending
             words = [Quote(said.id, f"row {row}")]
-            last = agent.supersede(last.id, f"Row {row}.", evidence=words)
+            last = agent.remember(f"Row {row}.", replaces=last.id, evidence=words)
             assert last.pending is None
         assert agent.forget(last.id).pending
         assert agent.remember("Row 8.").status == "active"  # beside it, it may say what it likes
@@ -391,7 +394,7 @@ class WordSuite:
         agent = memory.scoped(origin="agent")
         its = agent.remember("Tea is at four.")
         agent.remember("Tea is at four.", is_hypothesis=True)
-        now = memory.revert(its.id)
+        now = brought_back(memory.undo(its.id))
         assert (now.is_hypothesis, now.trust) == (False, "person")
         assert agent.revise(its.id, "Tea is at nine.").pending
 

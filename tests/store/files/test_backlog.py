@@ -160,7 +160,7 @@ ACTS: dict[str, Callable[[Memory], object]] = {
     "a text that is known": lambda m: m.remember("known", tags=("again",)),
     "revise": lambda m: m.revise("known", text="known better"),
     "forget": lambda m: m.forget("known"),
-    "tag": lambda m: m.tag("known", "t"),
+    "tag": lambda m: m.revise("known", tags=["t"]),
     "link": lambda m: m.graph.link("known", "other", "relates_to"),
     "batch": in_one_batch,
     "erase": lambda m: m.erase("known"),
@@ -203,7 +203,7 @@ def test_a_repeated_command_and_a_known_text_are_found_among_waiting_rows(memory
 
 
 def test_expect_counts_waiting_rows(memory: Memory) -> None:
-    position = memory.position
+    position = memory.events.position
     memory.remember("in between")
     with pytest.raises(Conflict):
         memory.remember("too late", expect=position)
@@ -226,7 +226,7 @@ def test_every_read_sees_what_was_written_before(memory: Memory) -> None:
                 assert memory.recall(f"sentence {number}").hits[0].id == record.id
             case _:
                 assert memory.events.list(limit=100)[-1].id == record.id
-        assert (waiting(memory), memory.position) == (0, number + 3)
+        assert (waiting(memory), memory.events.position) == (0, number + 3)
 
 
 def test_another_handle_sees_it(memory: Memory, tmp_path: Path) -> None:
@@ -696,7 +696,7 @@ def one_act(memory: Memory, rng: random.Random) -> None:
         case 1:
             memory.forget(id)
         case 2:
-            memory.restore(id)
+            memory.undo(id)
         case 3:
             memory.graph.link(id, f"r{rng.randrange(12)}", "relates_to")
         case 4:
@@ -713,7 +713,7 @@ def one_act(memory: Memory, rng: random.Random) -> None:
         case 8:
             memory.observe(text, id=f"e{rng.randrange(6)}")
         case 9:
-            memory.tag(id, rng.choice("xyz"))
+            memory.revise(id, tags=[rng.choice("xyz")])
         case 10:
             memory.remember(text, expect=rng.randrange(200))
         case 11 | 12:

@@ -87,7 +87,7 @@ def test_copies_of_every_space_are_cleaned_by_their_own_erasure(tmp_path: Path) 
         assert not_cleaned(report) == []
         assert "backup/main-1/events.wal" in files_hit(tmp_path, [OTHER])
         for path in ("backup/main-1", "backup/alice-1"):
-            with Memory.restore_backup(tmp_path / path, tmp_path / "restored") as restored:
+            with Store.restore_backup(tmp_path / path, tmp_path / "restored") as restored:
                 assert restored.admin.verify().ok
 
 
@@ -180,7 +180,7 @@ def test_a_copy_in_use_is_reported_and_left(tmp_path: Path) -> None:
     with Memory.open(workspace) as memory:
         memory.remember(f"The word is {WORD}")
         backup = memory.admin.backup()
-        with Memory.restore_backup(backup.path, workspace / "restored") as used:
+        with Store.restore_backup(backup.path, workspace / "restored") as used:
             used.list()
             told = not_cleaned(erased(memory))
             assert [place for place in told if "an independent memory" in place]

@@ -78,7 +78,7 @@ def test_copies_in_the_workspace_go_and_others_are_named(
     by_hand.parent.mkdir()
     by_hand.write_bytes(b"".join(space.pieces()))
     independent = tmp_path / "ws" / "another"
-    with Memory.restore_backup(tmp_path / "outside", independent) as other:
+    with Store.restore_backup(tmp_path / "outside", independent) as other:
         other.remember("more")
     planned = place.would_drop("bob").places
     assert by_hand.exists()

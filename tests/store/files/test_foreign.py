@@ -76,7 +76,7 @@ def test_a_backup_is_not_restored_over_another_programs_index(tmp_path: Path) ->
         memory.admin.backup(str(tmp_path / "backup"))
     was = database(tmp_path / "there" / "index.db")
     with pytest.raises(ConfigError):
-        Memory.restore_backup(tmp_path / "backup", tmp_path / "there")
+        Store.restore_backup(tmp_path / "backup", tmp_path / "there")
     assert (tmp_path / "there" / "index.db").read_bytes() == was
     assert not (tmp_path / "there" / "events.wal").exists()
 

@@ -87,7 +87,7 @@ def answered(memory: Memory) -> list[object]:
         memory.list(filter="tags contains 'team-3'"),
         memory.sessions.episodes(limit=1_000, include=ever),
         [memory.get(f"m{i}") for i in (0, 7, 39)],
-        memory.keyed("server.9"),
+        memory.get(key="server.9"),
         [memory.history(f"m{i}") for i in (3, 4, 5)],
         memory.why("m3"),
         [memory.recall(question).hits for question in QUESTIONS],
@@ -362,7 +362,7 @@ def test_a_write_over_a_damaged_index_is_right_too(sound: Path, tmp_path: Path) 
     folder = copied(sound, tmp_path)
     spoil(folder, UNREADABLE["JSON"])
     with Memory.open(folder) as memory:
-        assert memory.tag("m7", "new").tags == ("server", "team-0", "new")
+        assert memory.revise("m7", tags=["new"]).tags == ("server", "team-0", "new")
         assert memory.admin.verify(deep=True).ok
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import InvalidInput
 
 
@@ -20,4 +20,4 @@ def test_an_erased_event_that_is_not_a_number_is_refused(tmp_path: Path, key: st
     said = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**said, "erased": {key: 99}}))
     with pytest.raises(InvalidInput, match="not an event number"):
-        Memory.restore_backup(tmp_path / "copy", tmp_path / "other")
+        Store.restore_backup(tmp_path / "copy", tmp_path / "other")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import Conflict, Forbidden, IntegrityError, Unavailable
 from recollect.ledger.line import parse
 from recollect.memory.handle.handle import Handle
@@ -164,7 +164,7 @@ def test_an_erasure_reaches_the_segments(memory: Memory, folder: Path) -> None:
     assert memory.admin.verify().erased == 1
     memory.close()
     assert texts(folder) == {"one", "three"}
-    with Memory.restore_backup(backup, folder / "again") as restored:
+    with Store.restore_backup(backup, folder / "again") as restored:
         assert {record.text for record in restored.list()} == {"one", "three"}
         assert restored.admin.verify().ok
 
@@ -173,7 +173,7 @@ def test_a_backup_is_one_file_of_all_segments(memory: Memory, tmp_path: Path) ->
     memory.admin.seal()
     memory.remember("three")
     made = memory.admin.backup(tmp_path / "copy")
-    with Memory.restore_backup(made.path, tmp_path / "again") as restored:
+    with Store.restore_backup(made.path, tmp_path / "again") as restored:
         assert restored.admin.verify().head == memory.admin.verify().head
         assert restored.admin.digest() == memory.admin.digest()
     assert not (tmp_path / "again" / "sealed").exists()
@@ -512,7 +512,7 @@ def test_no_backup_is_restored_beside_segments(memory: Memory, folder: Path) -> 
     memory.close()
     (folder / "events.wal").unlink()
     with pytest.raises(Conflict):
-        Memory.restore_backup(backup, folder)
+        Store.restore_backup(backup, folder)
 
 
 def test_files_of_other_names_are_not_segments(folder: Path, memory: Memory) -> None:

@@ -401,7 +401,7 @@ def test_a_full_disk_can_still_be_read(
 def test_an_erasure_leaves_other_workspaces_alone(memory: Memory, folder: Path) -> None:
     """A workspace that was restored from a backup into a folder below is one of its own."""
     backup = memory.admin.backup()
-    with Memory.restore_backup(backup.path, folder / "copies" / "restored") as below:
+    with Store.restore_backup(backup.path, folder / "copies" / "restored") as below:
         below.remember("three", id="c")
         memory.erase("b")
         assert {record.text for record in below.list()} == {"one", "two", "three"}
@@ -511,7 +511,7 @@ def test_a_ledger_of_another_space_is_refused(memory: Memory, folder: Path) -> N
 
 
 def test_the_head_an_index_knows_can_be_asked(memory: Memory, folder: Path) -> None:
-    assert memory.position == 3
+    assert memory.events.position == 3
     head = known_head(folder / "index.db")
     assert head is not None
     assert head.seq == 3
@@ -527,15 +527,15 @@ def test_a_backup_is_restored(memory: Memory, folder: Path, tmp_path: Path) -> N
     assert Path(backup.path).parent == folder / "backup"
     assert told
     memory.remember("three")
-    with Memory.restore_backup(backup.path, tmp_path / "restored") as restored:
+    with Store.restore_backup(backup.path, tmp_path / "restored") as restored:
         assert {record.text for record in restored.list()} == {"one", "two"}
-        assert restored.position == backup.seq
+        assert restored.events.position == backup.seq
     with pytest.raises(Conflict):
-        Memory.restore_backup(backup.path, tmp_path / "restored")
+        Store.restore_backup(backup.path, tmp_path / "restored")
     with pytest.raises(NotFound):
-        Memory.restore_backup(tmp_path / "nothing", tmp_path / "x")
+        Store.restore_backup(tmp_path / "nothing", tmp_path / "x")
     with pytest.raises(Unsupported):
-        Memory.restore_backup(backup.path, ":memory:")
+        Store.restore_backup(backup.path, ":memory:")
 
 
 def test_a_backup_has_a_whole_manifest_or_none(folder: Path, tmp_path: Path) -> None:
@@ -551,7 +551,7 @@ def test_a_backup_has_a_whole_manifest_or_none(folder: Path, tmp_path: Path) -> 
         memory.admin.backup(tmp_path / "copy")
     memory._handle.space.close()
     with pytest.raises(NotFound, match="does not contain a complete backup"):
-        Memory.restore_backup(tmp_path / "copy", tmp_path / "restored")
+        Store.restore_backup(tmp_path / "copy", tmp_path / "restored")
 
 
 def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> None:
@@ -561,11 +561,11 @@ def test_a_damaged_backup_is_not_restored(memory: Memory, tmp_path: Path) -> Non
     for bad in (whole[:-10], whole.replace(b'"one"', b'"0ne"'), b""):
         ledger.write_bytes(bad)
         with pytest.raises(IntegrityError):
-            Memory.restore_backup(backup.path, tmp_path / "restored")
+            Store.restore_backup(backup.path, tmp_path / "restored")
         assert not (tmp_path / "restored").exists()
     (Path(backup.path) / "manifest.json").write_text("{")
     with pytest.raises(InvalidInput):
-        Memory.restore_backup(backup.path, tmp_path / "restored")
+        Store.restore_backup(backup.path, tmp_path / "restored")
 
 
 def test_a_backup_whose_manifest_cannot_be_read_is_named_and_left_as_it_was(
@@ -578,7 +578,7 @@ def test_a_backup_whose_manifest_cannot_be_read_is_named_and_left_as_it_was(
     assert [place for place in places if place.startswith("NOT") and str(backup) in place]
     (backup / "manifest.json").rmdir()
     (tmp_path / "manifest.json").rename(backup / "manifest.json")
-    with Memory.restore_backup(backup, tmp_path / "restored") as restored:
+    with Store.restore_backup(backup, tmp_path / "restored") as restored:
         assert restored.admin.verify().ok
 
 
@@ -620,7 +620,7 @@ def test_a_backup_that_cannot_be_written_back_is_told_apart(memory: Memory, tmp_
     backup = memory.admin.backup()
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(Unavailable):
-        Memory.restore_backup(backup.path, tmp_path / "file" / "below")
+        Store.restore_backup(backup.path, tmp_path / "file" / "below")
 
 
 def test_a_doctor_who_cannot_read_says_so(memory: Memory, folder: Path) -> None:
@@ -637,7 +637,7 @@ def test_what_was_erased_later_stays_erased_in_a_restored_backup(
     memory.remember("two and a half")
     memory.erase("b")
     assert b'"two"' not in (Path(backup.path) / "events.wal").read_bytes()
-    with Memory.restore_backup(backup.path, tmp_path / "restored") as restored:
+    with Store.restore_backup(backup.path, tmp_path / "restored") as restored:
         assert [record.text for record in restored.list()] == ["one"]
         report = restored.admin.verify()
         assert (report.ok, report.erased) == (True, 1)
@@ -666,7 +666,7 @@ def test_no_name_leads_out_of_the_workspace(tmp_path: Path, name: str) -> None:
     assert folder == folder.lower()
     with Memory.open(tmp_path / "w", space=name) as memory:
         memory.remember("here")
-        assert memory.name == name
+        assert memory.scope.space == name
     assert [p.name for p in tmp_path.iterdir()] == ["w"]
     with Store.open(tmp_path / "w") as store:
         assert store.spaces() == [name]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Store
 from recollect.errors import IntegrityError
 from recollect.store.files import index
 
@@ -79,7 +79,7 @@ def test_everyday_use_walks_nothing(folder: Path, walks: list[int]) -> None:
         assert walks == []
         backup = memory.admin.backup().path
         walks.clear()
-    with Memory.restore_backup(backup, folder.with_name("restored")) as restored:
+    with Store.restore_backup(backup, folder.with_name("restored")) as restored:
         restored.remember("restored")
         assert walks == []
 

@@ -225,7 +225,7 @@ def test_no_copy_of_a_memory_has_the_tokens(place: Path, tmp_path: Path) -> None
         memory.admin.export("ndjson", tmp_path / "export.json")
         with Memory.open(tmp_path / "copy", embedder="none") as copy:
             memory.admin.copy_to(copy)
-    with Memory.restore_backup(tmp_path / "backup", tmp_path / "restored") as restored:
+    with Store.restore_backup(tmp_path / "backup", tmp_path / "restored") as restored:
         assert len(restored.list()) == 1
     seen = 0
     for name in ("backup", "export.json", "copy", "restored"):

@@ -18,14 +18,14 @@ def store() -> Iterator[Store]:
 
 
 def test_a_revision_is_one_however_often_its_form_is_sent(visitor: Visitor, memory: Memory) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
     fields |= {"text": "Alice sits in 14C.\r\nAt the window.", "reason": "she moved"}
     first = visitor.post(f"/demo/r/{id}/revise", fields)
     assert first.status == 303
-    position = memory.position
+    position = memory.events.position
     assert visitor.post(f"/demo/r/{id}/revise", fields).status == 303
-    assert memory.position == position
+    assert memory.events.position == position
     assert memory.get(id).text == "Alice sits in 14C.\nAt the window."
     shown = visitor.follow(first)
     assert "Revised." in shown.words
@@ -35,21 +35,21 @@ def test_a_revision_is_one_however_often_its_form_is_sent(visitor: Visitor, memo
 
 
 def test_what_changed_meanwhile_is_shown_beside_mine(visitor: Visitor, memory: Memory) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
     memory.revise(id, "Alice sits in 3F.")
-    position = memory.position
+    position = memory.events.position
     both = visitor.post(f"/demo/r/{id}/revise", {**fields, "text": "Alice sits in 14C."})
     assert both.status == 409
     assert "Alice sits in 3F." in both.words
-    assert memory.position == position
+    assert memory.events.position == position
     mine = {**hidden_fields(both, "/revise"), "text": "Alice sits in 14C."}
     assert visitor.post(f"/demo/r/{id}/revise", mine).status == 303
     assert memory.get(id).text == "Alice sits in 14C."
 
 
 def test_forgetting_can_be_taken_back(visitor: Visitor, memory: Memory) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/forget")
     done = visitor.post(f"/demo/r/{id}/forget", {**fields, "reason": "wrong"})
     assert done.status == 303
@@ -68,15 +68,15 @@ def test_forgetting_can_be_taken_back(visitor: Visitor, memory: Memory) -> None:
 def test_a_form_without_its_hidden_fields_is_refused(
     visitor: Visitor, memory: Memory, change: dict[str, str]
 ) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/forget")
-    position = memory.position
+    position = memory.events.position
     assert visitor.post(f"/demo/r/{id}/forget", {**fields, **change}).status == 422
-    assert memory.position == position
+    assert memory.events.position == position
 
 
 def test_a_form_of_the_past_is_refused(visitor: Visitor, memory: Memory) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     memory.remember("later")
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/forget")
     assert visitor.post(f"/demo/r/{id}/forget?at=2", fields).status == 403
@@ -84,7 +84,7 @@ def test_a_form_of_the_past_is_refused(visitor: Visitor, memory: Memory) -> None
 
 
 def test_a_body_of_another_kind_is_refused(visitor: Visitor, memory: Memory) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     refused = visitor.post(f"/demo/r/{id}/forget", {}, **{"Content-Type": "application/json"})
     assert refused.status == 422
     assert visitor.post(f"/demo/r/{id}/nothing", {}).status == 404
@@ -92,32 +92,32 @@ def test_a_body_of_another_kind_is_refused(visitor: Visitor, memory: Memory) -> 
 
 
 def test_tags_come_and_go_and_come_back(visitor: Visitor, memory: Memory) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
 
     def send(**fields: str) -> Page:
         hidden = hidden_fields(visitor.get(f"/demo/r/{id}"), "/tag")
         return visitor.follow(visitor.post(f"/demo/r/{id}/tag", {**hidden, **fields}))
 
     assert "Tagged." in send(add="travel, home").words
-    assert memory.keyed("alice.seat").tags == ("travel", "home")
+    assert memory.get(key="alice.seat").tags == ("travel", "home")
     gone = send(remove="home")
-    assert memory.keyed("alice.seat").tags == ("travel",)
+    assert memory.get(key="alice.seat").tags == ("travel",)
     undo = hidden_fields(gone, "/undo")
     assert visitor.post(f"/demo/r/{id}/undo", undo).status == 303
-    assert set(memory.keyed("alice.seat").tags) == {"home", "travel"}
+    assert set(memory.get(key="alice.seat").tags) == {"home", "travel"}
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/tag")
     assert visitor.post(f"/demo/r/{id}/tag", fields).status == 422
 
 
 def test_a_link_is_made_and_taken_away(visitor: Visitor, memory: Memory) -> None:
-    id, other = memory.keyed("alice.seat").id, memory.remember("The flight is LH 2044.").id
+    id, other = memory.get(key="alice.seat").id, memory.remember("The flight is LH 2044.").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/link")
     fields |= {"target": other, "kind": "supports"}
     linked = visitor.follow(visitor.post(f"/demo/r/{id}/link", fields))
     assert [(each.kind, each.target) for each in memory.why(id).links] == [("supports", other)]
-    position = memory.position
+    position = memory.events.position
     assert visitor.post(f"/demo/r/{id}/link", fields).status == 303  # sent twice
-    assert memory.position == position
+    assert memory.events.position == position
     undo = hidden_fields(linked, "/unlink")
     gone = visitor.follow(visitor.post(f"/demo/r/{id}/unlink", undo))
     assert memory.why(id).links == ()
@@ -139,7 +139,7 @@ def test_what_is_kept_for_the_next_page_has_no_word_of_the_memory(
     visitor: Visitor, memory: Memory
 ) -> None:
     """Else it would outlive an erasure."""
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
     visitor.post(f"/demo/r/{id}/revise", {**fields, "text": "Alice sits in 14C."})
     kept = list(visitor.session()._flashes.values())
@@ -149,13 +149,13 @@ def test_what_is_kept_for_the_next_page_has_no_word_of_the_memory(
 
 
 def test_an_undo_that_comes_too_late_changes_nothing(visitor: Visitor, memory: Memory) -> None:
-    id = memory.keyed("alice.seat").id
+    id = memory.get(key="alice.seat").id
     fields = hidden_fields(visitor.get(f"/demo/r/{id}"), "/revise")
     done = visitor.post(f"/demo/r/{id}/revise", {**fields, "text": "Alice sits in 14C."})
     undo = hidden_fields(visitor.follow(done), "/undo")
     memory.revise(id, "Alice sits in 3F.")
-    position = memory.position
+    position = memory.events.position
     late = visitor.post(f"/demo/r/{id}/undo", undo)
     assert late.status == 409
     assert "Alice sits in 3F." in late.words
-    assert memory.position == position
+    assert memory.events.position == position

@@ -73,12 +73,12 @@ def test_a_wrong_field_is_told(wrong: dict[str, str]) -> None:
 
 def test_a_frame_is_tried_saved_changed_and_taken_back(visitor: Visitor, memory: Memory) -> None:
     draft = structs.replace(drafts.of(MINE), guarantees="")
-    position = memory.position
+    position = memory.events.position
     query = urlencode({**sent(draft), "q": QUESTION})
     tried_page = visitor.get(f"/demo/frames/task/edit?{query}")
     assert "* Alice sits in 12A." in tried_page.words
     assert "Monday" not in tried_page.words  # the filter of the draft
-    assert memory.position == position
+    assert memory.events.position == position
     saved = visitor.follow(save(visitor, "task", draft))
     assert "Saved." in saved.words
     assert memory.settings.frames.get("mine") == drafts.frame_of(draft)

@@ -24,7 +24,7 @@ def store() -> Iterator[Store]:
         agent = memory.scoped(origin="agent", agent="planner")
         said = agent.observe("At the gate she asked for vegan meals from now on. Then we flew.")
         agent.review.propose(
-            "Alice eats vegan meals.", target=memory.keyed("alice.meal").id, reason="she asked",
+            "Alice eats vegan meals.", target=memory.get(key="alice.meal").id, reason="she asked",
             evidence=[Quote(said[0].id, "asked for vegan meals")],
         )  # fmt: skip
         web = memory.scoped(origin="unverified")
@@ -60,27 +60,27 @@ def test_an_approval_changes_the_record_once(visitor: Visitor, memory: Memory) -
     proposal, _ = waiting(memory)
     fields = hidden_fields(visitor.get("/demo/review"), "/approve")
     next_one = visitor.follow(visitor.post(f"/demo/review/{proposal}/approve", fields))
-    assert memory.keyed("alice.meal").text == "Alice eats vegan meals."
-    position = memory.position
+    assert memory.get(key="alice.meal").text == "Alice eats vegan meals."
+    position = memory.events.position
     assert visitor.post(f"/demo/review/{proposal}/approve", fields).status == 303
-    assert memory.position == position
+    assert memory.events.position == position
     assert "Approved." in next_one.words
     assert "mallory" in next_one.words  # the next one
     undo = hidden_fields(next_one, "/undo")
-    record = memory.keyed("alice.meal").id
+    record = memory.get(key="alice.meal").id
     assert visitor.post(f"/demo/r/{record}/undo", undo).status == 303
-    assert memory.keyed("alice.meal").text == "Alice eats vegetarian meals."
+    assert memory.get(key="alice.meal").text == "Alice eats vegetarian meals."
 
 
 def test_a_held_record_is_let_in_and_held_again(visitor: Visitor, memory: Memory) -> None:
     _, held = waiting(memory)
     fields = hidden_fields(visitor.get(f"/demo/review?id={held}"), "/approve")
     done = visitor.follow(visitor.post(f"/demo/review/{held}/approve", fields))
-    assert memory.keyed("alice.meal").id == held
+    assert memory.get(key="alice.meal").id == held
     undo = hidden_fields(done, "/undo")
     again = visitor.follow(visitor.post(f"/demo/review/{held}/undo", undo))
     assert "It waits again." in again.words
-    assert memory.keyed("alice.meal").text == "Alice eats vegetarian meals."
+    assert memory.get(key="alice.meal").text == "Alice eats vegetarian meals."
     assert held in waiting(memory)
 
 
@@ -118,7 +118,7 @@ def test_a_rejection_has_a_reason(visitor: Visitor, memory: Memory) -> None:
     fields = hidden_fields(visitor.get(f"/demo/review?id={held}"), "/reject")
     visitor.post(f"/demo/review/{held}/reject", fields)
     assert memory.review.list() == []
-    assert memory.keyed("alice.meal").text == "Alice eats vegetarian meals."
+    assert memory.get(key="alice.meal").text == "Alice eats vegetarian meals."
     assert "Nothing waits for you." in visitor.get("/demo/review").words
     assert "It was rejected" in visitor.get(f"/demo/review?id={proposal}").words
 
@@ -127,27 +127,27 @@ def test_what_changed_is_shown_beside_what_was_shown(visitor: Visitor, memory: M
     _, held = waiting(memory)
     fields = hidden_fields(visitor.get(f"/demo/review?id={held}"), "/approve")
     memory.remember("Alice eats fish.", key="alice.meal")  # what it would replace is another
-    position = memory.position
+    position = memory.events.position
     both = visitor.post(f"/demo/review/{held}/approve", fields)
     assert both.status == 409
-    assert memory.position == position
+    assert memory.events.position == position
     then, now = both.text.split("What waits now")
     assert "vegetarian" in then
     assert "fish" in now
     fresh = hidden_fields(both, "/approve")
     assert fresh["digest"] != fields["digest"]
     assert visitor.post(f"/demo/review/{held}/approve", fresh).status == 303
-    assert memory.keyed("alice.meal").id == held
+    assert memory.get(key="alice.meal").id == held
 
 
 def test_a_stale_proposal_is_shown_and_not_approved(visitor: Visitor, memory: Memory) -> None:
     proposal, _ = waiting(memory)
     fields = hidden_fields(visitor.get("/demo/review"), "/approve")
-    memory.revise(memory.keyed("alice.meal").id, "Alice eats fish.")
+    memory.revise(memory.get(key="alice.meal").id, "Alice eats fish.")
     refused = visitor.post(f"/demo/review/{proposal}/approve", fields)
     assert refused.status == 409
     assert "can only be rejected" in refused.words
-    assert memory.keyed("alice.meal").text == "Alice eats fish."
+    assert memory.get(key="alice.meal").text == "Alice eats fish."
 
 
 @pytest.mark.parametrize("change", [{"digest": "x"}, {"digest": "0" * 64}, {"position": "soon"}])
@@ -156,13 +156,13 @@ def test_another_digest_decides_nothing(
 ) -> None:
     proposal, _ = waiting(memory)
     fields = hidden_fields(visitor.get("/demo/review"), "/approve")
-    position = memory.position
+    position = memory.events.position
     if change == {"position": "soon"}:
-        memory.revise(memory.keyed("alice.meal").id, "Alice eats fish.")
-        position = memory.position
+        memory.revise(memory.get(key="alice.meal").id, "Alice eats fish.")
+        position = memory.events.position
     answer = visitor.post(f"/demo/review/{proposal}/approve", {**fields, **change})
     assert answer.status in (409, 422)
-    assert memory.position == position
+    assert memory.events.position == position
 
 
 def test_later_leads_through_the_queue_and_round_again(visitor: Visitor, memory: Memory) -> None:
@@ -190,10 +190,10 @@ def test_an_agent_sees_the_reason_instead_of_the_button(store: Store, memory: Me
         page = visitor.get("/demo/review")
         assert NEEDS_PERSON in page.words
         fields = hidden_fields(page, "/approve")
-        position = memory.position
+        position = memory.events.position
         assert visitor.post(f"/demo/review/{proposal}/approve", fields).status == 403
         assert visitor.post(f"/demo/review/{proposal}/reject", fields).status == 403
-        assert memory.position == position
+        assert memory.events.position == position
 
 
 def test_a_quote_is_shown_in_its_place() -> None:

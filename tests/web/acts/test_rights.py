@@ -57,7 +57,7 @@ def team(store: Store) -> Iterator[Team]:
 def pages(memory: Memory) -> list[str]:
     """Addresses of all pages with a form."""
     gone = memory.events.list(kinds=["events.erased"])[0].seq
-    ids = [memory.keyed("seat").id, memory.list(include=("forgotten",), limit=10)[-1].id]
+    ids = [memory.get(key="seat").id, memory.list(include=("forgotten",), limit=10)[-1].id]
     ids += [each.id for each in memory.list(include=("forgotten",), limit=10)]
     found = [f"main/r/{id}" for id in dict.fromkeys(ids)]
     found += [f"main/erase/{ids[0]}", "main/review", "main/ledger", f"main/ledger/{gone}"]
@@ -120,14 +120,14 @@ def test_control_without_the_table_of_rights_every_button_is_on(
 def test_every_change_of_a_token_that_reads_is_refused(team: Team) -> None:
     reading = team.cookie(team.token("eve", space="main", verbs=("read",), origin="person"))
     memory = team.store.space("main")
-    before = memory.position, team.store.tokens.list(), team.store.jobs.list()
+    before = memory.events.position, team.store.tokens.list(), team.store.jobs.list()
     for act in CHANGES:
         where = "-" if isinstance(act, table.StoreAct) else "main"
         path = f"/ui/{where}/{re.sub('{[a-z]+}', '1', act.path)}"
         refused = team.ask("POST", path, {**FORM, **reading}, urlencode({"command": "abc"}))
         assert refused.status == 403, act.path
         assert "token may" in refused.words, act.path
-    assert (memory.position, team.store.tokens.list(), team.store.jobs.list()) == before
+    assert (memory.events.position, team.store.tokens.list(), team.store.jobs.list()) == before
 
 
 @pytest.mark.parametrize("act", EVERY, ids=lambda act: act.path)

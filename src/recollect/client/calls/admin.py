@@ -11,10 +11,12 @@ signatures and meaning are the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from recollect.client.asking import Calls
-from recollect.client.kinds import Expect, Progress
+from recollect.client.kinds import Counter, Expect, Progress
+from recollect.model.frames import Units
+from recollect.model.instants import Moment
 from recollect.model.values import (
     Backup,
     Carried,
@@ -23,15 +25,17 @@ from recollect.model.values import (
     Exported,
     Finding,
     Imported,
+    Include,
     LedgerMerge,
     Rebuilt,
     Sealed,
     Settlement,
+    WhyNot,
 )
 
 
 class Admin(Calls):
-    """Verify, diagnose, seal, rebuild, back up, copy, merge, import, export."""
+    """Verify, diagnose, explain, seal, rebuild, back up, copy, merge, import, export."""
 
     def doctor(self, progress: Progress | None = None) -> list[Finding]:
         """Examine everything without changing it, as deeply as ``verify(deep=True)``.
@@ -51,6 +55,44 @@ class Admin(Calls):
     def digest(self) -> str:
         """The state digest: equal digests mean the same records, episodes, links and history."""
         answer: str = self._do("digest", str, {}, inside="digest")
+        return answer
+
+    def why_not(
+        self,
+        id: str,
+        query: str,
+        *,
+        frame: str | None = None,
+        tokens: int | None = None,
+        counter: Counter | None = None,
+        k: int = 10,
+        unit: Units = "any",
+        filter: str | None = None,
+        include: Iterable[Include] = (),
+        valid_at: Moment | None = None,
+        min_relevance: float | None = None,
+    ) -> WhyNot:
+        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+
+        It is ``recollect.Memory.admin.why_not``.
+        """
+        self._refuse_own("counter", counter)
+        answer: WhyNot = self._do(
+            "why_not",
+            WhyNot,
+            {
+                "id": id,
+                "query": query,
+                "frame": frame,
+                "tokens": tokens,
+                "k": k,
+                "unit": unit,
+                "filter": filter,
+                "include": include,
+                "valid_at": valid_at,
+                "min_relevance": min_relevance,
+            },
+        )
         return answer
 
     def seal(self) -> Sealed:
@@ -92,7 +134,7 @@ class Admin(Calls):
         It is ``recollect.Memory.admin.archive``.
         """
         answer: Curation = self._do(
-            "curate",
+            "archive",
             Curation,
             {"below": below, "limit": limit, "dry_run": dry_run},
             idempotency_key=idempotency_key,

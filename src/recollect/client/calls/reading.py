@@ -10,103 +10,14 @@ signatures and meaning are the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from recollect.client.asking import Calls
-from recollect.client.kinds import Counter
-from recollect.model.frames import Units
-from recollect.model.instants import Moment
-from recollect.model.values import Episode, Include, Recall, Record, Version, Why, WhyNot
+from recollect.model.values import Version, Why
 
 List = list  # inside the class, ``list`` is the method
 
 
 class Reading(Calls):
     """Get, list, recall, and ask why."""
-
-    def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode:
-        """One record or episode.
-
-        It is ``recollect.Memory.get``.
-        """
-        answer: Record | Episode = self._do("get", Record | Episode, {"id": id, "include": include})
-        return answer
-
-    def keyed(self, key: str, *, include: Iterable[Include] = ()) -> Record:
-        """The record that holds a key, for this handle's user.
-
-        It is ``recollect.Memory.keyed``.
-        """
-        answer: Record = self._do("keyed", Record, {"key": key, "include": include})
-        return answer
-
-    def recall(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        unit: Units = "any",
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        valid_at: Moment | None = None,
-        min_relevance: float | None = None,
-    ) -> Recall:
-        """What the memory holds about a question, best first.
-
-        It is ``recollect.Memory.recall``.
-        """
-        answer: Recall = self._do(
-            "recall",
-            Recall,
-            {
-                "query": query,
-                "k": k,
-                "unit": unit,
-                "filter": filter,
-                "include": include,
-                "valid_at": valid_at,
-                "min_relevance": min_relevance,
-            },
-        )
-        return answer
-
-    def why_not(
-        self,
-        id: str,
-        query: str,
-        *,
-        frame: str | None = None,
-        tokens: int | None = None,
-        counter: Counter | None = None,
-        k: int = 10,
-        unit: Units = "any",
-        filter: str | None = None,
-        include: Iterable[Include] = (),
-        valid_at: Moment | None = None,
-        min_relevance: float | None = None,
-    ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
-
-        It is ``recollect.Memory.why_not``.
-        """
-        self._refuse_own("counter", counter)
-        answer: WhyNot = self._do(
-            "why_not",
-            WhyNot,
-            {
-                "id": id,
-                "query": query,
-                "frame": frame,
-                "tokens": tokens,
-                "k": k,
-                "unit": unit,
-                "filter": filter,
-                "include": include,
-                "valid_at": valid_at,
-                "min_relevance": min_relevance,
-            },
-        )
-        return answer
 
     def history(self, id: str) -> List[Version]:
         """Every version of a record, oldest first.

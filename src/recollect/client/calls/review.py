@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from recollect.client.asking import Calls
 from recollect.client.kinds import Expect
 from recollect.model.events import Intent
-from recollect.model.values import Erasure, Proposal, Quote
+from recollect.model.values import Erasure, Proposal, Quote, Record
 
 List = list  # ``list`` is also the name of a call
 
 
 class Review(Calls):
-    """Propose a change, and approve or reject what waits.
+    """Propose a change, approve or reject what waits, and confirm or refute a hypothesis.
 
     Two things wait in the queue: proposals, and records that are held because they are not trusted
     or would replace something that is. Anyone may propose; only a person approves or rejects."""
@@ -121,6 +121,50 @@ class Review(Calls):
             "reject",
             Proposal,
             {"id": id, "digest": digest, "reason": reason},
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+        return answer
+
+    def confirm(
+        self,
+        id: str,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Say that a hypothesis holds.
+
+        It is ``recollect.Memory.review.confirm``.
+        """
+        answer: Record = self._do(
+            "confirm",
+            Record,
+            {"id": id, "evidence": evidence, "reason": reason},
+            idempotency_key=idempotency_key,
+            expect=expect,
+        )
+        return answer
+
+    def refute(
+        self,
+        id: str,
+        *,
+        evidence: Iterable[str | Quote] = (),
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        expect: Expect | None = None,
+    ) -> Record:
+        """Say that a hypothesis does not hold.
+
+        It is ``recollect.Memory.review.refute``.
+        """
+        answer: Record = self._do(
+            "refute",
+            Record,
+            {"id": id, "evidence": evidence, "reason": reason},
             idempotency_key=idempotency_key,
             expect=expect,
         )

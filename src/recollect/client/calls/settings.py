@@ -18,7 +18,7 @@ class MemorySettings(Calls):
     """Frames, rules, documents; how long something is kept; whose memory is encrypted."""
 
     def retention(self) -> int | None:
-        """For how many days expired records are kept; None if ``retain`` erases nothing.
+        """For how many days expired records are kept; None if nothing is erased for it.
 
         It is ``recollect.Memory.settings.retention``.
         """

@@ -20,11 +20,11 @@ from recollect.client.kinds import Expect
 from recollect.model.events import Sources, SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Forgotten, Quote, Record
+from recollect.model.values import Forgotten, Quote, Record
 
 
 class Writing(Calls):
-    """Remember, observe, revise, forget, restore, tag, link."""
+    """Remember, observe, revise, forget."""
 
     def remember(
         self,
@@ -33,7 +33,7 @@ class Writing(Calls):
         key: str | None = None,
         about: str | None = None,
         kind: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = None,
         data: Mapping[str, Json] | None = None,
         confidence: float | None = None,
         evidence: Iterable[str | Quote] = (),
@@ -43,7 +43,8 @@ class Writing(Calls):
         valid_to: Moment | None = None,
         source_type: SourceType | None = None,
         is_hypothesis: bool | None = None,
-        supersedes: str | None = None,
+        replaces: str | None = None,
+        reason: str | None = None,
         id: str | None = None,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
@@ -70,7 +71,8 @@ class Writing(Calls):
                 "valid_to": valid_to,
                 "source_type": source_type,
                 "is_hypothesis": is_hypothesis,
-                "supersedes": supersedes,
+                "replaces": replaces,
+                "reason": reason,
                 "id": id,
             },
             idempotency_key=idempotency_key,
@@ -86,12 +88,14 @@ class Writing(Calls):
         *,
         reason: str | None = None,
         evidence: Iterable[str | Quote] = (),
+        tags: Iterable[str] = (),
+        untag: Iterable[str] = (),
         data: Mapping[str, Json] | None = None,
         expires: Moment | timedelta | None | UnsetType = UNSET,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Record:
-        """Correct a record; the old text stays in its history only.
+        """Correct a record or change its tags; the old text stays in its history only.
 
         It is ``recollect.Memory.revise``.
         """
@@ -103,6 +107,8 @@ class Writing(Calls):
                 "text": text,
                 "reason": reason,
                 "evidence": evidence,
+                "tags": tags,
+                "untag": untag,
                 "data": data,
                 "expires": expires,
             },
@@ -116,53 +122,29 @@ class Writing(Calls):
         self,
         id: str,
         *,
-        sources: Sources = "shadow",
+        derived: bool = False,
+        sources: Sources | None = None,
         reason: str | None = None,
+        dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Forgotten:
-        """Take a record or an episode out of default reads; ``restore`` brings it back.
+        """Take a record or an episode out of default reads; ``undo`` brings it back.
 
         It is ``recollect.Memory.forget``.
         """
         answer: Forgotten = self._do(
             "forget",
             Forgotten,
-            {"id": id, "sources": sources, "reason": reason},
+            {
+                "id": id,
+                "derived": derived,
+                "sources": sources,
+                "reason": reason,
+                "dry_run": dry_run,
+            },
             idempotency_key=idempotency_key,
             expect=expect,
-        )
-        return answer
-
-    def restore(
-        self, id: str, *, idempotency_key: str | None = None, expect: Expect | None = None
-    ) -> Record | Episode:
-        """Undo a forgetting, or bring an archived record back.
-
-        It is ``recollect.Memory.restore``.
-        """
-        answer: Record | Episode = self._do(
-            "restore", Record | Episode, {"id": id}, idempotency_key=idempotency_key, expect=expect
-        )
-        return answer
-
-    def tag(
-        self,
-        id: str,
-        *add: str,
-        remove: Iterable[str] = (),
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Record:
-        """Add tags to a record, or remove them.
-
-        It is ``recollect.Memory.tag``.
-        """
-        answer: Record = self._do(
-            "tag",
-            Record,
-            {"id": id, "remove": remove, "add": add},
-            idempotency_key=idempotency_key,
-            expect=expect,
+            flags=("derived", "dry_run"),
         )
         return answer

@@ -71,7 +71,7 @@ def texts(settings: Mapping[str, Json]) -> dict[str, str]:
 
 def stored(memory: Memory) -> tuple[Mapping[str, Json], Expect]:
     """The settings, and what must not have changed when they are written."""
-    position = memory.position
+    position = memory.events.position
     try:
         found = memory.settings.documents.get(SETTINGS_TYPE, SETTINGS)
     except NotFound:

@@ -151,7 +151,7 @@ async def reinforce_blocks(
     hours = _number(current_active_hours, "current_active_hours")
 
     def work(memory: Memory) -> None:
-        position = memory.position  # uses of what is not active are a number in its data
+        position = memory.events.position  # uses of what is not active are a number in its data
         found = [record for id in dict.fromkeys(block_ids) if (record := find(memory, id))]
         made = [act for record in found for act in _used(record, hours)]
         is_counted = all(record.status == "active" for record in found)
@@ -252,7 +252,7 @@ def find_live(memory: Memory, block_id: str) -> Record | None:
 
 def listed(memory: Memory, filter: str | None, *include: Include) -> list[Record]:
     """Every block that is not archived, read from one state of the memory, oldest first."""
-    still = memory.at(memory.position)
+    still = memory.at(memory.events.position)
     found: list[Record] = []
     last: str | None = None
     while True:

@@ -92,7 +92,7 @@ class EsdbBridge:
         with ChronoStore(self.project) as store:
             is_valid = store.chain_valid()
             try:
-                count, seq = len(store.query()), store.memory.position
+                count, seq = len(store.query()), store.memory.events.position
             except RecollectError:  # a damaged store answers nothing else
                 count, seq = 0, 0
             return BridgeStatus(True, WAL, count, seq, store.epoch, is_valid)

@@ -80,7 +80,7 @@ class ChronoStore:
         """The records of a memory that is open, on any engine; closing closes it."""
         made = cls.__new__(cls)
         made.folder, made._seam = None, REAL
-        made._origin, made._embedder = memory.trust, "none"
+        made._origin, made._embedder = memory.scope.trust, "none"
         made._whole = made._memory = memory
         return made
 
@@ -204,7 +204,7 @@ class ChronoStore:
         memory = self.memory
         try:
             kept = self._snapshot()
-            if memory.position == 0:
+            if memory.events.position == 0:
                 return kept is None
             anchor = None if kept is None else kept.anchor
             if not memory.admin.verify(deep=True, anchor=anchor).ok:
@@ -220,7 +220,7 @@ class ChronoStore:
         """
         memory = self._for_upkeep("compacting")
         if self.folder is not None:
-            require_known(self.folder / SNAPSHOT, memory, memory.position)
+            require_known(self.folder / SNAPSHOT, memory, memory.events.position)
         done = memory.admin.seal()
         if self.folder is not None and done.seq:
             self.snapshot()
@@ -249,7 +249,7 @@ class ChronoStore:
     def _for_upkeep(self, what: str) -> Memory:
         """The memory with the trust of who opened its files, unless the store has none."""
         memory = self.memory
-        if memory.trust == "unverified" or self._whole is None:
+        if memory.scope.trust == "unverified" or self._whole is None:
             handle_of(memory).require_person(what)
         return self._whole or memory
 

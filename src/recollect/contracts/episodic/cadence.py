@@ -35,11 +35,11 @@ def due_at(memory: Memory, rule: ConsolidationRule) -> Noted | None:
     """What to note after a pass that is due now; None if it is not."""
     handle = handle_of(memory)
     handle.require_whole("a cadence")
-    if memory.trust == "unverified":  # it could not note that the rule has run
+    if memory.scope.trust == "unverified":  # it could not note that the rule has run
         raise Forbidden(
             "a cadence needs an agent's trust", hint="call consolidate and apply_delta yourself"
         )
-    now = Noted(memory.position, handle.now())
+    now = Noted(memory.events.position, handle.now())
     last = _noted(memory, rule)
     if last.through > now.through or last.at > now.at:  # nothing that we wrote, or a clock set back
         last = Noted()

@@ -47,7 +47,7 @@ class OpenedStore:
     @classmethod
     def over(cls, memory: AsyncMemory) -> Self:
         """A store over a memory that is open, with that handle's trust; closing it closes both."""
-        made = cls(memory.where, space=memory.name, origin=memory.trust)
+        made = cls(memory.where, space=memory.scope.space, origin=memory.scope.trust)
         made._memory = memory
         return made
 
@@ -55,7 +55,7 @@ class OpenedStore:
         """Create the folder, its ledger and its index, unless they are there."""
         if self._memory is None:
             await asyncio.to_thread(self._open)
-        await self.run(lambda memory: memory.position)  # the first read creates the index
+        await self.run(lambda memory: memory.events.position)  # the first read creates the index
 
     def _open(self) -> None:
         with self._opening:

@@ -63,7 +63,7 @@ def merged(
     path = open_path(store, id)
     settled = _settled(settle or {}, edits or {}, reason)
     for _ in range(_TRIES):
-        position, shown = store.memory.position, diff(store, id)
+        position, shown = store.memory.events.position, diff(store, id)
         if digest != shown.digest:
             raise Changed(f"the path {id!r} is not what was shown", hint="show paths.diff again")
         into = shown.into

@@ -86,7 +86,7 @@ def merge_acts(
         theirs=settled.theirs,
         edits=dict(settled.edits),
     )
-    if into == MAIN and store.memory.trust == "person":
+    if into == MAIN and store.memory.scope.trust == "person":
         return [close, *_edge_acts(store, path, shown, settled)]
     ended = structs.replace(close, how="abandoned", reason=reason or f"merged into {into}")
     data = {**path_document(store.memory, path.id).data, "into": into}
@@ -159,7 +159,8 @@ def _act(make: Acts, row: ProposalRow, text: str | None) -> Act:
     fields: dict[str, Any] = {name: changes[name] for name in _FIELDS if name in changes}
     fields |= {"id": id, "key": row.key, "kind": row.kind, "about": row.about}
     fields |= {"confidence": row.confidence, "evidence": evidence}
-    fields["supersedes"] = target if SUPERSEDE in changes else None
+    if SUPERSEDE in changes:
+        fields |= {"replaces": target, "tags": fields.get("tags") or None}
     made = make.remember(text or "", cast(RecordFields, fields), fresh=SUPERSEDE not in changes)
     tier = changes.get("decay_tier")
     return made if tier is None else structs.replace(made, decay_tier=tier)

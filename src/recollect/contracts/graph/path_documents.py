@@ -155,7 +155,7 @@ def change_path(
 ) -> None:
     """Changes the document of a path, also if others write meanwhile."""
     for _ in range(_TRIES):
-        position = memory.position
+        position = memory.events.position
         data = path_document(memory, id).data if has_path(memory, id) else {}
         try:
             keeper(memory).settings.documents.set(PATH, id, change(data), expect=position or None)
@@ -167,4 +167,4 @@ def change_path(
 
 def keeper(memory: Memory) -> Memory:
     """The memory with at most an agent's trust."""
-    return memory.scoped(origin="agent") if memory.trust == "person" else memory
+    return memory.scoped(origin="agent") if memory.scope.trust == "person" else memory

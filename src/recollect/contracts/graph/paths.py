@@ -71,7 +71,7 @@ def merge(
     """
     path = open_path(store, id)
     branch_of(store, id)
-    if target_of(store, path) == MAIN and store.memory.trust != "person":
+    if target_of(store, path) == MAIN and store.memory.scope.trust != "person":
         action = Action(kind="merge", subject=id, digest=digest, reason=reason)
         require_approval(action, _gate(store), approval)
     return endings.merged(store, id, digest, settle=settle, edits=edits, reason=reason)

@@ -18,6 +18,7 @@ from recollect.contracts.graph.gate import digest_of, gate_in, needs_approval, w
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import Action, Applied, Approval, action_of
 from recollect.errors import InvalidInput, RecollectError
+from recollect.lifecycle.commands import Restore
 from recollect.memory.handle.handle import handle_of
 from recollect.model import validate
 from recollect.model.validate import Json
@@ -127,7 +128,7 @@ class PhaseMemoryRuntime:
                     f"forgetting {id!r} waits for a person", hint="`recollect review` shows it"
                 )
         elif action.kind == "restore":
-            memory.restore(id)
+            memory.events.submit(Restore(id=id))
         else:
             memory.erase(id, reason=action.reason)
         return self.store.wrote("node", [id], erased=action.kind == "erase")

@@ -76,7 +76,7 @@ class StoredGraph:
 
         If a profile lets lasting changes wait for a review, only a store of a person changes one.
         """
-        if self.memory.trust != "person" and profile not in self.list_profiles():
+        if self.memory.scope.trust != "person" and profile not in self.list_profiles():
             self.require_no_gate()
         self.put_profile(profile)
 

@@ -119,7 +119,7 @@ class MemoryFiles:
     def _describe(self, name: str, data: dict[str, Json]) -> None:
         """Describes a page that nobody else has, or is about to."""
         for _ in range(_TRIES):
-            position = self._memory.position
+            position = self._memory.events.position
             if self._is_there(name):
                 raise Conflict(f"{name}{SUFFIX} exists", hint="append to it")
             try:
@@ -158,8 +158,8 @@ class MemoryFiles:
         self._entry(name, old_id)
         files = handle_of(self._memory).files
         id = self._add(
-            lambda acts: acts.supersede(
-                old_id, new_content, {}, reason=reason, tags=words, files=files
+            lambda acts: acts.remember(
+                new_content, {"replaces": old_id, "reason": reason, "tags": words}, files=files
             )
         )
         known = self._has(id)
@@ -274,7 +274,7 @@ class MemoryFiles:
         ``all`` also erases what was said and done: episodes, sessions and receipts. Settings and
         ``config.toml`` stay. It needs a person's trust. None if it was not confirmed.
         """
-        handle, position = handle_of(self._memory), self._memory.position
+        handle, position = handle_of(self._memory), self._memory.events.position
         planned = clean.clean(handle, what, dry_run=True)
         records = counted(planned.records, "record")
         if not confirm(f"Erase {records} and the files in {self._folder}? It cannot be undone."):

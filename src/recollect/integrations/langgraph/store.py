@@ -70,7 +70,9 @@ class RecollectStore(BaseStore):
         self.ttl_config = ttl
         self._fields = None if fields is None else tuple(fields)
         self._user = self.memory.scope.user
-        self._include: tuple[Include, ...] = ("held",) if self.memory.trust == "unverified" else ()
+        self._include: tuple[Include, ...] = (
+            ("held",) if self.memory.scope.trust == "unverified" else ()
+        )
         self._workers = Workers()
 
     @classmethod
@@ -158,7 +160,7 @@ class RecollectStore(BaseStore):
         include = (*self._include, "expired") if expired else self._include
         with suppress(NotFound):
             return items.stored(
-                self.memory.keyed(items.record_key(namespace, key), include=include)
+                self.memory.get(key=items.record_key(namespace, key), include=include)
             )
         return None
 

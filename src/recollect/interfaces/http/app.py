@@ -281,7 +281,7 @@ class App:
         sending = mcp_port.Sending(send)
         try:
             caller = await self._in_thread(mcp_port.enter, self._entries, token, asked, headers)
-            seen.token_id, seen.space = caller.entry.token_id, caller.memory.name
+            seen.token_id, seen.space = caller.entry.token_id, caller.memory.scope.space
             try:
                 take = partial(self._rules.rates.take, caller.entry.key)
                 mcp_port.check(body, take, is_strict=self._rules.is_strict)
@@ -292,7 +292,7 @@ class App:
                 )  # fmt: skip
             finally:
                 self._entries.give_back(caller.entry)
-            self.feed.wrote(caller.memory.name)
+            self.feed.wrote(caller.memory.scope.space)
         except Exception as error:
             if not sending.has_begun:
                 raise

@@ -104,7 +104,7 @@ def paged(
         position, after = _opened(cursor, digest)
         memory = _then(memory, position)
     else:
-        position = memory.position
+        position = memory.events.position
         memory = memory if "at" in asked else _then(memory, position)
     listed = list(list_(memory, after))
     found = _within(listed)
@@ -163,7 +163,7 @@ def created(
         return make(**write.options(id))
     given = structs.replace(write, is_new=False).options()
     for _ in range(_TRIES_MAX_COUNT):
-        position = call.space.position
+        position = call.space.events.position
         is_taken = is_there(_then(call.space, position))
         try:
             return make(**given, expect=0 if is_taken else position)

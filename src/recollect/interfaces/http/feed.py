@@ -118,7 +118,7 @@ class Feed:
         """Sends the events after a position, then each new one, until either side ends it."""
         self._check_number(owner)
         self._loop = asyncio.get_running_loop()
-        space = call.space.name
+        space = call.space.scope.space
         reader = _Reader(call.store, asked.pop("after"))
         self._owners[owner] += 1
         self._readers.setdefault(space, {})[reader] = None

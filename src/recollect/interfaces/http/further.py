@@ -12,7 +12,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from recollect.interfaces.http.shapes import (
     At,
-    Data,
     Evidence,
     FilterText,
     Id,
@@ -23,7 +22,6 @@ from recollect.interfaces.http.shapes import (
     Reason,
     Request,
     Share,
-    Tags,
     Text,
 )
 from recollect.model import limits
@@ -35,36 +33,14 @@ Many = Annotated[int, Meta(ge=1, le=limits.LIST_MAX_RECORDS)]
 Direction = Literal["both", "out", "in"]
 
 
-class Supersede(Request, frozen=True, kw_only=True):
-    """What holds now in the place of a record; what is left out is that of the old one."""
+class Shown(Request, frozen=True, kw_only=True):
+    """What shows that a hypothesis holds, or that it does not."""
 
-    text: Text
-    reason: Reason | UnsetType = UNSET
-    key: Name | UnsetType = UNSET
-    about: Name | UnsetType = UNSET
-    kind: Name | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    data: Data | UnsetType = UNSET
-    confidence: Share | UnsetType = UNSET
-    evidence: Evidence | UnsetType = UNSET
-    expires: Moment | UnsetType = UNSET
-
-
-class Settle(Request, frozen=True, kw_only=True):
-    """Whether a hypothesis holds."""
-
-    holds: bool
     evidence: Evidence | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET
 
 
-class Retract(Request, frozen=True, kw_only=True):
-    """Take something back with all that was derived from it, or only say what would go."""
-
-    dry_run: bool | UnsetType = UNSET
-
-
-class Curate(Request, frozen=True, kw_only=True):
+class Faded(Request, frozen=True, kw_only=True):
     """Archive what has faded."""
 
     below: Share | UnsetType = UNSET
@@ -72,21 +48,25 @@ class Curate(Request, frozen=True, kw_only=True):
     dry_run: bool | UnsetType = UNSET
 
 
-class Revert(Request, frozen=True, kw_only=True):
-    """Which version comes back: its ``seq``, or an instant; the one before by default."""
+class UndoOne(Request, frozen=True, kw_only=True):
+    """Which version comes back, by its ``seq`` or an instant; else the last change is undone."""
 
     to: Position | Moment | UnsetType = UNSET
+    dry_run: bool | UnsetType = UNSET
 
 
 class Undo(Request, frozen=True, kw_only=True):
-    """Take back the last command, or the last change of one record."""
+    """Take back the last command, or the one that wrote the event at a position."""
 
-    id: Id | UnsetType = UNSET
+    position: Position | UnsetType = UNSET
     dry_run: bool | UnsetType = UNSET
 
 
 class EraseMany(Request, frozen=True, kw_only=True):
-    """Erase what one of ``key``, ``about``, ``user``, ``filter``, ``subject``, ``author`` names."""
+    """Erase what one of ``key``, ``about``, ``user``, ``filter``, ``subject``, ``author`` names.
+
+    With ``expired`` instead, erase what expired longer ago than it is kept.
+    """
 
     key: Name | UnsetType = UNSET
     about: Name | UnsetType = UNSET
@@ -94,6 +74,7 @@ class EraseMany(Request, frozen=True, kw_only=True):
     filter: FilterText | UnsetType = UNSET
     subject: Name | UnsetType = UNSET
     author: Name | UnsetType = UNSET
+    expired: bool | UnsetType = UNSET
     certificate: bool | UnsetType = UNSET
     unit: Unit | UnsetType = UNSET
     sources: bool | UnsetType = UNSET

@@ -142,7 +142,7 @@ def enter(entries: Entries, token: str, asked: Asked, headers: Headers) -> Calle
         held = entry.store.token()
         space = asked.space or (held.space if held is not None else None) or _MAIN
         memory = requests.memory(entry.memory, space, headers)
-        memory.trust  # noqa: B018 - refused here, where it is a 404, not inside the protocol
+        memory.scope.trust  # noqa: B018 - refused here, where it is a 404, not inside the protocol
     except (Refused, RecollectError) as error:
         entries.give_back(entry)
         raise refusal(error) from error

@@ -31,7 +31,7 @@ class Asked:
     def __init__(self, owner: bytes, memory: Memory, options: Mapping[str, Any]) -> None:
         self.memory = memory
         self.options = options
-        self.space = memory.name
+        self.space = memory.scope.space
         self.key: tuple[bytes, Actor, bytes] = (
             owner, handle_of(memory).actor, msgspec.json.encode(options),
         )  # fmt: skip

@@ -58,7 +58,6 @@ from recollect.model.values import (
     Receipt,
     Record,
     Replay,
-    Retraction,
     Rule,
     Schedule,
     Session,
@@ -77,7 +76,7 @@ _SEARCHES: Final = (
     "recall", "recall_many", "why_not", "context", "replay", "diff", "branch_diff", "overview",
 )  # fmt: skip
 CREATING: Final = ("remember", "set_frame", "set_document", "set_rule")  # take If-None-Match
-STRICT: Final = ("revise", "forget", "restore", "tag")  # with --strict they need If-Match
+STRICT: Final = ("revise", "forget", "undo_one")  # with --strict they need If-Match
 _LEDGER_MAX_BYTES: Final = 67_108_864
 _LINES: Final = "application/x-ndjson"
 _BODY_MAX_BYTES: Final = 8_388_608  # a text of the greatest length, with every byte escaped
@@ -130,14 +129,11 @@ TABLE: Final = (
     Route("GET", f"{_S}/records", "list_records", records.list_, wire.Page[Record],
           query=s.Listing),
     Route("GET", f"{_S}/records/{{id}}", "get", records.get, Record | Episode, query=s.One),
-    Route("GET", f"{_S}/keys/{{key}}", "keyed", records.keyed, Record, query=s.One),
+    Route("GET", f"{_S}/keys/{{key}}", "get_key", records.get_key, Record, query=s.One),
     Route("PATCH", f"{_S}/records/{{id}}", "revise", records.revise, Record, s.Revise,
           verb="write"),
     Route("DELETE", f"{_S}/records/{{id}}", "forget", records.forget, Forgotten, query=s.Forget,
           verb="write"),
-    Route("POST", f"{_S}/records/{{id}}/restore", "restore", records.restore, Record | Episode,
-          verb="write"),
-    Route("POST", f"{_S}/records/{{id}}/tags", "tag", records.tag, Record, s.Retag, verb="write"),
     Route("POST", f"{_S}/records/{{id}}/erase", "erase", records.erase, Erasure, s.Erase,
           verb="erase"),
     Route("GET", f"{_S}/records/{{id}}/history", "history", records.history, list[Version],
@@ -204,22 +200,20 @@ TABLE: Final = (
     Route("DELETE", _S, "drop_space", ledger.drop, ledger.Dropping, query=s.DropSpace,
           verb="drop"),
     # corrections, erasing and keeping
-    Route("POST", f"{_S}/records/{{id}}/supersede", "supersede", correcting.supersede, Record,
-          f.Supersede, verb="write"),
-    Route("POST", f"{_S}/records/{{id}}/settle", "settle", correcting.settle, Record, f.Settle,
+    Route("POST", f"{_S}/records/{{id}}/undo", "undo_one", correcting.undo_one, Undone, f.UndoOne,
           verb="write"),
-    Route("POST", f"{_S}/records/{{id}}/retract", "retract", correcting.retract, Retraction,
-          f.Retract, verb="write"),
-    Route("POST", f"{_S}/records/{{id}}/revert", "revert", correcting.revert, Record, f.Revert,
-          verb="write"),
-    Route("POST", f"{_S}/curate", "curate", correcting.curate, Curation, f.Curate, verb="write"),
     Route("POST", f"{_S}/undo", "undo", correcting.undo, Undone, f.Undo, verb="write"),
+    Route("POST", f"{_S}/review/{{id}}/confirm", "confirm", correcting.confirm, Record, f.Shown,
+          verb="write"),
+    Route("POST", f"{_S}/review/{{id}}/refute", "refute", correcting.refute, Record, f.Shown,
+          verb="write"),
+    Route("POST", f"{_S}/archive", "archive", correcting.archive, Curation, f.Faded,
+          verb="write"),
     Route("POST", f"{_S}/erase", "erase_many", correcting.erase_many, Erasure, f.EraseMany,
           verb="erase"),
     Route("GET", f"{_S}/retention", "retention", correcting.retention, f.Days, query=s.At),
     Route("PUT", f"{_S}/retention", "set_retention", correcting.set_retention, None, f.Days,
           status=204, verb="write"),
-    Route("POST", f"{_S}/retain", "retain", correcting.retain, Erasure, f.Retract, verb="erase"),
     Route("GET", f"{_S}/subjects", "subjects", correcting.subjects, f.Encrypted, query=s.At),
     Route("PUT", f"{_S}/subjects", "set_subjects", correcting.set_subjects, None, f.Encrypted,
           status=204, verb="write"),

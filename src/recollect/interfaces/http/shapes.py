@@ -68,7 +68,8 @@ class Remember(Request, frozen=True, kw_only=True):
     valid_to: Moment | UnsetType = UNSET
     source_type: SourceType | UnsetType = UNSET
     is_hypothesis: bool | UnsetType = UNSET
-    supersedes: Id | UnsetType = UNSET
+    replaces: Id | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
     id: Id | UnsetType = UNSET
 
 
@@ -92,20 +93,18 @@ class Observe(Request, frozen=True, kw_only=True):
 
 
 class Revise(Request, frozen=True, kw_only=True):
-    """A correction; what is left out stays as it is, and null takes it away."""
+    """A correction; what is left out stays as it is, and null takes it away.
+
+    ``tags`` are added, and ``untag`` are removed.
+    """
 
     text: Text | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET
     evidence: Evidence | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    untag: Tags | UnsetType = UNSET
     data: Data | UnsetType = UNSET
     expires: Moment | None | UnsetType = UNSET
-
-
-class Retag(Request, frozen=True, kw_only=True):
-    """Tags to add and to remove."""
-
-    add: Tags = []
-    remove: Tags = []
 
 
 class Relate(Request, frozen=True, kw_only=True):
@@ -231,15 +230,10 @@ class ObserveAct(Message, frozen=True, kw_only=True, tag_field="act", tag="obser
     """In a batch: store what was said or seen."""
 
 
-class ReviseAct(Request, frozen=True, kw_only=True, tag_field="act", tag="revise"):
-    """In a batch: correct a record."""
+class ReviseAct(Revise, frozen=True, kw_only=True, tag_field="act", tag="revise"):
+    """In a batch: correct a record, or change its tags."""
 
     id: Id
-    text: Text
-    reason: Reason | UnsetType = UNSET
-    evidence: Evidence | UnsetType = UNSET
-    data: Data | UnsetType = UNSET
-    expires: Moment | None | UnsetType = UNSET
 
 
 class ForgetAct(Request, frozen=True, kw_only=True, tag_field="act", tag="forget"):
@@ -250,14 +244,8 @@ class ForgetAct(Request, frozen=True, kw_only=True, tag_field="act", tag="forget
     reason: Reason | UnsetType = UNSET
 
 
-class RestoreAct(Request, frozen=True, kw_only=True, tag_field="act", tag="restore"):
-    """In a batch: undo a forgetting."""
-
-    id: Id
-
-
-class TagAct(Retag, frozen=True, kw_only=True, tag_field="act", tag="tag"):
-    """In a batch: add and remove tags."""
+class UndoAct(Request, frozen=True, kw_only=True, tag_field="act", tag="undo"):
+    """In a batch: bring back what was forgotten or archived."""
 
     id: Id
 
@@ -270,33 +258,13 @@ class LinkAct(Relate, frozen=True, kw_only=True, tag_field="act", tag="link"):
     kind: Name | UnsetType = UNSET
 
 
-class SupersedeAct(Request, frozen=True, kw_only=True, tag_field="act", tag="supersede"):
-    """In a batch: store a statement in the place of a record."""
-
-    id: Id
-    text: Text
-    reason: Reason | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    evidence: Evidence | UnsetType = UNSET
-
-
 class UsedAct(Request, frozen=True, kw_only=True, tag_field="act", tag="used"):
     """In a batch: report records that were useful."""
 
     ids: Annotated[list[Id], Meta(max_length=1_000)]
 
 
-Act = (
-    RememberAct
-    | ObserveAct
-    | ReviseAct
-    | SupersedeAct
-    | ForgetAct
-    | RestoreAct
-    | TagAct
-    | LinkAct
-    | UsedAct
-)
+Act = RememberAct | ObserveAct | ReviseAct | ForgetAct | UndoAct | LinkAct | UsedAct
 
 
 class Batch(Request, frozen=True, kw_only=True):
@@ -341,8 +309,13 @@ class Events(At, frozen=True, kw_only=True):
 
 
 class Forget(Request, frozen=True, kw_only=True):
-    """What happens to the episodes that a record came from, and why it is forgotten."""
+    """What happens to the episodes that a record came from, and why it is forgotten.
 
+    With ``derived`` everything that was derived from it goes as well; ``dry_run`` only says what.
+    """
+
+    derived: bool | UnsetType = UNSET
+    dry_run: bool | UnsetType = UNSET
     sources: Sources | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET
 

@@ -200,7 +200,7 @@ def _current_tag(call: Call) -> str | None:
     id = of or call.path.get("id")
     try:
         if is_head or id is None:
-            return wire.head_tag(call.space.position)
+            return wire.head_tag(call.space.events.position)
         return wire.version_tag(call.space.get(id, include=INCLUDES).seq, of)
     except RecollectError:
         return None

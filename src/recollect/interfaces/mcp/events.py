@@ -72,7 +72,7 @@ def list_events(mounts: Mounts, given: Events) -> Answer:
             kinds=given.kinds,
             id=optional(given.id),
             after=after or 0,
-            before=memory.position + 1 if after is None else None,
+            before=memory.events.position + 1 if after is None else None,
             limit=given.limit,
         )
     ]

@@ -173,7 +173,7 @@ class App:
                 return None
             try:
                 with self._memories.visit(session) as reach:
-                    return reach.open(space).position
+                    return reach.open(space).events.position
             except (NotLetIn, RecollectError):
                 return None
 
@@ -298,7 +298,7 @@ class App:
         self, visit: Visit, reach: Reach, space: str, path: tuple[str, ...], memory: Memory
     ) -> Asked:
         query = parsed(visit.query)
-        head = memory.position
+        head = memory.events.position
         at = (query.get("at") or ("",))[-1].strip()
         position = head if not at else stops.position_of(memory, at, self._seam.tz_minutes())
         return Asked(
@@ -448,7 +448,7 @@ def _read(line: table.Page, asked: Asked, memory: Memory) -> tuple[View, Asked]:
         return line.read(asked, memory.at(asked.position)), asked
     for _ in range(_TRIES):
         view = line.read(asked, memory)
-        head = memory.position
+        head = memory.events.position
         if head == asked.head:
             return view, asked
         asked = replace(asked, position=head, head=head)

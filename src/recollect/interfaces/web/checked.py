@@ -135,7 +135,7 @@ def _name(memory: Memory) -> _Name:
         user = handle_of(memory).actor.user or ""
     except Unsupported:  # a memory of a service
         user = ""
-    return memory.where, memory.name, user
+    return memory.where, memory.scope.space, user
 
 
 def _is_of(memory: Memory, found: Verification) -> bool:

@@ -89,7 +89,7 @@ def _booking(memory: Memory, agent: Memory) -> None:
         "Alice flies to Lisbon with LH 2044 on 24 November at 09:20.", key="trip.flight",
         kind="event", about="lisbon trip", evidence=[said[0].id], tags=["travel"], confidence=0.9,
     )  # fmt: skip
-    agent.graph.link(agent.keyed("alice.seat").id, flight.id, "relates_to")
+    agent.graph.link(agent.get(key="alice.seat").id, flight.id, "relates_to")
 
 
 def _allergy(memory: Memory, agent: Memory) -> None:
@@ -130,7 +130,7 @@ def _gate(memory: Memory, agent: Memory) -> None:
         "Alice sits in 14C.", key="alice.seat", kind="preference", about="alice",
         evidence=[said[0].id], tags=["travel"], confidence=0.7,
     )  # fmt: skip
-    memory.tag(memory.keyed("alice.seat").id, "lisbon")
+    memory.revise(memory.get(key="alice.seat").id, tags=["lisbon"])
 
 
 def _web_page(memory: Memory, agent: Memory) -> None:
@@ -160,12 +160,12 @@ def _question(memory: Memory, agent: Memory) -> None:
 def _today(memory: Memory, agent: Memory) -> None:
     said = agent.observe("The flight was moved to 10:05, same day.", session="booking")
     memory.revise(
-        memory.keyed("trip.flight").id,
+        memory.get(key="trip.flight").id,
         "Alice flies to Lisbon with LH 2044 on 24 November at 10:05.",
         reason="the airline moved it", evidence=[said[0].id],
     )  # fmt: skip
     agent.review.propose(
-        "Alice eats vegan meals on flights.", target=memory.keyed("alice.meal").id,
+        "Alice eats vegan meals on flights.", target=memory.get(key="alice.meal").id,
         reason="she declined the cheese twice",
     )  # fmt: skip
     agent.remember(

@@ -42,7 +42,7 @@ class Signatures(msgspec.Struct, frozen=True, kw_only=True):
 
 def signatures(memory: Memory) -> Signatures:
     """What is signed; empty without keys, for one user, and for a memory of a service."""
-    if memory.position == 0 or not has_keys():
+    if memory.events.position == 0 or not has_keys():
         return Signatures()
     with suppress(Unsupported, Forbidden, NotInstalled):
         try:

@@ -20,7 +20,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 def before(memory: Memory, position: int) -> int | None:
     """The last stop before a position; None at the beginning."""
-    return memory.at(position - 1).position if position > 0 else None
+    return memory.at(position - 1).events.position if position > 0 else None
 
 
 def after(memory: Memory, position: int, head: int) -> int | None:
@@ -29,7 +29,7 @@ def after(memory: Memory, position: int, head: int) -> int | None:
         return None
     step, high = 1, head
     while position + step < head:  # in doubling steps until a stop lies between
-        reached = memory.at(position + step).position
+        reached = memory.at(position + step).events.position
         if reached > position:
             high = reached
             break
@@ -37,7 +37,7 @@ def after(memory: Memory, position: int, head: int) -> int | None:
     low = position + step // 2  # not yet at a stop
     while low + 1 < high:
         middle = (low + high) // 2
-        reached = memory.at(middle).position
+        reached = memory.at(middle).events.position
         low, high = (middle, high) if reached <= position else (low, reached)
     return high
 
@@ -46,7 +46,7 @@ def across(memory: Memory, head: int, width: int) -> list[int]:
     """Stops from the beginning to the head: all of them, or one for each pixel."""
     last = max(1, width - 1)
     asked = range(head + 1) if head < width else (head * pixel // last for pixel in range(width))
-    return list(dict.fromkeys(memory.at(position).position for position in asked))
+    return list(dict.fromkeys(memory.at(position).events.position for position in asked))
 
 
 def a_day(memory: Memory, at: str | None, days: int) -> int | None:
@@ -54,7 +54,7 @@ def a_day(memory: Memory, at: str | None, days: int) -> int | None:
     if at is None:
         return None
     try:
-        return memory.at(instant(datetime.fromisoformat(at) + timedelta(days=days))).position
+        return memory.at(instant(datetime.fromisoformat(at) + timedelta(days=days))).events.position
     except OverflowError:  # no day is before the first or after the last
         return None
 
@@ -62,12 +62,14 @@ def a_day(memory: Memory, at: str | None, days: int) -> int | None:
 def position_of(memory: Memory, given: str, tz_minutes: int) -> int:
     """The position that an address names: its number, a day (at its end) or an instant."""
     if (found := number(given)) is not None:
-        return memory.at(found).position
+        return memory.at(found).events.position
     if _DAY.fullmatch(given):
         try:
             day = date.fromisoformat(given) + timedelta(days=1)
         except (ValueError, OverflowError) as error:
             raise InvalidInput(f"{given} is not a day", hint="write it as 2026-11-12") from error
         zone = timezone(timedelta(minutes=tz_minutes))
-        return memory.at(instant(datetime(day.year, day.month, day.day, tzinfo=zone))).position
-    return memory.at(given).position
+        return memory.at(
+            instant(datetime(day.year, day.month, day.day, tzinfo=zone))
+        ).events.position
+    return memory.at(given).events.position

@@ -318,7 +318,7 @@ def _live(branch: _Branch, name: str) -> VersionRow:
     _require_apart(branch, row)
     earlier = branch.about(row.id)
     if row.status not in LIVE and earlier is None:
-        raise Conflict(f"{id} is {state_of(row)}", hint="restore it first")
+        raise Conflict(f"{id} is {state_of(row)}", hint="`undo` brings it back first")
     return row
 
 

@@ -330,5 +330,5 @@ def _require_same(act: c.Review, digest: str) -> None:
 def _live(view: View, actor: c.Actor, id: str) -> VersionRow:
     target = known_record(view, actor, id)
     if target.status not in LIVE:
-        raise Conflict(f"{id} is {target.status}", hint="restore it first")
+        raise Conflict(f"{id} is {target.status}", hint="`undo` brings it back first")
     return target

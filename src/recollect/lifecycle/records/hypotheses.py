@@ -36,7 +36,7 @@ def settle(view: View, actor: c.Actor, act: c.Settle) -> list[e.AnyBody]:
     """Confirms a hypothesis, or archives it as refuted."""
     target = known_record(view, actor, act.id)
     if target.status not in LIVE:
-        raise Conflict(f"{target.id} is {target.status}", hint="restore it first")
+        raise Conflict(f"{target.id} is {target.status}", hint="`undo` brings it back first")
     if not target.is_hypothesis:
         raise Conflict(
             f"{target.id} is not a hypothesis", hint="use `revise` to correct it, or `forget`"

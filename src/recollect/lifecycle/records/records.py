@@ -194,7 +194,7 @@ def restated(
 def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
     target = known_record(view, actor, act.id)
     if target.status not in LIVE:
-        raise Conflict(f"{act.id} is {state_of(target)}", hint="restore it first")
+        raise Conflict(f"{act.id} is {state_of(target)}", hint="`undo` brings it back first")
     line = lineage(view, actor, act.evidence, act.quotes)
     text = _new(act.text, target.text)
     if not may_expire(view, actor, target, act.expires):

@@ -22,6 +22,7 @@ from recollect.lifecycle.trust.persons_word import vouched
 from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
 
+_BACK: Final = "`undo` brings it back first"
 _CHAIN_MAX_COUNT: Final = 20  # records that superseded each other, one after the other
 # What says where a statement belongs stays. What says how it came to be known is that of the new
 # words: evidence, confidence, dates, whether it is a guess.
@@ -76,12 +77,12 @@ def _replaceable(view: View, actor: c.Actor, name: str) -> VersionRow:
         last = _last(view, actor, old)
         raise Conflict(
             f"{old.id} was superseded by {old.superseded_by}",
-            hint="restore it first" if last is None else f"supersede {last.id} instead",
+            hint=_BACK if last is None else f"replace {last.id} instead",
         )
     waits = old.status in ("held", "inbox")
     raise Conflict(
         f"{old.id} is {records.state_of(old)}",
-        hint="only what holds is superseded: review it first" if waits else "restore it first",
+        hint="only what holds is replaced: review it first" if waits else _BACK,
     )
 
 

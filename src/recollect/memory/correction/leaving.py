@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import get_args
+from typing import Final, get_args
 
 from msgspec import structs
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.index.rows import VersionRow
 from recollect.index.statements import NOW
-from recollect.lifecycle.commands import Expect, Revert
+from recollect.lifecycle.commands import Expect
 from recollect.memory.erasure.erasure import (
     Choosing,
     Chosen,
@@ -36,88 +36,75 @@ from recollect.memory.erasure.erasure import (
     repeated,
     would_erase,
 )
-from recollect.memory.handle import acts, answers
-from recollect.memory.handle.handle import Calls, Handle
+from recollect.memory.handle import acts
+from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healed import heals
 from recollect.memory.settings import retention_of
 from recollect.model import validate
 from recollect.model.counts import counted
 from recollect.model.instants import Moment, instant, to_datetime
-from recollect.model.values import Erasure, Record, Undone, Unit
+from recollect.model.values import Erasure, Undone, Unit
 from recollect.store.port import Progress
+
+_UNCERTIFIED: Final = "a certificate is of a subject"
+ONE_OF: Final = (
+    "erase takes exactly one of id, key, about, user, filter, subject, author and expired"
+)
 
 
 @heals
 class Leaving(Calls):
-    """Revert, undo, erase, retain."""
-
-    def revert(
-        self,
-        id: str,
-        *,
-        to: int | Moment | None = None,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Record:
-        """Bring back what held before: an earlier version, or the record that was superseded.
-
-        The version is written again, so the history shows both. A record that holds the key
-        instead is superseded, in the same command. Trust is never raised: a version comes back
-        with at most the trust that its record has now.
-
-        Args:
-            id: The record, or its key.
-            to: The ``seq`` of an earlier version, as ``history`` lists it, or an instant: what
-                held then comes back. By default the last version that said something else.
-            idempotency_key: The same key with the same call again returns the first outcome.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            The record that holds again.
-
-        Raises:
-            NotFound: This handle sees no record with that id.
-            Conflict: Nothing came before, or what came before was erased.
-            Forbidden: An agent reverts a person's record, or takes back a person's change.
-        """
-        act = Revert(id=validate.reference(id), to=_seq_of(self._handle, to))
-        return self._handle.write((act,), answers.record, idempotency_key, expect)
+    """Undo, erase."""
 
     def undo(
         self,
-        id: str | None = None,
+        what: str | int | None = None,
         *,
+        to: int | Moment | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Undone:
-        """Take back the last command, in one command; an undo can be undone in the same way.
+        """Take back the last command, a command of before, or a change of one record.
 
-        Records, episodes, links, tags, frames and documents are again as they were before that
-        command. Receipts, reinforcements and sessions stay, and so does what was said in a
-        session, unless its id is given. An erasure cannot be taken back.
+        ``undo()`` takes back the last command. ``undo(12)`` takes back the command that wrote event
+        12, if nothing of it was changed since. ``undo(id)`` brings back what was forgotten,
+        archived or replaced; of anything else it takes back the last change.
+        ``undo(id, to=version)`` brings back what the record was then. All of it is one command,
+        which can be undone in the same way; so a second ``undo`` of the same brings it back.
+
+        Records, episodes, links, tags, frames and documents are again as they were before.
+        Receipts, reinforcements and sessions stay, and so does what was said in a session, unless
+        it is named. The history shows both. A record that holds the key instead is replaced. Trust
+        is never raised by it, and an erasure cannot be taken back.
 
         Args:
-            id: Take back the last change of this record or episode instead.
+            what: A record or episode by its id or key, or an event by its position; the last
+                command by default.
+            to: The ``seq`` of an earlier version, as ``history`` lists it, or an instant: the
+                record is again what it was then, or the one that it replaced.
             dry_run: Only return what would be taken back.
             idempotency_key: The same key with the same call again returns the first outcome.
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since. By
                 default the position at which the last command was found.
 
         Returns:
-            The events of the command, and the events that took them back.
+            The events that were taken back, the events that did it, and for a record the one that
+            holds again.
 
         Raises:
-            NotFound: This handle sees nothing with that id.
-            Conflict: There is nothing to undo, or the last command was an erasure.
+            NotFound: This handle sees nothing with that id, or no event at that position.
+            Conflict: There is nothing to undo, it was an erasure, it was changed again since, or
+                what came before was erased.
             Forbidden: An agent takes back what a person wrote or did.
         """
         from recollect.memory.correction import undoing  # most processes undo nothing
 
+        wanted = undoing.asked(what, to)
         if validate.flag(dry_run, "dry_run"):
             with self._handle.reading() as reads:
-                return undoing.plan(self._handle, reads, id).undone
-        return undoing.undo(self._handle, id, idempotency_key, expect)
+                return undoing.plan(self._handle, reads, wanted).undone
+        return undoing.undo(self._handle, wanted, idempotency_key, expect)
 
     def erase(
         self,
@@ -129,6 +116,7 @@ class Leaving(Calls):
         filter: str | None = None,
         subject: str | None = None,
         author: str | None = None,
+        expired: bool = False,
         certificate: bool = False,
         unit: Unit = "record",
         sources: bool = True,
@@ -140,10 +128,10 @@ class Leaving(Calls):
     ) -> Erasure:
         """Remove every byte of records, episodes and receipts from this memory, for good.
 
-        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter``, ``subject`` and ``author``
-        says what. Much is erased in several commands. If that is interrupted, what was ordered is
-        finished by the next process, and the same call again, without an idempotency key, erases
-        the rest. What is written while it runs is not erased.
+        Exactly one of ``id``, ``key``, ``about``, ``user``, ``filter``, ``subject``, ``author``
+        and ``expired`` says what. Much is erased in several commands. If that is interrupted, what
+        was ordered is finished by the next process, and the same call again, without an
+        idempotency key, erases the rest. What is written while it runs is not erased.
 
         Args:
             id: One record or episode.
@@ -155,6 +143,8 @@ class Leaving(Calls):
                 copies elsewhere cannot be read any more. It needs a handle for the whole space.
             author: The name of who acted, or their id: the name alone; what they wrote and approved
                 stays.
+            expired: Every record that expired longer ago than ``settings.retention`` keeps it.
+                Without a retention nothing is erased. Nothing calls this by itself.
             certificate: Of a subject: also sign what was done, if the ledger has a key here.
             unit: ``episode`` to erase the episodes that match the filter instead.
             sources: Also erase episodes that are evidence for these records and nothing else.
@@ -172,9 +162,10 @@ class Leaving(Calls):
 
         Raises:
             NotFound: This handle sees nothing of that kind.
-            InvalidInput: Not exactly one of the seven was given, or the filter cannot be parsed.
+            InvalidInput: Not exactly one of these was given, or the filter cannot be parsed.
             Ambiguous: Several users have values under the key.
-            Forbidden: The handle has less than a person's trust.
+            Forbidden: The handle has less than a person's trust, or ``expired`` is asked of a
+                handle that is bound to one user.
             Conflict: The key was used before, and there is more to erase: what an interrupted call
                 left, or what was written later. Call again without the key.
         """
@@ -187,14 +178,16 @@ class Leaving(Calls):
             "author": author,
         }
         chosen = {name: value for name, value in given.items() if value is not None}
-        if len(chosen) + (id is not None) != 1:
-            raise InvalidInput(
-                "erase takes exactly one of id, key, about, user, filter, subject and author",
-                hint="name one of them",
-            )
+        if len(chosen) + (id is not None) + validate.flag(expired, "expired") != 1:
+            raise InvalidInput(ONE_OF, hint="name one of them")
         checked, dry_run = validate.reason(reason), validate.flag(dry_run, "dry_run")
         if id is not None:
             return self._erase_one(id, sources, checked, dry_run, idempotency_key, expect)
+        if expired:
+            if certificate:
+                raise InvalidInput(_UNCERTIFIED, hint="erase with subject=")
+            due = Order(sources, checked, idempotency_key, expect, progress)
+            return self._erase_expired(due, dry_run)
         (what,) = chosen.items()
         choose = _choosing(*what, unit)
         names = () if subject is None else self._pseudonyms(subject)
@@ -205,37 +198,13 @@ class Leaving(Calls):
         if not validate.flag(certificate, "certificate") or dry_run:
             return erase()
         if subject is None:
-            raise InvalidInput("a certificate is of a subject", hint="erase with subject=")
+            raise InvalidInput(_UNCERTIFIED, hint="erase with subject=")
         from recollect.memory.proof.certificates import certified  # needs the extra that signs
 
         return certified(self._handle, erase)
 
-    def retain(
-        self,
-        *,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-        idempotency_key: str | None = None,
-        expect: Expect | None = None,
-    ) -> Erasure:
-        """Erase the records that expired longer ago than ``settings.retention`` keeps them.
-
-        Nothing calls this by itself. Without a retention nothing is erased.
-
-        Args:
-            dry_run: Only return what would be erased.
-            progress: Called with the records and episodes done, and all of them.
-            idempotency_key: The same key again returns the first outcome, and never erases more:
-                if more has expired by then, it is a ``Conflict``.
-            expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
-
-        Returns:
-            What was erased; nothing if ``events`` is empty.
-
-        Raises:
-            Forbidden: The handle has less than a person's trust, or is bound to one user.
-            Conflict: The key was used before, and there is more to erase by now.
-        """
+    def _erase_expired(self, order: Order, dry_run: bool) -> Erasure:
+        """Erases what expired longer ago than the retention; nothing is no error."""
         handle = self._handle
         handle.require_whole("retention")
         handle.require_person("erasing")
@@ -245,13 +214,12 @@ class Leaving(Calls):
         now = to_datetime(handle.now())
         choose = by_expiry(instant(now - timedelta(days=days)))
         with handle.space.reading() as reads:
-            planned = would_erase(reads, choose(handle, reads), sources=True)
-        if validate.flag(dry_run, "dry_run") or not planned.events:
-            again = None if dry_run else repeated(handle, idempotency_key)
+            planned = would_erase(reads, choose(handle, reads), sources=order.sources)
+        if dry_run or not planned.events:
+            again = None if dry_run else repeated(handle, order.idempotency_key)
             return again or planned
-        reason = f"expired more than {counted(days, 'day')} ago"
-        order = Order(True, reason, idempotency_key, expect, progress)
-        return erase_planned(handle, planned, order)
+        reason = order.reason or f"expired more than {counted(days, 'day')} ago"
+        return erase_planned(handle, planned, order._replace(reason=reason))
 
     def _erase_chosen(
         self, choose: Choosing, order: Order, what: str, dry_run: bool, person: str | None
@@ -323,11 +291,3 @@ def _choosing(name: str, value: str, unit: Unit) -> Choosing:
         "author": by_author,
     }
     return choices[name](checked)
-
-
-def _seq_of(handle: Handle, to: int | Moment | None) -> int | None:
-    """A position of the ledger, as a number or an instant."""
-    if to is None or isinstance(to, int):
-        return to
-    with handle.reading() as reads:
-        return reads.seq_at(instant(to))

@@ -1,10 +1,11 @@
-"""Which command an undo takes back, and the acts that do it.
+"""Which changes an undo takes back, and the acts that do it.
 
-Responsible for finding the last command, of a memory or about one record or episode, and for one
-act for each thing that it changed. Leaves what bringing a record back means to
+Responsible for finding the last command, that of an event, or the last change of a record or an
+episode, and for one act for each thing that it changed. Leaves what bringing a record back means to
 ``lifecycle.records.earlier``. Invariants: receipts, reinforcements and the store's own events are
 never taken back; neither are sessions, how far a rule has looked, nor an erasure; what was said in
-a session is taken back only by its id; an agent takes back no act of a person.
+a session is taken back only by its id or its event; an agent takes back no act of a person; what
+came after a command is never taken back with it.
 """
 
 from __future__ import annotations
@@ -14,27 +15,43 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, structs
 
-from recollect.errors import Conflict
+from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.index.frame_rows import frame_of
 from recollect.index.reads import Reads
-from recollect.index.rows import CommandRow, EventRow, LinkRow, VersionRow, unpack_object
+from recollect.index.rows import (
+    CommandRow,
+    EpisodeRow,
+    EventRow,
+    LinkRow,
+    VersionRow,
+    unpack_object,
+)
 from recollect.index.statements import STILL
+from recollect.index.values import record_of
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.commands import Expect
 from recollect.lifecycle.decide import check_expected
-from recollect.lifecycle.records.names import full_id
-from recollect.lifecycle.retraction.plan import retraction
 from recollect.lifecycle.view import require_undo
 from recollect.memory.events import changes_of
 from recollect.memory.handle.handle import Handle
 from recollect.model import validate
 from recollect.model.events import KINDS
+from recollect.model.instants import Moment, instant
 from recollect.model.limits import COMMAND_MAX_EVENTS
-from recollect.model.values import Change, Retraction, Undone, Unit
+from recollect.model.validate import Json
+from recollect.model.values import Change, Undone
 from recollect.store.port import Outcome
 
 _ERASED: Final = "events.erased"
 _RETRACTED: Final = "lineage.retracted"
+_ENDINGS: Final = (  # after which something is forgotten, archived or replaced
+    "record.forgotten",
+    "record.archived",
+    "record.superseded",
+    "record.reviewed",
+    "episode.forgotten",
+)
+_CHANGED_ALONE: Final = ("record", "episode", "frame", "document")  # whose events name them
 _KINDS: Final = tuple(
     kind
     for kind in KINDS
@@ -48,50 +65,239 @@ _AT_ONCE: Final = 200  # messages looked at in one read
 _OF_SUBJECTS: Final = tuple(kind for kind in _KINDS if not kind.startswith("proposal."))
 
 
+class Asked(NamedTuple):
+    """What is to be taken back: by an id, by the position of an event, or the last command."""
+
+    what: str | int | None = None
+    to: int | Moment | None = None
+
+    @property
+    def call(self) -> tuple[Json, ...]:
+        """The same, to tell a repeated call from another one."""
+        to = self.to if self.to is None or isinstance(self.to, int) else instant(self.to)
+        return ("undo", self.what) if to is None else ("undo", self.what, to)
+
+
 class Plan(NamedTuple):
-    """A command, the acts that take it back, and the position at which both were read."""
+    """What is taken back, the acts that do it, and whether they need what was read to be last."""
 
     undone: Undone
     acts: tuple[c.Act, ...]
+    is_last: bool = True
 
 
-def plan(handle: Handle, reads: Reads, id: str | None) -> Plan:
+def asked(what: str | int | None, to: int | Moment | None) -> Asked:
+    """What a caller wants taken back, checked."""
+    if what is not None and not isinstance(what, str):
+        what = validate.position(what, "an event to undo")
+    if to is not None and not isinstance(what, str):
+        raise InvalidInput("to is a version of one record", hint="name the record: undo(id, to=…)")
+    if isinstance(to, int):
+        to = validate.position(to, "to")
+    return Asked(what, to)
+
+
+def plan(handle: Handle, reads: Reads, wanted: Asked) -> Plan:
+    """How to take something back."""
+    what = wanted.what
+    if isinstance(what, int):
+        return _of_event(handle, reads, what)
+    if what is None:
+        return _of_last(handle, reads, None)
+    row = _named(handle, reads, what)
+    if wanted.to is not None:
+        return _to_version(handle, reads, row, wanted.to)
+    if isinstance(row, EpisodeRow) and row.hidden is not None:
+        return _brought_back(handle, reads, row, c.Restore(id=row.id))
+    if isinstance(row, VersionRow) and row.status in ("archived", "forgotten"):
+        is_replaced = row.status == "archived" and row.superseded_by is not None
+        act = c.Revert(id=row.id) if is_replaced else c.Restore(id=row.id)
+        made = _brought_back(handle, reads, row, act)
+        return made if not is_replaced else _with_the_other(handle, reads, row, made)
+    return _of_last(handle, reads, row.id)
+
+
+def _named(handle: Handle, reads: Reads, id: str) -> VersionRow | EpisodeRow:
+    try:
+        return handle.find(reads, id)
+    except (InvalidInput, NotFound) as error:
+        if not id.strip().isdecimal():
+            raise
+        raise NotFound(
+            f"nothing here has the id {id!r}",
+            hint=f"pass the number {int(id)}, not a text, to undo the command of that event",
+        ) from error
+
+
+def _brought_back(
+    handle: Handle, reads: Reads, row: VersionRow | EpisodeRow, act: c.Restore | c.Revert
+) -> Plan:
+    """How something comes back that was forgotten, archived or replaced."""
+    return _back_to(handle, reads, row, act, kinds=_ENDINGS, after=0, limit=1)
+
+
+def _with_the_other(handle: Handle, reads: Reads, row: VersionRow, made: Plan) -> Plan:
+    """The same, if what took the place of a record had been in it before: that ends again."""
+    other = reads.version(row.superseded_by or "")
+    if other is None or other.id != row.supersedes or not made.undone.events:
+        return made
+    command = reads.command_of(made.undone.events[-1].seq)
+    if command is None or not command.first <= other.seq <= command.seq:
+        return made  # it was changed since
+    both = (row.id, other.id)
+    events = [one for one in _rows_of(handle, reads, command, None) if one.id in both]
+    acts = tuple(_acts(reads, events, command.first, command.seq, None))
+    return made._replace(acts=acts, is_last=True)
+
+
+def _to_version(
+    handle: Handle, reads: Reads, row: VersionRow | EpisodeRow, to: int | Moment
+) -> Plan:
+    """How a record is again what it was at a position or an instant."""
+    seq = to if isinstance(to, int) else reads.seq_at(instant(to))
+    act = c.Revert(id=row.id, to=seq)
+    return _back_to(handle, reads, row, act, _OF_SUBJECTS, seq, COMMAND_MAX_EVENTS)
+
+
+def _back_to(
+    handle: Handle,
+    reads: Reads,
+    row: VersionRow | EpisodeRow,
+    act: c.Act,
+    kinds: tuple[str, ...],
+    after: int,
+    limit: int,
+) -> Plan:
+    seq = _here(reads)
+    events = reads.events(
+        kinds=kinds,
+        id=row.id,
+        user=handle.actor.user,
+        after=min(after, seq),
+        before=seq + 1,
+        limit=limit,
+    )
+    undone = Undone(
+        at=events[-1].at if events else row.at,
+        events=tuple(changes_of(reads, events)),
+        undone_by=(),
+        position=seq,
+        id=row.id,
+    )
+    return Plan(undone, (act,), is_last=False)
+
+
+def _here(reads: Reads) -> int:
+    """The position that is read."""
+    position = reads.position()
+    return min(position.seq if position else 0, reads.at)
+
+
+def _of_last(handle: Handle, reads: Reads, about: str | None) -> Plan:
     """How to take back the last command, or what the last one did to a record or an episode."""
-    user, position = handle.actor.user, reads.position()
-    seq = min(position.seq if position else 0, reads.at)
-    about = None if id is None else handle.find(reads, id).id
-    kinds = _KINDS if about is None else _OF_SUBJECTS
-    last = _last(reads, about, user, seq)
+    last = _last(reads, about, handle.actor.user, _here(reads))
     command = reads.command_of(last.seq) if last else None
     if last is None or command is None:
         raise Conflict(
             "there is nothing to undo",
             hint="name an episode to take back what was said in a session",
         )
-    if last.kind == _ERASED:
+    _require_undoable([last], "the last command")
+    made = _of_command(handle, reads, command, about)
+    other = None if about is None else _in_its_place(reads, about, command.first - 1)
+    return made if other is None else made._replace(acts=(c.Revert(id=other),))
+
+
+def _in_its_place(reads: Reads, id: str, then: int) -> str | None:
+    """The record that held in place of another, if this one has taken the place back since."""
+    before = Reads(reads.db, at=then).version(id)
+    other = None if before is None or not before.superseded_by else before.superseded_by
+    row = reads.version(other) if other else None
+    return row.id if row is not None and row.superseded_by == id else None
+
+
+def _of_event(handle: Handle, reads: Reads, seq: int) -> Plan:
+    """How to take back the command that wrote an event, if nothing came after it."""
+    here = _here(reads)
+    found = reads.events(
+        kinds=(), id=None, user=handle.actor.user, after=seq - 1, before=None, limit=1
+    )
+    command = reads.command_of(seq) if found and found[0].seq == seq <= here else None
+    if command is None:
+        raise NotFound(f"there is no event {seq}", hint="`recollect log` lists them")
+    made = _of_command(handle, reads, command, None)
+    changed = _rows_of(handle, reads, command, None)
+    _require_undoable(changed, "that command")
+    if not made.acts:
         raise Conflict(
-            "the last command erased something, which cannot be undone",
-            hint="name a record to undo its last change",
+            f"event {seq} is of a kind that cannot be undone",
+            hint="`recollect log` shows what each event did",
         )
-    if last.unit == "proposal" and last.what != "made":
+    _require_newest(reads, command, changed, here)
+    return made
+
+
+def _require_undoable(events: Iterable[EventRow], what: str) -> None:
+    """Refuses what no act takes back: an erasure, and a decision about a proposal."""
+    for event in events:
+        if event.kind == _ERASED:
+            raise Conflict(
+                f"{what} erased something, which cannot be undone",
+                hint="name a record to undo its last change",
+            )
+        if event.unit == "proposal" and event.what != "made":
+            raise Conflict(
+                f"{what} decided a proposal, which cannot be undone",
+                hint="name a record to undo its last change",
+            )
+
+
+def _require_newest(
+    reads: Reads, command: CommandRow, events: Iterable[EventRow], here: int
+) -> None:
+    """Refuses to undo a command if something that it changed was changed again since."""
+    for unit, id in dict.fromkeys((event.unit, event.id) for event in events):
+        kinds = tuple(kind for kind in _KINDS if kind.startswith(f"{unit}."))
+        if id is None or unit not in _CHANGED_ALONE:
+            continue
+        later = reads.events(kinds=kinds, id=id, user=None, after=command.seq, before=None, limit=1)
+        if later and later[0].seq <= here:
+            raise Conflict(
+                f"{id} was changed again by event {later[0].seq}",
+                hint=f"take that back first, with the number {later[0].seq}",
+            )
+    linked = {row[:3] for row in reads.links_changed(command.first, command.seq)}
+    since = (row for row in reads.links_changed(command.seq + 1, here) if row[:3] in linked)
+    if row := next(since, None):
         raise Conflict(
-            "the last command decided a proposal, which cannot be undone",
-            hint="name a record to undo its last change",
+            f"the link from {row.source} to {row.target} was changed again",
+            hint="take that back first",
         )
-    events = reads.events(
-        kinds=kinds,
+
+
+def _rows_of(
+    handle: Handle, reads: Reads, command: CommandRow, about: str | None
+) -> list[EventRow]:
+    """The events of a command that an undo is about."""
+    return reads.events(
+        kinds=_KINDS if about is None else _OF_SUBJECTS,
         id=about,
-        user=user,
+        user=handle.actor.user,
         after=command.first - 1,
         before=command.seq + 1,
         limit=COMMAND_MAX_EVENTS,
     )
+
+
+def _of_command(handle: Handle, reads: Reads, command: CommandRow, about: str | None) -> Plan:
+    events = _rows_of(handle, reads, command, about)
     require_undo(handle.actor, [event.origin for event in events])
     undone = Undone(
         at=command.at,
         events=tuple(changes_of(reads, events)),
         undone_by=(),
-        position=seq,
+        position=_here(reads),
+        id=about,
     )
     return Plan(undone, tuple(_acts(reads, events, command.first, command.seq, about)))
 
@@ -115,36 +321,47 @@ def _last(reads: Reads, about: str | None, user: str | None, seq: int) -> EventR
 
 
 def undo(
-    handle: Handle, id: str | None, idempotency_key: str | None, expect: Expect | None
+    handle: Handle, wanted: Asked, idempotency_key: str | None, expect: Expect | None
 ) -> Undone:
-    """Takes back the last command; ``Memory.undo`` documents the arguments."""
-    asked = ("undo", id)
-    before = handle.done_before(idempotency_key, asked)
+    """Takes something back; ``Memory.undo`` documents the arguments."""
+    before = handle.done_before(idempotency_key, wanted.call)
     if before is not None:
-        return _repeated(handle, id, before)
+        return _repeated(handle, wanted, before)
     expect = None if expect is None else validate.expected(expect)
     with handle.reading() as reads:
-        undone, acts = plan(handle, reads, id)
-        if isinstance(expect, tuple):  # it holds here, and nothing may have changed since
+        made = plan(handle, reads, wanted)
+        if made.is_last and isinstance(expect, tuple):  # nothing may have changed since
             check_expected(reads, handle.actor, expect, ())
-    here = expect if isinstance(expect, int) else undone.position
+    if made.is_last:
+        expect = expect if isinstance(expect, int) else made.undone.position
 
-    def answer(reads: Reads, outcome: Outcome) -> tuple[Change, ...]:
-        if outcome.last < outcome.first:
+    def answer(reads: Reads, outcome: Outcome) -> Undone:
+        if outcome.last < outcome.first and made.is_last:
             raise Conflict("there is nothing to undo: all of it is as it was before")
-        return _changes(handle, reads, outcome.first, outcome.last)
+        by = _changes(handle, reads, outcome.first, outcome.last)
+        return _done(reads, wanted, made.undone, by)
 
-    undone_by = handle.write(acts, answer, idempotency_key, here, asked)
-    return structs.replace(undone, undone_by=undone_by, position=undone_by[-1].seq)
+    return handle.write(made.acts, answer, idempotency_key, expect, wanted.call)
 
 
-def _repeated(handle: Handle, id: str | None, command: CommandRow) -> Undone:
+def _done(reads: Reads, wanted: Asked, undone: Undone, by: tuple[Change, ...]) -> Undone:
+    """The answer after these events."""
+    record = None
+    if isinstance(wanted.what, str) and undone.id is not None:
+        back = (one.id for one in reversed(by) if one.kind == "record.restored")
+        row = reads.version(next(back, None) or undone.id)
+        record = None if row is None else record_of(row)
+    position = by[-1].seq if by else undone.position
+    return structs.replace(undone, undone_by=by, position=position, record=record)
+
+
+def _repeated(handle: Handle, wanted: Asked, command: CommandRow) -> Undone:
     """The answer to an undo that was made before, as far as it was not erased since."""
     with handle.space.reading(command.first - 1) as reads:
-        undone = plan(handle, reads, id).undone
-    with handle.reading() as reads:
-        undone_by = _changes(handle, reads, command.first, command.seq)
-    return structs.replace(undone, undone_by=undone_by, position=command.seq)
+        undone = plan(handle, reads, wanted).undone
+    with handle.space.reading(command.seq) as reads:
+        by = _changes(handle, reads, command.first, command.seq)
+        return _done(reads, wanted, undone, by)
 
 
 def _changes(handle: Handle, reads: Reads, first: int, last: int) -> tuple[Change, ...]:
@@ -157,36 +374,6 @@ def _changes(handle: Handle, reads: Reads, first: int, last: int) -> tuple[Chang
         limit=COMMAND_MAX_EVENTS,
     )
     return tuple(changes_of(reads, rows))
-
-
-def would_retract(handle: Handle, id: str) -> Retraction:
-    """What a retraction would take back."""
-    with handle.reading() as reads:
-        found = retraction(reads, handle.actor, full_id(reads, handle.actor.user, id))
-    unit: Unit = "record" if isinstance(found.root, VersionRow) else "episode"
-    return Retraction(id=found.root.id, unit=unit, taken=found.taken, back=found.back)
-
-
-def retracted(reads: Reads, outcome: Outcome) -> Retraction:
-    """What a retraction took back, as its events tell."""
-    id = outcome.subjects[-1]
-    rows = reads.events(
-        kinds=(),
-        id=None,
-        user=None,
-        after=outcome.first - 1,
-        before=outcome.last + 1,
-        limit=COMMAND_MAX_EVENTS,
-    )
-    taken = _ids((row for row in rows if row.kind == "record.forgotten"), "record")
-    back = [other for other in _ids(rows, "record") if other not in taken]
-    return Retraction(
-        id=id,
-        unit="episode" if reads.episode(id) else "record",
-        taken=tuple(taken),
-        back=tuple(back),
-        seq=outcome.last if rows else 0,
-    )
 
 
 def _acts(

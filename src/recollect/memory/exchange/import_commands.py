@@ -158,8 +158,8 @@ class ItemCommands:
     def _remember(self, item: RecordItem) -> tuple[c.Act, ...]:
         fields = fields_of(item)
         fields["source_type"] = item.source_type or "imported"
-        fields["supersedes"] = None if self._trust == "unverified" else item.supersedes
-        is_fresh = fields["supersedes"] is None
+        fields["replaces"] = None if self._trust == "unverified" else item.supersedes
+        is_fresh = fields["replaces"] is None
         act = self.acts.remember(item.text, fields, fresh=is_fresh)
         if not is_fresh:  # it has its own tags and data, not those of what it replaces
             act = msgspec.structs.replace(act, untagged=True, data=item.data)

@@ -58,24 +58,6 @@ class Acts:
         is_filed = files and act.supersedes is not UNSET
         return msgspec.structs.replace(act, files=True) if is_filed else act
 
-    def supersede(
-        self,
-        id: str,
-        text: str,
-        fields: RecordFields,
-        *,
-        reason: str | None,
-        tags: Iterable[str] | None,
-        files: bool = False,
-    ) -> c.Remember:
-        """Store a statement in the place of a record; no tags given is not the same as none."""
-        act = self.remember(text, {**fields, "tags": tags or (), "supersedes": id}, files=files)
-        return msgspec.structs.replace(
-            act,
-            reason=validate.reason(reason),
-            untagged=True if tags is not None else UNSET,
-        )
-
     def revise(
         self,
         id: str,
@@ -92,7 +74,9 @@ class Acts:
         until = expires if lasts is None else end_of(lasts, self._seam.now())
         grounds = checked_evidence(evidence)
         if text is None and data is None and expires is UNSET and not grounds["evidence"]:
-            raise InvalidInput("nothing to change was given", hint="give text, data or expires")
+            raise InvalidInput(
+                "nothing to change was given", hint="give text, tags, data or expires"
+            )
         return c.Revise(
             id=validate.reference(id),
             text=UNSET if text is None else validate.text(text),
@@ -103,6 +87,32 @@ class Acts:
             data=UNSET if data is None else validate.data(data),
             **(self._chance() if files else {}),
         )
+
+    def change(
+        self,
+        id: str,
+        text: str | None,
+        *,
+        tags: Iterable[str],
+        untag: Iterable[str],
+        reason: str | None,
+        evidence: Iterable[str | Quote],
+        data: Mapping[str, Json] | None,
+        expires: Moment | timedelta | None | UnsetType,
+        files: bool = False,
+    ) -> tuple[c.Revise | c.Tag, ...]:
+        """Correct a record, change its tags, or both: tags are an act of their own, the last."""
+        tagged = tag(id, tags, untag)
+        grounds = tuple(evidence)
+        only_tags = text is None and data is None and expires is UNSET and not grounds
+        if only_tags and (tagged.add or tagged.remove):
+            if reason is not None:
+                raise InvalidInput("tags alone are changed without a reason", hint="leave it out")
+            return (tagged,)
+        revised = self.revise(
+            id, text, reason=reason, evidence=grounds, data=data, expires=expires, files=files
+        )
+        return (revised, tagged) if tagged.add or tagged.remove else (revised,)
 
     def open_session(self, id: str | None, task_type: str | None) -> c.OpenSession:
         """Open a session."""

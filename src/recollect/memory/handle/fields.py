@@ -30,7 +30,7 @@ class RecordFields(TypedDict, total=False):
     key: str | None
     about: str | None
     kind: str | None
-    tags: Iterable[str]
+    tags: Iterable[str] | None
     data: Mapping[str, Json] | None
     confidence: float | None
     evidence: Iterable[str | Quote]
@@ -40,7 +40,8 @@ class RecordFields(TypedDict, total=False):
     valid_to: Moment | None
     source_type: SourceType | None
     is_hypothesis: bool | None
-    supersedes: str | None
+    replaces: str | None
+    reason: str | None
     id: str | None
 
 
@@ -127,11 +128,13 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "valid_to": dated,
     "source_type": source_type,
     "is_hypothesis": lambda value: validate.flag(value, "is_hypothesis"),
-    "supersedes": validate.reference,
+    "replaces": validate.reference,
+    "reason": validate.reason,
     "id": validate.identifier,
 }
 
 
+_IN_ACTS: Final = {"replaces": "supersedes"}  # what an act calls otherwise
 _NAMES: Final = RecordFields.__annotations__.keys()
 
 
@@ -144,7 +147,14 @@ def checked(fields: RecordFields, now: str) -> Checked:
     found: Checked = {"id": None}
     for name, value in given.items():
         if value is not None and name in _CHECKS:
-            found[name] = _CHECKS[name](value)
+            found[_IN_ACTS.get(name, name)] = _CHECKS[name](value)
+    if given.get("reason") is not None and given.get("replaces") is None:
+        raise InvalidInput(
+            "reason says why a record is replaced, and none is named",
+            hint="name it in replaces, or keep the reason in data",
+        )
+    if given.get("replaces") is not None and given.get("tags") is not None:
+        found["untagged"] = True  # it has these tags alone, also if there are none
     if given.get("evidence"):
         found |= evidence(given["evidence"])
     expires = fields.get("expires")

@@ -92,7 +92,9 @@ PASSES: Final[Mapping[str, Pass]] = {
     "embed": Pass(_Params, lambda memory, _, progress: memory.admin.embed(progress)),
     "consolidate": Pass(_Consolidate, _consolidate),
     "curate": Pass(_Curate, _curate),
-    "retain": Pass(_Params, lambda memory, _, progress: memory.retain(progress=progress)),
+    "retain": Pass(
+        _Params, lambda memory, _, progress: memory.erase(expired=True, progress=progress)
+    ),
     "verify": Pass(_Verify, _verify),
     "seal": Pass(_Params, lambda memory, _, __: memory.admin.seal()),
     "rebuild": Pass(_Params, lambda memory, _, progress: memory.admin.rebuild(progress)),

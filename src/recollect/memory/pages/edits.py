@@ -228,10 +228,9 @@ class Applying:
             fields["said_at"] = change.said_at
         if change.id is None:
             return (structs.replace(make(change.after, fields), fresh=True),), None
-        fields |= {"supersedes": change.id}
-        act = make(change.after, fields, files=self._handle.files)
-        act = structs.replace(act, reason=f"edited on {file.name}")
-        return (act,), (change.id, change.seq)
+        fields |= {"replaces": change.id, "tags": change.add or None}
+        fields["reason"] = f"edited on {file.name}"
+        return (make(change.after, fields, files=self._handle.files),), (change.id, change.seq)
 
     def _document(
         self, page: Page, changes: list[PageChange]

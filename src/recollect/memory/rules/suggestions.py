@@ -122,7 +122,7 @@ def _related(handle: Handle, episodes: Sequence[Episode]) -> tuple[Record, ...]:
     """The records that the user of these episodes has about the same things, best first."""
     queries = [episode.text[:_QUERY_MAX_CHARS] for episode in episodes]
     nobody = "user = null" if handle.actor.user is None else None
-    recalls = Reading(handle).recall_many(queries, k=_RELATED_EACH, unit="record", filter=nobody)
+    recalls = Reading(handle).recall(queries, k=_RELATED_EACH, unit="record", filter=nobody)
     hits = sorted((hit for recall in recalls for hit in recall), key=lambda hit: -hit.relevance)
     found = {hit.id: hit.record for hit in hits if hit.record is not None and hit.until is None}
     return tuple(found.values())[: limits.PROPOSER_MAX_RECORDS]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         Curation,
         EventUnit,
         EventView,
-        Retraction,
         Undone,
     )
     from recollect.model.values.evidence import AuditEntry, AuditHead, AuditLine, Proof
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
         EpisodeStatus,
         Include,
         Link,
+        MemoryScope,
         Op,
         Quote,
         Record,
@@ -133,6 +133,7 @@ __all__ = [
     "LedgerMerge",
     "LedgerSide",
     "Link",
+    "MemoryScope",
     "MadeToken",
     "Merged",
     "Migrated",
@@ -161,7 +162,6 @@ __all__ = [
     "Rendered",
     "Replay",
     "Rule",
-    "Retraction",
     "Scope",
     "Sealed",
     "Schedule",

@@ -10,7 +10,7 @@ from typing import Literal
 
 from recollect.model.events import Origin, Trust
 from recollect.model.validate import Json
-from recollect.model.values.records import Author, Record, Scope, Unit, Value
+from recollect.model.values.records import Author, Record, Scope, Value
 
 EventUnit = Literal[
     "record",
@@ -77,7 +77,7 @@ class EventView(Value, frozen=True, kw_only=True):
 
 
 class Curation(Value, frozen=True, kw_only=True):
-    """What ``curate`` archived: the records as they were, the longest unused first.
+    """What ``archive`` archived: the records as they were, the longest unused first.
 
     ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there
     were more than the limit.
@@ -88,28 +88,17 @@ class Curation(Value, frozen=True, kw_only=True):
     more: bool
 
 
-class Retraction(Value, frozen=True, kw_only=True):
-    """What ``retract`` took back, or would: the ids of records that go and that change.
-
-    Records in ``back`` say what they said before, have their key again, or have less trust because
-    they rest on one of these. ``seq`` is the last event that did it, or 0 if nothing was done.
-    """
-
-    id: str
-    unit: Unit
-    taken: tuple[str, ...]
-    back: tuple[str, ...]
-    seq: int = 0
-
-
 class Undone(Value, frozen=True, kw_only=True):
     """What ``undo`` took back: the events of a command, and the events that undid them.
 
-    A dry run has no events that undid anything; ``expect=undone.position`` then takes back exactly
-    what it showed, or nothing if the memory has changed since.
+    ``record`` is the record that holds again, if one was named; ``id`` is what was named. A dry run
+    has no events that undid anything; ``expect=undone.position`` then takes back exactly what it
+    showed, or nothing if the memory has changed since.
     """
 
     at: str  # when the command happened
     events: tuple[Change, ...]
     undone_by: tuple[Change, ...]
     position: int
+    id: str | None = None
+    record: Record | None = None

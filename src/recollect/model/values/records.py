@@ -62,6 +62,13 @@ class Scope(Value, frozen=True, kw_only=True, omit_defaults=True):
     agent: str | None = None
 
 
+class MemoryScope(Scope, frozen=True, kw_only=True):
+    """What a handle of a memory is for: its space and its scope, and how far it is trusted."""
+
+    space: str
+    trust: Trust
+
+
 class Record(Value, frozen=True, kw_only=True):
     """One belief, as of one position of the ledger."""
 

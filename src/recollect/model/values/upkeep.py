@@ -15,7 +15,10 @@ from recollect.model.values.records import Unit, Value
 class Forgotten(Value, frozen=True, kw_only=True):
     """What ``forget`` did: the record, the episodes hidden with it, those still visible.
 
-    ``pending`` is a proposal that waits for a person: then nothing was forgotten.
+    ``pending`` is a proposal that waits for a person: then nothing was forgotten. With ``derived``
+    the records in ``taken`` go, and those in ``back`` say what they said before, have their key
+    again, or have less trust because they rest on one of these. ``seq`` is the last event that did
+    it, or 0 if nothing was done.
     """
 
     id: str
@@ -23,6 +26,9 @@ class Forgotten(Value, frozen=True, kw_only=True):
     shadowed: tuple[str, ...] = ()
     showing: tuple[str, ...] = ()
     pending: str | None = None
+    taken: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    seq: int = 0
 
 
 class Erasure(Value, frozen=True, kw_only=True):

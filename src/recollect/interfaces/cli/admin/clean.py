@@ -45,14 +45,14 @@ def clean(
             hint="add --store PLACE before `admin clean`",
         )
     with call.memory() as memory:
-        position = memory.position  # read first: what is written after it is noticed
+        position = memory.events.position  # read first: what is written after it is noticed
         planned = clean_memory(handle_of(memory), what, dry_run=True)
         if dry_run:
             call.answer(planned, lambda _: plain.say(*_would(memory, planned)))
             return
         if not yes and not call.json:
             plain.say_to_stderr(*_would(memory, planned))
-        call.confirm_name(memory.name, yes=yes, what="cleaning a memory")
+        call.confirm_name(memory.scope.space, yes=yes, what="cleaning a memory")
         with call.progress("Erasing") as tick:
             done = _as_shown(memory, what, reason, None if yes else position, tick)
     call.answer(done, lambda _: plain.say(*_done(memory, done)))
@@ -76,7 +76,7 @@ def _as_shown(
 
 
 def _would(memory: Memory, planned: Cleaned) -> list[str]:
-    place = f"{plain.bold(plain.one_line(memory.name))} in {plain.safe(memory.where)}"
+    place = f"{plain.bold(plain.one_line(memory.scope.space))} in {plain.safe(memory.where)}"
     kept = "Settings, policies, rules and frames stay."
     if planned.what == "memory":
         kept = "Episodes, sessions, settings, policies, rules and frames stay."
@@ -84,7 +84,7 @@ def _would(memory: Memory, planned: Cleaned) -> list[str]:
 
 
 def _done(memory: Memory, done: Cleaned) -> list[str]:
-    name = plain.bold(plain.one_line(memory.name))
+    name = plain.bold(plain.one_line(memory.scope.space))
     places = (f"  {plain.safe(place)}" for place in done.places)
     return [f"Erased from the space {name}:", f"  {_amounts(done)}", *places]
 

@@ -130,7 +130,7 @@ def _merged_with(url: str, space: str) -> Iterator[Memory]:
         try:
             store = opened.enter_context(Store.open(url))
             other = store.space(space, create=False)
-            other.position  # noqa: B018  # a memory is opened by its first use
+            other.events.position  # noqa: B018  # a memory is opened by its first use
         except NotFound as error:
             raise NotFound(
                 f"{plain.safe(url)}: {error.message}",

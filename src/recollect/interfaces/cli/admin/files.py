@@ -13,7 +13,7 @@ from recollect.config import load
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
-from recollect.memory import Memory
+from recollect.memory import Store
 from recollect.model.counts import counted
 from recollect.model.values import (
     Backup,
@@ -152,7 +152,7 @@ def _backed_up(made: Backup) -> None:
 @verb
 def restore_backup(call: Call, backup: Source) -> None:
     """Create a memory from a backup, where there is none yet."""
-    with Memory.restore_backup(backup, load(call.store).where) as memory:
+    with Store.restore_backup(backup, load(call.store).where) as memory:
         now, check = memory.status(), memory.admin.verify()
     problem = None if check.ok else check.problem
     call.answer({**now.to_dict(), "problem": problem}, lambda _: _restored(now, problem))

@@ -29,7 +29,7 @@ def why_not(
     """Explain why a record or an episode is not in an answer."""
     with call.memory(having=id) as opened:
         memory = o.past(opened.scoped(user=user), at)
-        why = memory.why_not(
+        why = memory.admin.why_not(
             id,
             query,
             frame=frame,

@@ -87,7 +87,7 @@ def _live(memory: Memory, folder: Path) -> Story:
     """Runs the scenes, each on the state the last one left."""
     heard = _observed(memory)
     held = _remembered(memory, heard)
-    told = memory.position
+    told = memory.events.position
     steps = [_told(memory, heard), _believed(held), _asked(memory), _corrected(memory)]
     steps += [_explained(memory, held[0]), _looked_back(memory, told), _distrusted(memory)]
     steps.append(_checked(memory))

@@ -124,7 +124,7 @@ def _check_alone(*others: object) -> None:
 def _erase_expired(call: Call, mount: Mount | None, *, dry_run: bool, yes: bool) -> None:
     """Erases the records that expired longer ago than they are to be kept."""
     with call.memory(mount=mount) as memory:
-        planned = memory.retain(dry_run=True)
+        planned = memory.erase(expired=True, dry_run=True)
         if dry_run or not planned.events:
             call.answer(planned, lambda _: _expired(memory, planned, done=False), memory)
             return
@@ -133,7 +133,7 @@ def _erase_expired(call: Call, mount: Mount | None, *, dry_run: bool, yes: bool)
         question = f"Erase {plain.amounts(planned)} that expired permanently?"
         call.confirm(question, yes=yes, what="erasing")
         with call.progress("Erasing") as tick:
-            done = memory.retain(progress=tick)
+            done = memory.erase(expired=True, progress=tick)
         call.answer(done, lambda _: _expired(memory, done, done=True), memory)
 
 
@@ -171,7 +171,7 @@ def _holder(memories: list[Memory], choice: partial[Erasure]) -> tuple[Memory, E
     missing: NotFound | None = None
     for memory in memories:
         try:
-            position = memory.position  # read first: what is written after it is noticed
+            position = memory.events.position  # read first: what is written after it is noticed
             found.append((memory, choice(memory, dry_run=True), position))
         except NotFound as error:
             missing = missing or error

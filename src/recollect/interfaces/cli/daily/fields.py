@@ -56,7 +56,7 @@ FORMS: Final[list[tuple[object, Form]]] = [
     (float | None, Form(float | None, "0..1", _as_typed)),
     (bool | None, Form(bool, None, lambda value, _: value or None)),
     (SourceType | None, Form(SourceType | None, None, _as_typed)),
-    (Iterable[str], _SEVERAL),
+    (Iterable[str] | None, _SEVERAL._replace(parse=lambda value, _: value and o.words(value))),
     (Iterable[str | Quote], _SEVERAL),  # a person need not quote
     (Moment | None, Form(str | None, "WHEN", o.when)),
     (Moment | timedelta | None, Form(str | None, "WHEN", _expiry, " A span is 30d, 12h or 2w.")),
@@ -73,8 +73,6 @@ class FieldOption(NamedTuple):
     @property
     def name(self) -> str:
         """Several values are given one by one: ``tags`` is ``--tag``."""
-        if self.field == "supersedes":
-            return "replaces"
         return self.field.removesuffix("s") if self.form.typed == list[str] | None else self.field
 
     @property

@@ -17,7 +17,7 @@ from recollect.interfaces.cli.declare import Exit, Option
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.events import Sources
-from recollect.model.values import INCLUDES, Forgotten, Retraction
+from recollect.model.values import INCLUDES, Forgotten
 
 Derived = Annotated[
     bool, Option("--derived", help="Also take back everything that was derived from ID.")
@@ -94,8 +94,8 @@ def _check_all(call: Call, ids: list[str], expect: int | None, idempotency_key: 
 
 def _with_derived(call: Call, id: str, *, dry_run: bool, yes: bool) -> None:
     with call.memory(having=id) as memory:
-        here = memory.position
-        planned = memory.retract(id, dry_run=True)
+        here = memory.events.position
+        planned = memory.forget(id, derived=True, dry_run=True)
         lines = _lines(memory, planned)
         if dry_run:
             call.answer(planned, lambda _: _planned(lines), memory)
@@ -104,13 +104,13 @@ def _with_derived(call: Call, id: str, *, dry_run: bool, yes: bool) -> None:
             if not yes and not call.json:
                 plain.say_to_stderr(*lines)
             call.confirm("Take this back?", yes=yes, what="retracting")
-        done = memory.retract(id, expect=here)
+        done = memory.forget(id, derived=True, expect=here)
         call.answer(done, lambda _: _retracted(done, lines), memory)
     if not done.seq:
         raise Exit(answer.NO)
 
 
-def _lines(memory: Memory, planned: Retraction) -> list[str]:
+def _lines(memory: Memory, planned: Forgotten) -> list[str]:
     """What would be taken back, for a person: the first of each."""
     found: list[str] = []
     for heading, ids in (("Goes", planned.taken), ("Is back, as it was", planned.back)):
@@ -131,7 +131,7 @@ def _planned(lines: list[str]) -> None:
     plain.say("Would take back:", *lines)
 
 
-def _retracted(done: Retraction, lines: list[str]) -> None:
+def _retracted(done: Forgotten, lines: list[str]) -> None:
     if not done.seq:
         plain.say("Nothing changed: it was taken back before.")
         return

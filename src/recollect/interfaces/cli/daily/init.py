@@ -90,7 +90,7 @@ def init(
             _ask_about(call, memory, yes=yes)
         if subjects is not None:
             memory.settings.set_subjects(subjects)
-        position = memory.position
+        position = memory.events.position
     try:
         known.adopt(settings, call.space)
         consent.give(settings, call.space)
@@ -157,7 +157,7 @@ def _on_server(call: Call, settings: Settings, subjects: Subjects) -> None:
         if subjects is not None:
             memory.settings.set_subjects(subjects)
             call.note(_ENCRYPTED[subjects])
-        where, position = memory.where, memory.position
+        where, position = memory.where, memory.events.position
         search = search_of(memory, settings)
     done = {
         "where": where,

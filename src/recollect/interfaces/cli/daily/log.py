@@ -85,7 +85,7 @@ def log(
         if event is not None:
             call.answer(memory.events.get(event), _whole)
             return
-        here = memory.position
+        here = memory.events.position
         before = here + 1 if after is None else None  # the last ones, or the first ones after it
         found = memory.events.list(
             kinds=kind or (), id=id, after=after or 0, before=before, limit=limit
@@ -107,7 +107,7 @@ def _follow(call: Call, memory: Memory, kinds: Sequence[str], id: str | None, se
     """Polls the position, which is cheap, and reads events only when it has changed."""
     pause = threading.Event()
     while True:
-        while (here := memory.position) > seen:
+        while (here := memory.events.position) > seen:
             page = memory.events.list(kinds=kinds, id=id, after=seen, limit=_PAGE)
             _print(call, page)
             last = page[-1].seq if page else seen

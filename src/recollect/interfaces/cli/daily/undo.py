@@ -8,16 +8,17 @@ gone; what is undone is what was shown; a run that changed nothing says so and e
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated, Final
+from datetime import datetime
+from typing import Annotated, Final, TypeAlias
 
-from recollect.assistants.mounted import Mount
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.interfaces.cli import answer, plain
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
+from recollect.interfaces.cli.daily import both
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.memory import Memory
-from recollect.model.values import INCLUDES, Change, Episode, Record, Undone
+from recollect.model.values import INCLUDES, Change, Undone
 
 MaybeId = Annotated[
     str | None,
@@ -33,6 +34,12 @@ To = Annotated[
         help="Of ID: what held then, by a version of `show` or an instant.",
     ),
 ]
+Event = Annotated[
+    int | None,
+    Option("--event", metavar="SEQ", help="The command that wrote this event.", min=1),
+]
+What: TypeAlias = str | int | None
+Then: TypeAlias = int | datetime | str | None
 _GONE: Final = ("forgotten", "archived", "superseded")
 _DID: Final = {
     "author.named": "named",
@@ -68,6 +75,7 @@ def undo(
     call: Call,
     id: MaybeId = None,
     to: To = None,
+    event: Event = None,
     dry_run: o.DryRun = False,
     yes: o.Yes = False,
     idempotency_key: o.IdempotencyKey = None,
@@ -79,59 +87,50 @@ def undo(
     What was forgotten, archived or replaced is brought back. What was said in a session stays,
     unless ID names it. A second undo brings it back.
     """
-    if id is None and (to is not None or idempotency_key is not None):
-        raise InvalidInput("--to and --idempotency-key are about one ID", hint="name it: undo ID")
-    if id is not None and not dry_run and _bring_back(call, id, to, idempotency_key, user, mount):
-        return
-    with call.memories(mount) as found:
-        memory = _last_changed([opened.scoped(user=user) for _, opened in found], id)
-        planned = memory.undo(id, dry_run=True)
+    _check(id, to, event, idempotency_key)
+    what, then = id if event is None else event, o.position(to, "--to")
+    at = None if event is None else str(event)
+    with call.memories(both.mount_at(call, mount, at)) as found:
+        memory = _last_changed([opened.scoped(user=user) for _, opened in found], what, then)
         if dry_run:
-            call.answer(planned, _planned, memory)
+            call.answer(memory.undo(what, to=then, dry_run=True), _planned, memory)
             return
-        if not yes and not call.json:
-            plain.say_to_stderr(f"At {plain.moment(planned.at)}:", *map(_line, planned.events))
-        call.confirm("Take this back?", yes=yes, what="undoing")
-        undone = memory.undo(id, expect=planned.position)
+        expect = None
+        if to is None and idempotency_key is None and not _is_gone(memory, id):
+            expect = _agreed(call, memory, what, yes=yes)
+        undone = memory.undo(what, to=then, idempotency_key=idempotency_key, expect=expect)
         call.answer(undone, _undone, memory)
-
-
-def _bring_back(
-    call: Call,
-    id: str,
-    to: str | None,
-    idempotency_key: str | None,
-    user: str | None,
-    mount: Mount | None,
-) -> bool:
-    """Brings back an earlier version, or what is gone; False if ID has none of both."""
-    with call.memory(having=id, mount=mount) as opened:
-        memory = opened.scoped(user=user)
-        before = memory.get(id, include=INCLUDES)
-        if to is not None:
-            _revert(call, memory, before, to)
-            return True
-        if before.status not in _GONE and idempotency_key is None:
-            return False
-        value = memory.restore(before.id, idempotency_key=idempotency_key)
-        call.answer(value, _restored, memory)
-        return True
-
-
-def _revert(call: Call, memory: Memory, before: Record | Episode, to: str) -> None:
-    """Brings back an earlier version of a record, or of the value of a key."""
-    record = memory.revert(before.id, to=o.position(to, "--to"))
-    call.answer(record, lambda _: _reverted(before, record), memory)
-    if record == before:
+    if not undone.undone_by:
         raise Exit(answer.NO)
 
 
-def _last_changed(memories: list[Memory], id: str | None) -> Memory:
+def _check(id: str | None, to: str | None, event: int | None, key: str | None) -> None:
+    if id is None and (to is not None or key is not None):
+        raise InvalidInput("--to and --idempotency-key are about one ID", hint="name it: undo ID")
+    if id is not None and event is not None:
+        raise InvalidInput("--event and an ID exclude each other", hint="leave one of them out")
+
+
+def _is_gone(memory: Memory, id: str | None) -> bool:
+    """True if undoing brings something back, which takes nothing away."""
+    return id is not None and memory.get(id, include=INCLUDES).status in _GONE
+
+
+def _agreed(call: Call, memory: Memory, what: What, *, yes: bool) -> int:
+    """Shows what would be taken back and asks; returns the position at which that is so."""
+    planned = memory.undo(what, dry_run=True)
+    if not yes and not call.json:
+        plain.say_to_stderr(f"At {plain.moment(planned.at)}:", *map(_line, planned.events))
+    call.confirm("Take this back?", yes=yes, what="undoing")
+    return planned.position
+
+
+def _last_changed(memories: list[Memory], what: What, to: Then) -> Memory:
     """The memory, of the project and the person's own, whose last command is the newer one."""
     newest, chosen = "", memories[0]
     for memory in memories if len(memories) > 1 else ():
         with suppress(Conflict, NotFound):
-            at = memory.undo(id, dry_run=True).at
+            at = memory.undo(what, to=to, dry_run=True).at
             newest, chosen = max((at, memory), (newest, chosen), key=lambda one: one[0])
     return chosen
 
@@ -141,6 +140,11 @@ def _planned(planned: Undone) -> None:
 
 
 def _undone(undone: Undone) -> None:
+    if not undone.undone_by:
+        plain.say("Nothing was changed: it is so already.")
+        if undone.id is not None:
+            plain.next_step(f"recollect show {undone.id}")
+        return
     plain.say("Undone:", *map(_line, undone.events))
     plain.say("This was done for it:", *map(_line, undone.undone_by))
     plain.say(plain.dim("`recollect undo` again brings it back."))
@@ -151,25 +155,3 @@ def _line(change: Change) -> str:
     said = f": {plain.one_line(change.text)}" if change.text else ""
     key = f" ({plain.one_line(change.key)})" if change.key else ""
     return f"  {did} {plain.one_line(change.id or '')}{key}{said}"
-
-
-def _reverted(before: Record | Episode, record: Record) -> None:
-    if record == before:
-        _unchanged(record)
-        return
-    plain.record("Reverted to" if record.id == before.id else "Brought back", record)
-    if record.id != before.id:
-        plain.say(f"  it replaces {before.id} now")
-
-
-def _unchanged(value: Record | Episode) -> None:
-    status = plain.standing(value) if isinstance(value, Record) else value.status
-    plain.say(f"Nothing was changed: {plain.bold(value.id)} is {status}.")
-    plain.next_step(f"recollect undo {value.id}", f"recollect show {value.id}")
-
-
-def _restored(value: Record | Episode) -> None:
-    if isinstance(value, Record):
-        plain.record("Restored", value)
-    else:
-        plain.say(f"Restored {plain.bold(value.id)}", *plain.wrapped(value.text, "  "))

@@ -39,7 +39,6 @@ def remember(
     agent: o.Agent = None,
     origin: o.Origin = None,
     branch: o.Branch = None,
-    reason: o.Reason = None,
     expect: o.Expect = None,
     mount: o.MountOption = None,
 ) -> None:
@@ -47,31 +46,23 @@ def remember(
 
     With --replaces it takes the place of another record, which stays in the history.
     """
-    old = fields.get("supersedes")  # it may be in another memory than new records go to
+    if expect is not None and fields.get("replaces") is None:
+        raise InvalidInput("--expect is about --replaces", hint="name the record to replace")
+    old = fields.get("replaces")  # it may be in another memory than new records go to
     with call.memory(create=old is None and branch is None, mount=mount, having=old) as memory:
         here = memory.scoped(user=user, session=session, agent=agent, origin=origin)
         here = here if branch is None else here.on(branch)
-        if old is not None and not _others(fields) and branch is None:
-            record = here.supersede(
-                old,
-                o.text_of(text),
-                reason=reason,
-                evidence=list(fields.get("evidence") or ()),
-                idempotency_key=idempotency_key,
-                expect=o.expected(here, old, expect),
-            )
-        else:
-            record = here.remember(o.text_of(text), idempotency_key=idempotency_key, **fields)
+        record = here.remember(
+            o.text_of(text),
+            idempotency_key=idempotency_key,
+            expect=None if old is None else o.expected(here, old, expect),
+            **fields,
+        )
         for name in _elsewhere(here, record, fields):
             call.note(f"{name!r} names nothing in this memory; it is kept as a reference.")
         if branch is not None:
             call.note(f"It waits on the branch {branch!r}; `recollect branches merge` lets it in.")
     call.answer(record, _remembered, memory)
-
-
-def _others(fields: RecordFields) -> bool:
-    """True if more is said than what the record replaces and what it rests on."""
-    return any(value for name, value in fields.items() if name not in ("supersedes", "evidence"))
 
 
 def _elsewhere(memory: Memory, record: Record, fields: RecordFields) -> list[str]:
@@ -157,17 +148,15 @@ def revise(
     if text is None and not (tag or untag):
         raise InvalidInput("TEXT is missing", hint="give the new text, or --tag or --untag")
     with call.memory(having=id) as memory:
-        record = None
-        if text is not None:
-            record = memory.revise(
-                id,
-                o.text_of(text),
-                reason=reason,
-                evidence=o.words(evidence),
-                idempotency_key=idempotency_key,
-                expect=o.expected(memory, id, expect),
-            )
-        if record is None or tag or untag:
-            record = memory.tag(id, *o.words(tag), remove=o.words(untag))
+        record = memory.revise(
+            id,
+            None if text is None else o.text_of(text),
+            reason=reason,
+            evidence=o.words(evidence),
+            tags=o.words(tag),
+            untag=o.words(untag),
+            idempotency_key=idempotency_key,
+            expect=o.expected(memory, id, expect),
+        )
     did = "Revised" if text is not None else "Tagged"
     call.answer(record, lambda value: plain.record(did, value), memory)

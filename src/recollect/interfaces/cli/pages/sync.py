@@ -394,7 +394,7 @@ def _until_stopped(memory: Memory, folder: str | None, tell: Callable[[Synced], 
     try:
         done: object = None
         while not is_stopped:
-            seen = (memory.position, stamps(place))
+            seen = (memory.events.position, stamps(place))
             if seen != done and _is_quiet(place, lambda: is_stopped):
                 _look(memory, folder, tell)
                 done = seen  # not as it is now: something may have been saved meanwhile

@@ -343,7 +343,7 @@ class _Session:
             plain.refuse(error.message, error.hint)
             return
         memory = self._waiting[self._place].memory
-        self._decided.append((self._place, verdict, memory.position))
+        self._decided.append((self._place, verdict, memory.events.position))
         self._place += 1
 
     def _undo(self) -> None:

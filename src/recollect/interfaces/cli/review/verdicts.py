@@ -33,7 +33,8 @@ def _settle(
     call: Call, id: str, holds: bool, evidence: Sequence[str] | None, reason: str | None
 ) -> None:
     with call.memory(having=id) as memory:
-        record = memory.settle(id, holds, evidence=o.words(evidence), reason=reason)
+        settle = memory.review.confirm if holds else memory.review.refute
+        record = settle(id, evidence=o.words(evidence), reason=reason)
         call.answer(record, _settled, memory)
 
 

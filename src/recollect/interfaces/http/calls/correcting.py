@@ -2,60 +2,59 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from recollect.errors import InvalidInput
 from recollect.interfaces.http import further
 from recollect.interfaces.http.call import Answer, Call, needs_match
-from recollect.interfaces.http.calls.records import fields, tagged
-from recollect.model.values import Curation, Erasure, Retraction, Undone
+from recollect.interfaces.http.calls.records import tagged
+from recollect.memory.correction.leaving import ONE_OF
+from recollect.model import wire
+from recollect.model.values import Curation, Erasure, Undone
 
 
-def supersede(call: Call) -> Answer:
-    """Store a new record in the place of an old one."""
-    id, body = call.path["id"], call.body
-    return tagged(
-        call.space.supersede(id, body.text, **fields(body, "text"), **call.write.options(id))
-    )
-
-
-def settle(call: Call) -> Answer:
-    """Confirm a hypothesis, or refute it."""
+def confirm(call: Call) -> Answer:
+    """Say that a hypothesis holds."""
     id = call.path["id"]
-    return tagged(call.space.settle(id, **call.body.given(), **call.write.options(id)))
+    review = call.space.review
+    return tagged(review.confirm(id, **call.body.given(), **call.write.options(id)))
 
 
-def retract(call: Call) -> Retraction:
-    """Take back an episode or a record, and everything that was derived from it."""
+def refute(call: Call) -> Answer:
+    """Say that a hypothesis does not hold."""
     id = call.path["id"]
-    return call.space.retract(id, **call.body.given(), **call.write.options(id))
+    review = call.space.review
+    return tagged(review.refute(id, **call.body.given(), **call.write.options(id)))
 
 
-def curate(call: Call) -> Curation:
+def archive(call: Call) -> Curation:
     """Archive the records that have faded."""
     return call.space.admin.archive(**call.body.given(), **call.write.options())
 
 
-def revert(call: Call) -> Answer:
-    """Bring back an earlier version, or the record that was superseded."""
+def undo_one(call: Call) -> Answer:
+    """Bring back a record or an episode or an earlier version, or take back its last change."""
     id = call.path["id"]
-    return tagged(call.space.revert(id, **call.body.given(), **call.write.options(id)))
+    done = call.space.undo(id, **call.body.given(), **call.write.options(id))
+    headers = {} if done.record is None else {"ETag": wire.version_tag(done.record.seq)}
+    return Answer(value=done, headers=headers)
 
 
 def undo(call: Call) -> Undone:
-    """Take back the last command, or the last change of one record."""
-    given = call.body.given()
-    return call.space.undo(**given, **call.write.options(given.get("id")))
+    """Take back the last command, or the one that wrote an event."""
+    body: further.Undo = call.body
+    position = None if body.position is UNSET else body.position
+    return call.space.undo(position, **body.given("position"), **call.write.options())
 
 
 def erase_many(call: Call) -> Erasure:
     """Erase all that a key, a subject, a user or a filter names; it cannot be undone."""
     body: further.EraseMany = call.body
     named = body.given("dry_run", "sources", "reason", "unit", "certificate")
+    named = {name: value for name, value in named.items() if value is not False}
     if len(named) != 1:
-        raise InvalidInput(
-            "erase takes exactly one of key, about, user, filter, subject and author",
-            hint="name one of them, or erase one record by its address",
-        )
-    if not body.dry_run:
+        raise InvalidInput(ONE_OF, hint="name one of them, or erase one record by its address")
+    if not body.dry_run and "expired" not in named:
         needs_match(call)
     return call.space.erase(**body.given(), **call.write.options())
 
@@ -68,11 +67,6 @@ def retention(call: Call) -> further.Days:
 def set_retention(call: Call) -> None:
     """Set for how many days expired records are kept; nothing is erased by this."""
     call.space.settings.set_retention(call.body.days, **call.write.options())
-
-
-def retain(call: Call) -> Erasure:
-    """Erase the records that expired longer ago than they are kept."""
-    return call.space.retain(**call.body.given(), **call.write.options())
 
 
 def subjects(call: Call) -> further.Encrypted:

@@ -48,7 +48,7 @@ def ask(call: Call) -> Answer:
     given = call.body.given()
     if given.get("due", "").startswith("P"):
         given["due"] = span(given["due"], "due")
-    job = call.store.jobs.ask(space=_space(call), origin=call.space.trust, **given)
+    job = call.store.jobs.ask(space=_space(call), origin=call.space.scope.trust, **given)
     place = f"/v1/spaces/{wire.to_segment(job.space)}/jobs/{job.id}"
     return Answer(value=job, headers={"Location": place})
 
@@ -88,13 +88,13 @@ def schedule(call: Call) -> Schedule:
 def set_schedule(call: Call) -> Schedule:
     """Set when a pass is asked for again and again; needs a person."""
     return call.store.jobs.set_schedule(
-        _kind(call), space=_space(call), origin=call.space.trust, **call.body.given()
+        _kind(call), space=_space(call), origin=call.space.scope.trust, **call.body.given()
     )
 
 
 def drop_schedule(call: Call) -> None:
     """Remove a schedule; needs a person."""
-    if call.space.trust != "person":
+    if call.space.scope.trust != "person":
         raise Forbidden("only a person removes a schedule", hint="use a person's token")
     call.store.jobs.drop_schedule(_kind(call), space=_space(call))
 

@@ -71,7 +71,7 @@ def event(call: Call) -> EventView:
 def diff(call: Call) -> Differences:
     """The records that events changed between two positions, as they were and as they became."""
     asked: shapes.Between = call.query
-    end = call.space.position if asked.to is msgspec.UNSET else asked.to
+    end = call.space.events.position if asked.to is msgspec.UNSET else asked.to
     found = call.space.events.list(after=asked.from_, before=end + 1, limit=_EVENTS_MAX_COUNT)
     ids = list(dict.fromkeys(each.id for each in found if each.unit == "record" and each.id))
     if len(found) == _EVENTS_MAX_COUNT or len(ids) > _DIFFERENT_MAX_COUNT:

@@ -29,7 +29,8 @@ _HITS_MAX_COUNT: Final = 2_000
 
 def recall(call: Call) -> Recall:
     """What the memory holds about a question, best first."""
-    return call.space.recall(**call.body.given())
+    body: shapes.RecallRequest = call.body
+    return call.space.recall(body.query, **body.given("query"))
 
 
 def recall_many(call: Call) -> list[Recall]:
@@ -38,12 +39,13 @@ def recall_many(call: Call) -> list[Recall]:
         raise LimitExceeded(
             f"more than {_HITS_MAX_COUNT:,} hits in one request", hint="send fewer questions, or k"
         )
-    return call.space.recall_many(**call.body.given())
+    body: shapes.RecallMany = call.body
+    return call.space.recall(body.queries, **body.given("queries"))
 
 
 def why_not(call: Call) -> WhyNot:
     """Why a question does not find something."""
-    return call.space.why_not(**call.body.given())
+    return call.space.admin.why_not(**call.body.given())
 
 
 def context(call: Call) -> Context:
@@ -115,7 +117,9 @@ def events(call: Call) -> Answer:
     found = call.space.events.list(**asked.given("at"))
     leads_on = len(found) == asked.limit and asked.before is msgspec.UNSET
     more = str(found[-1].seq) if leads_on else None
-    return Answer(value=wire.Page[Change](items=found, next=more, position=call.space.position))
+    return Answer(
+        value=wire.Page[Change](items=found, next=more, position=call.space.events.position)
+    )
 
 
 def waiting(call: Call) -> list[Proposal]:
@@ -167,5 +171,5 @@ def shown(status: SpaceStatus) -> SpaceStatus:
 
 def digest(call: Call) -> Digest:
     """The state digest: equal digests mean equal memories."""
-    memory = call.space.at(call.space.position)
-    return Digest(digest=memory.admin.digest(), position=memory.position)
+    memory = call.space.at(call.space.events.position)
+    return Digest(digest=memory.admin.digest(), position=memory.events.position)

@@ -64,7 +64,7 @@ def remember(call: Call) -> Answer:
         call,
         partial(call.space.remember, body.text, **fields(body, "text")),
         partial(_has, body),
-        body.given().get("id"),
+        body.given().get("replaces", body.given().get("id")),
     )
     place = f"/v1/spaces/{wire.to_segment(call.path['space'])}/records/{wire.to_segment(record.id)}"
     return Answer(value=record, headers={**tagged(record).headers, "Location": place})
@@ -75,7 +75,7 @@ def _has(body: shapes.Remember, memory: Memory) -> bool:
     id, key = body.id, body.key
     if id is not UNSET:
         return is_found(lambda: _same(memory.get(id, include=INCLUDES), id))
-    return key is not UNSET and is_found(lambda: memory.keyed(key))
+    return key is not UNSET and is_found(lambda: memory.get(key=key))
 
 
 def _same(found: Record | Episode, id: str) -> None:
@@ -96,13 +96,13 @@ def get(call: Call) -> Answer:
     return tagged(call.space.get(call.path["id"], include=call.query.include))
 
 
-def keyed(call: Call) -> Answer:
+def get_key(call: Call) -> Answer:
     """The record that holds a key."""
-    return tagged(call.space.keyed(call.path["key"], include=call.query.include))
+    return tagged(call.space.get(key=call.path["key"], include=call.query.include))
 
 
 def revise(call: Call) -> Answer:
-    """Correct a record; the old text stays in its history."""
+    """Correct a record or change its tags; the old text stays in its history."""
     body: shapes.Revise = call.body
     id = call.path["id"]
     text = None if body.text is UNSET else body.text
@@ -110,21 +110,9 @@ def revise(call: Call) -> Answer:
 
 
 def forget(call: Call) -> Forgotten:
-    """Take a record or an episode out of default reads; it can be restored."""
+    """Take a record or an episode out of default reads; it can be undone."""
     id = call.path["id"]
     return call.space.forget(id, **call.query.given(), **call.write.options(id))
-
-
-def restore(call: Call) -> Answer:
-    """Undo a forgetting."""
-    id = call.path["id"]
-    return tagged(call.space.restore(id, **call.write.options(id)))
-
-
-def tag(call: Call) -> Answer:
-    """Add tags to a record, or remove them."""
-    id, body = call.path["id"], call.body
-    return tagged(call.space.tag(id, *body.add, remove=body.remove, **call.write.options(id)))
 
 
 def erase(call: Call) -> Erasure:
@@ -188,18 +176,14 @@ def batch(call: Call) -> list[Record | Episode]:
                     batch.remember(act.text, **fields(act, "text"))
                 case shapes.ObserveAct():
                     batch.observe(act.content, **act.given("content"))
-                case shapes.SupersedeAct():
-                    batch.supersede(act.id, act.text, **act.given("id", "text"))
                 case shapes.UsedAct():
                     batch.used(act.ids)
                 case shapes.ReviseAct():
-                    batch.revise(act.id, act.text, **fields(act, "id", "text"))
+                    batch.revise(act.id, **fields(act, "id"))
                 case shapes.ForgetAct():
                     batch.forget(act.id, **act.given("id"))
-                case shapes.RestoreAct():
-                    batch.restore(act.id)
-                case shapes.TagAct():
-                    batch.tag(act.id, *act.add, remove=act.remove)
+                case shapes.UndoAct():
+                    batch.undo(act.id)
                 case shapes.LinkAct():
                     batch.link(act.source, act.target, **act.given("source", "target"))
     return batch.results

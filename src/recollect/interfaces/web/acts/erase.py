@@ -60,7 +60,7 @@ def erase(form: Form, memory: Memory) -> Done | Shown:
 def _expected(shown: int, memory: Memory) -> int:
     """The position that was shown, or a later one if only receipts were written since."""
     memory.admin.flush()  # those that wait are not a change of what was shown
-    now = memory.position
+    now = memory.events.position
     others = [kind for kind in KINDS if kind != "context.handed"]
     return shown if memory.events.list(kinds=others, after=shown, limit=1) else now
 

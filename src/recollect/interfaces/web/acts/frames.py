@@ -28,7 +28,7 @@ _CHANGED: Final = (
 def save(form: Form, memory: Memory) -> Done | Shown:
     """Sets a frame as the form has it."""
     memory.admin.flush()  # receipts that wait would move the position
-    position = memory.position  # read first: what is written after it is noticed
+    position = memory.events.position  # read first: what is written after it is noticed
     base, draft = memory.settings.frames.get(form.names["name"]), drafts.read(form.text)
     try:
         frame = drafts.frame_of(draft)
@@ -73,7 +73,7 @@ def _found(memory: Memory, name: str) -> Frame | None:
 
 def _undo(form: Form, memory: Memory, name: str) -> UndoForm | None:
     """A form that takes the last command back, if it was this one."""
-    position = memory.position
+    position = memory.events.position
     last = memory.events.list(before=position + 1, limit=1)
     if not last or (last[0].unit, last[0].id) != ("frame", name):
         return None

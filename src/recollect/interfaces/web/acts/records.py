@@ -11,7 +11,7 @@ from recollect.errors import InvalidInput
 from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.view import Done, UndoForm
 from recollect.memory import Memory
-from recollect.model.values import INCLUDES, Record
+from recollect.model.values import INCLUDES
 
 
 def revise(form: Form, memory: Memory) -> Done:
@@ -44,8 +44,8 @@ def forget(form: Form, memory: Memory) -> Done:
 def restore(form: Form, memory: Memory) -> Done:
     """Brings a forgotten or archived record back."""
     id = form.names["id"]
-    done = memory.restore(id, expect=form.expect, idempotency_key=form.command)
-    seq = done.seq if isinstance(done, Record) else form.seq
+    done = memory.undo(id, expect=form.expect, idempotency_key=form.command).record
+    seq = form.seq if done is None else done.seq
     said = "Restored. It is recalled again."
     return Done(to=form.url("r", id), said=said, undo=_undo(form, id, seq))
 
@@ -56,10 +56,10 @@ def tag(form: Form, memory: Memory) -> Done:
     added = tuple(part.strip() for part in form.text("add").split(",") if part.strip())
     if not added and not removed:
         raise InvalidInput("no tag was named", hint="go back and write one")
-    done = memory.tag(
+    done = memory.revise(
         id,
-        *(() if removed else added),
-        remove=(removed,) if removed else (),
+        tags=() if removed else added,
+        untag=(removed,) if removed else (),
         expect=form.expect,
         idempotency_key=form.command,
     )

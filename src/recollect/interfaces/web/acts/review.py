@@ -77,7 +77,7 @@ def _undo(form: Form, memory: Memory, done: Proposal) -> UndoForm | None:
     if done.unit == "record":
         return UndoForm(
             action=form.url("review", done.id, "undo"),
-            fields={"position": str(memory.position)},
+            fields={"position": str(memory.events.position)},
         )
     if done.record is None or done.before is None:
         return None
@@ -98,7 +98,7 @@ def _differs(form: Form, memory: Memory, error: Changed) -> Shown:
         said=error.message,
         then=then,
         then_pieces=() if then is None else diff(then),
-        now=case(memory, now, memory.position),
+        now=case(memory, now, memory.events.position),
         after=form.text("after"),
         reason=form.text("reason"),
     )

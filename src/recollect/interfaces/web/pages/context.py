@@ -198,7 +198,7 @@ def _why(asked: Asked, memory: Memory, q: str, frame: str, tokens: int | None) -
     if not id:
         return None
     try:
-        return memory.why_not(id, q, frame=frame, tokens=tokens)
+        return memory.admin.why_not(id, q, frame=frame, tokens=tokens)
     except NotFound as error:
         raise InvalidInput(error.message, hint=error.hint) from error
 
@@ -213,5 +213,7 @@ def _calls(asked: Asked, q: str, names: list[str], tokens: int | None) -> tuple[
     found.append(asked.call(asked.python("recall", q, k=1)))
     id = asked.text("id")
     if id:
-        found.append(asked.call(asked.python("why_not", id, q, frame=names[0], tokens=tokens)))
+        found.append(
+            asked.call(asked.python("admin.why_not", id, q, frame=names[0], tokens=tokens))
+        )
     return tuple(found)

@@ -42,13 +42,13 @@ class Positions:
         if when < first.at:
             return first.seq - 1
         if when >= last:
-            return memory.position
-        key = (memory.where, memory.name, first.at, when)
+            return memory.events.position
+        key = (memory.where, memory.scope.space, first.at, when)
         found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= _KEPT_MAX_COUNT:
                 self._kept.clear()
-            found = self._kept[key] = memory.at(when).position
+            found = self._kept[key] = memory.at(when).events.position
         return found
 
 
@@ -116,5 +116,5 @@ def position_at(memory: Memory, when: str, last: Change | None) -> int:
     """The position at an instant."""
     first = first_of(memory)
     if first is None or last is None:
-        return memory.position
+        return memory.events.position
     return _POSITIONS.at(memory, first, last.at, when)

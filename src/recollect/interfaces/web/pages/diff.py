@@ -147,7 +147,7 @@ def _position(asked: Asked, memory: Memory, name: str, default: int) -> int:
     """A position, a day or an instant, as the time bar reads it."""
     given = asked.text(name)
     if not given:
-        return memory.at(default).position
+        return memory.at(default).events.position
     return stops.position_of(memory, given, asked.tz_minutes)
 
 

@@ -86,7 +86,7 @@ def planned(
     reason: str = "",
 ) -> Main:  # fmt: skip
     """The dry run, and why a form about it was refused."""
-    position = memory.position  # read first: what is written after it is noticed
+    position = memory.events.position  # read first: what is written after it is noticed
     found = memory.get(id, include=INCLUDES)
     plan = memory.erase(found.id, dry_run=True, sources=sources)
     events = _events(memory, found.id, plan)

@@ -105,7 +105,7 @@ def _certificate(
     gone = sum(memory.events.get(each).body is None for each in looked)
     places = CHECKED.places(event.hash)
     return Certificate(
-        space=memory.name,
+        space=memory.scope.space,
         seq=event.seq,
         at=event.at,
         by=event.origin,

@@ -137,7 +137,7 @@ def _holder(memory: Memory, proposal: Proposal) -> Record | None:
     if proposal.key is None:
         return None
     try:
-        found = memory.keyed(proposal.key)
+        found = memory.get(key=proposal.key)
     except NotFound:
         return None
     return None if found.id in (proposal.target, proposal.id) else found

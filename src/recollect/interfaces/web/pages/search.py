@@ -144,7 +144,7 @@ def _missing(asked: Asked, memory: Memory, question: Question) -> tuple[Missing 
     if not id:
         return None, None
     try:
-        why = memory.why_not(
+        why = memory.admin.why_not(
             id,
             question.q,
             k=question.k,
@@ -180,7 +180,7 @@ def _calls(asked: Asked, question: Question) -> tuple[Call, ...]:
     if id:
         found.append(
             asked.call(
-                asked.python("why_not", id, question.q, **given),
+                asked.python("admin.why_not", id, question.q, **given),
                 asked.cli("admin", "why-not", id, question.q, *words),
             )
         )
