@@ -242,7 +242,8 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompts
     recollect.config recollect.errors recollect.index recollect.index.caches
     recollect.index.words recollect.index.words.text
-    recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.assistants.hook
+    recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.assistants
+    recollect.interfaces.cli.assistants.hook
     recollect.interfaces.cli.lean
     recollect.model recollect.model.instants recollect.model.limits recollect.places
     recollect.places.known recollect.store recollect.store.disk
@@ -332,7 +333,8 @@ def test_a_hook_loads_little(
 def test_a_hook_that_reads_ends_at_once_and_leaves_nothing(project: Project) -> None:
     before = sorted(project.store.iterdir())
     late = f"import atexit; atexit.register(print, 'late'); {PROGRAM}"
-    for words, is_late in ((["context"], False), (["hooks", "capture", "claude-code"], True)):
+    capture = ["capture", "claude-code"]  # as earlier releases installed it
+    for words, is_late in ((["context"], False), (["hooks", *capture], True), (capture, True)):
         said = {"hook_event_name": "UserPromptSubmit", "prompt": "which staging database"}
         done = subprocess.run(
             [sys.executable, "-c", late, *words, "--hook"],

@@ -393,7 +393,7 @@ def test_what_a_person_chose_for_a_project_is_kept(clone: Clone) -> None:
     assert embedder_of(clone.folder, clone.home) == f"onnx:{model}"
     settings(clone, json.dumps({"embedder": "onnx:tools/evil"}))
     assert embedder_of(clone.folder, clone.home) == f"onnx:{model}"
-    assert command(clone, "embed", "--embedder", "static").code == 0
+    assert command(clone, "admin", "embed", "--embedder", "static").code == 0
     assert embedder_of(clone.folder, clone.home) == "static"
     chosen = clone.home / ".recollect" / "embedders.json"
     assert chosen.stat().st_mode & 0o777 == 0o600

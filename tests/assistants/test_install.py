@@ -14,8 +14,8 @@ from tests.cli.running import Shell
 MOMENTS = {
     "SessionStart": "context --hook",
     "UserPromptSubmit": "context --hook",
-    "PreCompact": "capture claude-code --hook",
-    "SessionEnd": "capture claude-code --hook",
+    "PreCompact": "hooks capture claude-code --hook",
+    "SessionEnd": "hooks capture claude-code --hook",
 }
 THEIRS = {
     "model": "opus",
@@ -110,6 +110,20 @@ def test_what_others_changed_since_stays(shell: Shell) -> None:
         "theme": "dark",
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},
     }
+
+
+def test_hooks_of_an_earlier_release_are_known_and_replaced(shell: Shell) -> None:
+    shell.run("hooks", "install", "claude-code", "--yes")
+    now = local(shell).read_text()
+    before = now.replace("hooks capture claude-code", "capture claude-code")
+    assert before != now
+    local(shell).write_text(before)
+    assert shell.run("hooks", "status").code == 0
+    shell.run("hooks", "install", "claude-code", "--yes")
+    assert local(shell).read_text() == now
+    local(shell).write_text(before)
+    shell.run("hooks", "install", "claude-code", "--undo", "--yes")
+    assert "recollect" not in local(shell).read_text()
 
 
 def test_project_and_user_name_other_files(shell: Shell) -> None:

@@ -142,7 +142,7 @@ def test_m1_what_a_review_replaced_is_an_earlier_value(store: Shell, memory: Mem
     assert "The refund limit is 500 euros." in [hit.text for hit in found]
     assert "500 euros" in store.run("show", new.id).out
     assert "500 euros" in store.run("proof", "audit", "--id", "refund.limit").out
-    back = store.run("undo", "refund.limit").out
+    back = store.run("undo", "refund.limit", "--yes").out
     assert "500 euros" in back
     assert "held" not in back
 

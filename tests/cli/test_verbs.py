@@ -148,7 +148,7 @@ def test_revise_forget_restore_and_tag(store: Shell) -> None:
     assert "restore" in forgotten.out
     assert episode in forgotten.out
     assert store.run("recall", "port").code == 1
-    assert store.run("undo", id, "--json").json["status"] == "active"
+    assert store.run("undo", id, "--json").json["record"]["status"] == "active"
 
 
 def test_forget_says_what_is_shadowed_and_what_still_shows(store: Shell) -> None:

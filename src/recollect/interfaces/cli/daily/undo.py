@@ -95,11 +95,10 @@ def undo(
         if dry_run:
             call.answer(memory.undo(what, to=then, dry_run=True), _planned, memory)
             return
-        expect = None
-        if to is None and idempotency_key is None and not _is_gone(memory, id):
-            expect = _agreed(call, memory, what, yes=yes)
+        brings_back = to is not None or idempotency_key is not None or _is_gone(memory, id)
+        expect = None if brings_back else _agreed(call, memory, what, yes=yes)
         undone = memory.undo(what, to=then, idempotency_key=idempotency_key, expect=expect)
-        call.answer(undone, _undone, memory)
+        call.answer(undone, _brought_back if brings_back else _undone, memory)
     if not undone.undone_by:
         raise Exit(answer.NO)
 
@@ -148,6 +147,14 @@ def _undone(undone: Undone) -> None:
     plain.say("Undone:", *map(_line, undone.events))
     plain.say("This was done for it:", *map(_line, undone.undone_by))
     plain.say(plain.dim("`recollect undo` again brings it back."))
+
+
+def _brought_back(undone: Undone) -> None:
+    if undone.record is None or not undone.undone_by:
+        _undone(undone)
+        return
+    plain.record("Brought back", undone.record)
+    plain.next_step("recollect undo")
 
 
 def _line(change: Change) -> str:
