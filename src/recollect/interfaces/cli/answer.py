@@ -24,7 +24,6 @@ OK: Final = 0
 NO: Final = 1
 USAGE: Final = 2
 OWN_ERROR: Final = 70
-INTERRUPTED: Final = 130
 CLOSED: Final = 141  # as shells show a program that a closed pipe ended
 
 CODES: Final[tuple[tuple[type[errors.RecollectError], int], ...]] = (
@@ -40,7 +39,7 @@ CODES: Final[tuple[tuple[type[errors.RecollectError], int], ...]] = (
 
 # The next step for errors that carry no hint.
 HINTS: Final = {
-    USAGE: "add `--help` after the verb to see its arguments",
+    USAGE: "add `--help` after the command to see its arguments",
     3: "run `recollect list --include all` to see every id",
     5: "run `recollect show ID` to see its current state",
     6: "run `recollect admin doctor` to check the files",
