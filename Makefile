@@ -32,7 +32,7 @@ comma := ,
 space := $(empty) $(empty)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lint check test ci nightly long async reference inject bench contract docs pins types \
+.PHONY: help setup lint check test ci nightly long async reference inject bench contract docs minilm pins types \
   typescript chart deploy sbom
 
 help: ## List the targets
@@ -135,6 +135,9 @@ deploy: $(CHECKS)/hadolint ## Check the Dockerfile and the manifests, and run th
 	$(CHECKS)/hadolint deploy/Dockerfile
 	$(CHECKS)/kubernetes-validate --strict --quiet deploy/kubernetes/*.yaml
 	$(BIN)/python -m tools.dockerfile $(if $(WHEEL),--wheel $(WHEEL))
+
+minilm: ## Write the wheel recollect-minilm into dist; MODEL=folder has the model's public files
+	$(BIN)/python -m tools.minilm_wheel $(MODEL)
 
 sbom: $(CHECKS)/hadolint ## Write dist/sbom.json: what the image contains (CycloneDX)
 	mkdir -p dist

@@ -21,7 +21,8 @@ from benchmarks.reads import need_static
 from benchmarks.sentences import sentences
 from benchmarks.timing import Paired, in_turns
 from recollect.compose import record_embedder
-from recollect.config import NONE, STATIC, load
+from recollect.config import NONE, load
+from recollect.embedder_names import STATIC
 from recollect.index.statements import statements
 from recollect.memory import Memory
 

@@ -18,7 +18,8 @@ from benchmarks.growth import Grown
 from benchmarks.measures import Advance, Sizes, Skipped, for_reading, match_of, questions
 from benchmarks.sentences import sentences
 from benchmarks.timing import THREAD, Paired, in_turns, slices
-from recollect.config import NONE, STATIC
+from recollect.config import NONE
+from recollect.embedder_names import STATIC
 from recollect.errors import Unsupported
 from recollect.index.statements import statements
 from recollect.memory import Memory

@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import structs
 
 from recollect import config
+from recollect import embedder_names as names
 from recollect.config import MEMORY, Recorded, Settings, keys_folder, known_file, shown
 from recollect.errors import ConfigError, RecollectError, Unavailable, Unsupported
 from recollect.model import validate
 from recollect.model.values import Migrated, Vacuumed
+from recollect.places import models
 from recollect.store.disk.layout import CHOSEN, ERASED, PERSON, SETTINGS, SUBJECTS
 from recollect.store.disk.regular_files import read_regular
 from recollect.store.port import Backend, Progress, Space
@@ -211,15 +214,30 @@ class Embedders:
         self._seam = seam
         self._made: dict[str, Embedder] | None = None
         self._missing: tuple[str, ...] = ()
+        self._before: tuple[Embedder, ...] | None = None
 
     def ready(self) -> tuple[Embedder, ...]:
         """The embedders that this process can use."""
         return tuple(self._all().values())
 
+    def before(self) -> tuple[Embedder, ...]:
+        """Those that were used before, until the vectors of the new ones are there.
+
+        Loaded when first asked for. One that cannot be loaded any more is left out.
+        """
+        if self._before is None:
+            made = []
+            named = structs.replace(self.settings, embedder_is_named=True)  # in the environment
+            for word in names.embedders(self.settings.before) if self.settings.before else []:
+                with suppress(RecollectError):
+                    made.append(_embedder(word, named))
+            self._before = tuple(made)
+        return self._before
+
     def static(self) -> Embedder | None:
         """The embedder whose vectors cost next to nothing, if it is one of them."""
-        is_one = self._made is not None or config.STATIC in self._words()
-        return self._all().get(config.STATIC) if is_one else None
+        is_one = self._made is not None or names.STATIC in self._words()
+        return self._all().get(names.STATIC) if is_one else None
 
     def available(self) -> tuple[tuple[Embedder, ...], tuple[str, ...]]:
         """Those embedders, and what an answer should say: what is ignored and what is missing."""
@@ -236,7 +254,7 @@ class Embedders:
             made, missing = {}, []
             for word in self._words():
                 try:
-                    if word != config.NONE:
+                    if word != names.NONE:
                         made[word] = _embedder(word, self.settings)
                 except RecollectError as error:
                     missing.append(f"recall uses full text only, without {word}: {error}")
@@ -244,7 +262,14 @@ class Embedders:
         return self._made
 
     def _words(self) -> list[str]:
-        return config.embedders(record_embedder(self.settings, seam=self._seam))
+        return names.embedders(record_embedder(self.settings, seam=self._seam))
+
+
+def require_usable(settings: Settings) -> None:
+    """Refuses an embedder that this process cannot use, with the next step."""
+    lacking = Embedders(settings).missing()
+    if lacking:
+        raise Unsupported(lacking[0], hint="or choose another with --embedder")
 
 
 def proposer(settings: ProposerSettings, seam: Seam = REAL) -> Proposer:
@@ -281,15 +306,11 @@ class Searching(msgspec.Struct, frozen=True):
 def searching(settings: Settings) -> Searching:
     """What recall searches with at a place, as far as it is installed; nothing is loaded."""
     chosen = _resolved(settings)
-    if chosen == config.NONE:
-        install = _install("local")
-        then = (
-            "run `recollect admin embed`"
-            if _has_static()
-            else f"{install}, then `recollect admin embed`"
-        )
+    if chosen == names.NONE:
+        install, able = _install("encoder"), _installed() != names.NONE
+        then = "run `recollect admin embed`" if able else f"{install}, then `recollect admin embed`"
         return Searching(chosen, by_words=True, next_step=then)
-    steps = {word: _step(word, settings) for word in config.embedders(chosen)}
+    steps = {word: _step(word, settings) for word in names.embedders(chosen)}
     lacking = {word: step for word, step in steps.items() if step is not None}
     if len(lacking) == len(steps):
         return Searching(chosen, by_words=True, next_step=next(iter(lacking.values())))
@@ -299,12 +320,14 @@ def searching(settings: Settings) -> Searching:
 
 def _step(word: str, settings: Settings) -> str | None:
     """What to do before an embedder can be used; None if it can, as far as one sees."""
-    if word == config.STATIC:
+    if word == names.STATIC:
         return None if _has_static() else _install("local")
-    if word.startswith(config.ONNX):
-        if not _has("numpy", "onnxruntime", "tokenizers"):
+    if word.startswith(names.MODEL):
+        return models.step(word.removeprefix(names.MODEL))
+    if word.startswith(names.ONNX):
+        if not models.has_runtime():
             return _install("onnx")
-        folder = Path(word.removeprefix(config.ONNX))
+        folder = Path(word.removeprefix(names.ONNX))
         is_there = any(folder.glob("*.onnx")) or any(folder.glob("onnx/*.onnx"))
         return None if is_there else f"put an exported encoder into {folder}"
     if not _has("numpy"):
@@ -317,26 +340,48 @@ def _install(extra: str) -> str:
 
 
 def _resolved(settings: Settings) -> str:
-    if settings.embedder != config.AUTO:
+    if settings.embedder != names.AUTO:
         return settings.embedder
-    return config.STATIC if _has_static() else config.NONE
+    return _installed()
 
 
-def record_embedder(settings: Settings, *, replace: bool = False, seam: Seam = REAL) -> str:
+def _installed() -> str:
+    """What ``auto`` stands for: everything that came with a package, so nothing is fetched."""
+    word = names.MODEL + models.DEFAULT
+    found = [names.STATIC] if _has_static() else []
+    if models.has_runtime() and models.packaged() is not None:
+        found.append(word)
+    return "+".join(found) or names.NONE
+
+
+def record_embedder(
+    settings: Settings, *, replace: bool = False, done: bool = False, seam: Seam = REAL
+) -> str:
     """The embedder of a place: ``auto`` is resolved once, and the first choice is kept.
 
-    With ``replace`` the choice in the settings replaces the recorded one; then a file that cannot
-    be changed without losing something is an error.
+    With ``replace`` the choice in the settings replaces the recorded one, which is used until the
+    vectors of the new one are ``done``; then a file that cannot be changed without losing
+    something is an error.
     """
     chosen = _resolved(settings)
+    before = "" if done or not replace else _before(settings, chosen)
     folder = settings.folder
     if folder is not None and folder.is_dir():
         # A read-only disk can still be read.
         with suppress(OSError, *(() if replace else (ConfigError,))):
             if replace or not (folder / SETTINGS).exists():
-                _record(folder / SETTINGS, chosen, seam)
-                _record_choice(settings, chosen, seam)
+                _record(folder / SETTINGS, Recorded(chosen, before), seam)
+                _record_choice(settings, Recorded(chosen, before), seam)
     return chosen
+
+
+def _before(settings: Settings, chosen: str) -> str:
+    """The last embedder of a place whose vectors were all made, if that is another one."""
+    with suppress(ConfigError):
+        now = config.load_recorded(settings)
+        if names.NONE != chosen != (last := now.before or now.embedder):
+            return "" if last in (names.AUTO, names.NONE) else last
+    return ""
 
 
 def record_person(name: str, seam: Seam = REAL) -> None:
@@ -355,12 +400,12 @@ def record_person(name: str, seam: Seam = REAL) -> None:
         ) from error
 
 
-def _record(file: Path, chosen: str, seam: Seam) -> None:
+def _record(file: Path, chosen: Recorded, seam: Seam) -> None:
     """Writes the choice; what else the file says stays. Another program's file is refused."""
     from recollect.store.disk.disk import replace_file
 
-    kept = _parts(file)
-    data = msgspec.json.encode({**kept, **msgspec.structs.asdict(Recorded(chosen))})
+    kept = {name: value for name, value in _parts(file).items() if name != "before"}
+    data = msgspec.json.encode({**kept, **msgspec.to_builtins(chosen)})
     replace_file(seam, file, [data])
 
 
@@ -384,7 +429,7 @@ def _parts(file: Path) -> dict[str, msgspec.Raw]:
     return found
 
 
-def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
+def _record_choice(settings: Settings, made: Recorded, seam: Seam) -> None:
     """Records the choice for a folder that is found by searching in the person's own list."""
     if settings.known_in is None:
         return
@@ -394,7 +439,9 @@ def _record_choice(settings: Settings, chosen: str, seam: Seam) -> None:
 
     file = Path(settings.known_in).with_name(CHOSEN)
     place, before = config.place_of(settings.where), config.known(file)
-    if before.get(place, config.AUTO) == chosen or (chosen in config.FREE and place not in before):
+    chosen = f"{made.embedder}\n{made.before}" if made.before else made.embedder
+    is_free = names.is_free(made.embedder) and (not made.before or names.is_free(made.before))
+    if before.get(place, names.AUTO) == chosen or (is_free and place not in before):
         return  # a folder may choose this by itself
     make_workspace(file.parent, seam)
     with alone(seam, file.parent):
@@ -411,6 +458,14 @@ def _has(*names: str) -> bool:
 
 
 @cache
+def _sentences(folder: Path) -> Embedder:
+    """One for the whole process, as below."""
+    from recollect.embed.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(folder)
+
+
+@cache
 def _static() -> Embedder:
     """One for the whole process: loading its vocabulary takes a while."""
     from recollect.embed.static import StaticEmbedder
@@ -424,12 +479,14 @@ def _embedder(word: str, settings: Settings) -> Embedder:
         raise Unsupported(
             "numpy is not installed", hint="install it with: pip install 'recollect[local]'"
         )
-    if word == config.STATIC:
+    if word == names.STATIC:
         return _static()
-    if word.startswith(config.ONNX):
+    if word.startswith(names.ONNX):
         from recollect.embed.onnx import OnnxEmbedder
 
-        return OnnxEmbedder(Path(word.removeprefix(config.ONNX)))
+        return OnnxEmbedder(Path(word.removeprefix(names.ONNX)))
+    if word.startswith(names.MODEL):
+        return _sentences(models.required(word.removeprefix(names.MODEL)))
     url, _, model = word.partition("#")
     if not settings.embedder_is_named:
         raise Unavailable(

@@ -9,7 +9,6 @@ store.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from recollect import embedder_names
 from recollect.errors import ConfigError, RecollectError
 from recollect.store.disk.layout import CHOSEN, KEYS, KNOWN, PERSON, SETTINGS, is_empty, is_moved
 from recollect.store.disk.regular_files import read_regular
@@ -36,27 +36,24 @@ NAME_VARIABLE: Final = "RECOLLECT_NAME"
 TOKEN_VARIABLE: Final = "RECOLLECT_TOKEN"  # noqa: S105 - a name, not a token
 MCP_TOKEN_VARIABLE: Final = "RECOLLECT_MCP_TOKEN"  # noqa: S105 - a name, not a token
 EMBEDDER_VARIABLE: Final = "RECOLLECT_EMBEDDER"
+EMBEDDER_BEFORE_VARIABLE: Final = "RECOLLECT_EMBEDDER_BEFORE"
 EMBEDDER_KEY_VARIABLE: Final = "RECOLLECT_EMBEDDER_KEY"
 PROPOSER_VARIABLE: Final = "RECOLLECT_PROPOSER"
 MASTER_KEY_VARIABLE: Final = "RECOLLECT_MASTER_KEY"
 MASTER_KEY_COMMAND_VARIABLE: Final = "RECOLLECT_MASTER_KEY_COMMAND"
-AUTO: Final = "auto"
-NONE: Final = "none"
-STATIC: Final = "static"
-ONNX: Final = "onnx:"
-ENDPOINTS: Final = ("https://", "http://")
-FREE: Final = (AUTO, NONE, STATIC)  # embedders that an untrusted folder may choose
+AUTO: Final = embedder_names.AUTO
+NONE: Final = embedder_names.NONE
 RECORDED_MAX_BYTES: Final = 65_536
 KNOWN_MAX_BYTES: Final = 16_777_216
 _NAME_MAX_BYTES: Final = 4_096
-# A plus joins embedders; a plus inside a folder's name or an address does not.
-_JOINT: Final = re.compile(r"\+(?=static(?:\+|$)|onnx:|https?://)")
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class Recorded(msgspec.Struct, frozen=True, omit_defaults=True):
     """The settings that are stored in a workspace."""
 
     embedder: str = AUTO
+    # The embedder that answers until every text has a vector of the one above.
+    before: str = ""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,8 +62,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     where: str  # a folder, ":memory:" or a URL
     why: str  # how it was found, in words
     token: str | None = None  # the token for a server
-    # "none", or one or more of "static", "onnx:FOLDER", "https://HOST/v1#MODEL"
+    # "none", or one or more of "static", "model:NAME", "onnx:FOLDER", "https://HOST/v1#MODEL"
     embedder: str = AUTO
+    before: str = ""  # the embedder that answers until every text has a vector of that one
     embedder_is_named: bool = False  # by an argument or a variable, not by a file
     embedder_key: str | None = None  # the API key of an endpoint
     # A sentence about a setting of the folder that is ignored, because only a person may choose it.
@@ -81,7 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_service(self) -> bool:
         """True if this is the address of a service."""
-        return self.where.startswith(ENDPOINTS)
+        return self.where.startswith(embedder_names.ENDPOINTS)
 
     @property
     def folder(self) -> Path | None:
@@ -165,14 +163,20 @@ def _settings(
     place = found.where
     is_folder = _is_folder(place)
     named = embedder if embedder != AUTO else variables.get(EMBEDDER_VARIABLE) or AUTO
-    chosen, ignored = named, None
+    chosen, ignored, before = named, None, ""
     if named == AUTO and is_folder:
-        chosen, ignored = _recorded_embedder(place, known_in)
+        chosen, ignored, before = _recorded_embedder(place, known_in)
+    elif is_folder:
+        with suppress(ConfigError):  # what was named is used all the same
+            last, _, before = _recorded_embedder(place, known_in)
+            before = before or last
+    before = embedder_names.before(before, chosen, variables.get(EMBEDDER_BEFORE_VARIABLE))
     return Settings(
         where=place,
         why=found.why,
         token=None if is_folder else variables.get(TOKEN_VARIABLE) or None,
-        embedder="+".join(embedders(chosen)),
+        embedder="+".join(embedder_names.embedders(chosen)),
+        before=before,
         embedder_is_named=named != AUTO,
         embedder_key=variables.get(EMBEDDER_KEY_VARIABLE) or None,
         ignored=ignored,
@@ -372,28 +376,38 @@ def recorded(folder: Path) -> Recorded:
         ) from error
 
 
-def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | None]:
-    """The embedder that was recorded for a place, and a sentence if it is ignored.
+def load_recorded(settings: Settings) -> Recorded:
+    """What was recorded for the place of these settings, as far as it counts."""
+    known_in = None if settings.known_in is None else Path(settings.known_in)
+    chosen, _, before = _recorded_embedder(settings.where, known_in)
+    return Recorded(chosen, before)
+
+
+def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | None, str]:
+    """The embedder that was recorded for a place, a sentence if it is ignored, and the one before.
 
     A folder that was found by searching may come from anyone: a model in it would be run, and a
     malformed file would stop every command. So a person's choice for it is kept in a list in the
     home folder.
     """
     if known_in is None:
-        return recorded(Path(place)).embedder, None
+        found = recorded(Path(place))
+        return found.embedder, None, found.before
     mine = known(known_in.with_name(CHOSEN)).get(place_of(place))
     if mine is not None:
-        return mine, None
+        chosen, _, before = mine.partition("\n")
+        return chosen, None, before
     try:
-        found = recorded(Path(place)).embedder
+        found = recorded(Path(place))
     except ConfigError:
-        return AUTO, f"{SETTINGS} in the memory's folder cannot be read and was ignored"
-    if found in FREE:
-        return found, None
-    return AUTO, (
+        return AUTO, f"{SETTINGS} in the memory's folder cannot be read and was ignored", ""
+    if embedder_names.is_free(found.embedder):
+        return found.embedder, None, found.before if embedder_names.is_free(found.before) else ""
+    told = (
         f"{SETTINGS} in the memory's folder names an embedder that is used only if you choose it: "
         "`recollect admin embed --embedder NAME`"
     )
+    return AUTO, told, ""
 
 
 def known_file(home: Path | None = None) -> Path:
@@ -419,29 +433,6 @@ def known(file: Path) -> dict[str, str]:
         return msgspec.json.decode(read_regular(file, KNOWN_MAX_BYTES), type=dict[str, str])
     except (OSError, ValueError):  # also for bytes that are not UTF-8
         return {}
-
-
-def embedders(words: str) -> list[str]:
-    """The embedders that a setting names, with absolute paths."""
-    found = [_embedder(word.strip(), words) for word in _JOINT.split(words)]
-    if len(found) > 1 and {AUTO, NONE} & set(found):
-        raise _strange(words)
-    return list(dict.fromkeys(found))
-
-
-def _embedder(word: str, words: str) -> str:
-    if word.startswith(ONNX) and len(word) > len(ONNX):
-        return ONNX + str(Path(word.removeprefix(ONNX)).expanduser().absolute())
-    if word in (AUTO, NONE, STATIC) or word.startswith(ENDPOINTS):
-        return word
-    raise _strange(words)
-
-
-def _strange(words: str) -> ConfigError:
-    return ConfigError(
-        f"unknown embedder {words!r}",
-        hint="use auto, none, static, onnx:FOLDER or https://HOST/v1#MODEL; join several with +",
-    )
 
 
 def place_of(folder: str | Path) -> str:

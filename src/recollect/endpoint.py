@@ -12,8 +12,8 @@ import http.client
 import socket
 import ssl
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -45,7 +45,14 @@ class Server:
     """A server. ``what`` and ``hint`` are for messages: who was asked, what to do."""
 
     def __init__(
-        self, url: str, *, what: str, hint: str, answer_max_bytes: int, timeout_s: float = 30.0
+        self,
+        url: str,
+        *,
+        what: str,
+        hint: str,
+        answer_max_bytes: int,
+        timeout_s: float = 30.0,
+        idle_s: float | None = None,
     ) -> None:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -64,6 +71,7 @@ class Server:
         self._what, self._hint = what, hint
         self._answer_max_bytes = answer_max_bytes
         self._timeout_s = timeout_s
+        self._idle_s = timeout_s if idle_s is None else idle_s  # without a byte
 
     def strange(self, what: str) -> Unavailable:
         """An error for an answer that cannot be used."""
@@ -80,6 +88,15 @@ class Server:
         answer_max_bytes: int | None = None,
     ) -> Reply:
         """One request; never follows a redirect. Raises OSError or HTTPException."""
+        with self.answering(method, path, body, headers) as response:
+            kind_of = response.getheader("Content-Type") or ""
+            return Reply(response.status, kind_of, self._read(response, answer_max_bytes))
+
+    @contextmanager
+    def answering(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> Iterator[http.client.HTTPResponse]:
+        """One request and its answer, unread: how much of it is read is the caller's limit."""
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self.host, self._port)
         connection.sock = connected = self._connected(connection.port)
@@ -92,15 +109,14 @@ class Server:
                 connected.do_handshake()
             connection.request(method, f"{self._start}/{path}", body, headers)
             with connection.getresponse() as response:
-                kind_of = response.getheader("Content-Type") or ""
-                return Reply(response.status, kind_of, self._read(response, answer_max_bytes))
+                yield response
         finally:
             end.cancel()
             connection.close()
 
     def _connected(self, port: int) -> socket.socket:
         """A socket to the server; TLS is agreed on later, when the time runs."""
-        plain = socket.create_connection((self.host, port), self._timeout_s)
+        plain = socket.create_connection((self.host, port), self._idle_s)
         if not self._secure:
             return plain
         return ssl.create_default_context().wrap_socket(

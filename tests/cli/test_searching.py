@@ -17,7 +17,7 @@ BASE = (
     "import sys; sys.modules['wordllama'] = None\n"
     "from recollect.__main__ import main; sys.exit(main())"
 )
-ALONE = "search is by words alone; to search by meaning too, run `pip install 'recollect[local]'`"
+ALONE = "search is by words alone; to search by meaning too, run `pip install 'recollect[encoder]'`"
 
 
 def base(shell: Shell, *words: str, program: str = BASE) -> Ran:

@@ -11,7 +11,8 @@ import pytest
 
 from recollect import Memory, compose, config
 from recollect.compose import Embedders, record_embedder
-from recollect.config import embedders, load, places
+from recollect.config import load, places
+from recollect.embedder_names import embedders, is_free
 from recollect.errors import ConfigError
 
 
@@ -170,9 +171,83 @@ def test_embedders_are_joined_by_a_plus(tmp_path: Path) -> None:
         "https://h.test/v1#m+x",
     ]
     assert embedders("static+static") == ["static"]
+    assert embedders("static+model:a.b-c") == ["static", "model:a.b-c"]
+    for strange in (
+        "model:",
+        "model:../x",
+        "model:/x",
+        "model:.x",
+        "model:a/b",
+        "model:" + "x" * 65,
+    ):
+        with pytest.raises(ConfigError):
+            embedders(strange)
     for strange in ("", "magic", "static+none", "none+static", "onnx:", "auto+static"):
         with pytest.raises(ConfigError):
             embedders(strange)
+
+
+def test_a_found_folder_chooses_only_what_was_installed_here() -> None:
+    free = ("auto", "none", "static", "model:x", "static+model:x")
+    assert [word for word in free if not is_free(word)] == []
+    for word in ("onnx:x", "static+onnx:x", "https://h.test/v1#m", "magic", ""):
+        assert not is_free(word)
+
+
+def test_the_embedder_before_is_the_recorded_one_or_is_named(tmp_path: Path) -> None:
+    def before(recorded: str, embedder: str = "auto", **environment: str) -> str:
+        (tmp_path / "settings.json").write_text(recorded)
+        return load(tmp_path, embedder=embedder, environment=environment).before
+
+    switching = '{"embedder": "model:x", "before": "static"}'
+    assert before(switching) == "static"
+    assert before('{"embedder": "static"}') == ""
+    assert before('{"embedder": "static"}', "model:x") == "static"
+    assert before(switching, "model:y") == "static"
+    assert before(switching, "static") == ""
+    assert before('{"embedder": "none"}', "static") == ""
+    assert before("no json", "static") == ""
+    assert before("{}", "model:x", RECOLLECT_EMBEDDER_BEFORE="static") == "static"
+
+
+def test_no_file_names_a_server_as_the_embedder_before(tmp_path: Path) -> None:
+    """It would be sent every question, although another embedder was chosen."""
+    server = "https://h.test/v1#m"
+    for words in (server, f"static+{server}", f"onnx:/x+{server}"):
+        for recorded in ({"embedder": "static", "before": words}, {"embedder": words}):
+            (tmp_path / "settings.json").write_text(json.dumps(recorded))
+            assert load(tmp_path, embedder="model:x", environment={}).before == ""
+    named = {"RECOLLECT_EMBEDDER_BEFORE": server}
+    assert load(tmp_path, embedder="model:x", environment=named).before == server
+
+
+def test_a_found_folder_names_no_encoder_before_by_its_path(home: Path, project: Path) -> None:
+    folder = project / ".recollect"
+    folder.mkdir()
+    (folder / "events.wal").touch()
+    for before, counted in (("onnx:/x", ""), ("static", "static"), ("https://h.test/v1#m", "")):
+        recorded = {"embedder": "model:x", "before": before}
+        (folder / "settings.json").write_text(json.dumps(recorded))
+        found = load(start=project, home=home, environment={})
+        assert (found.where, found.known_in is None) == (str(folder), False)
+        assert (found.embedder, found.before) == ("model:x", counted)
+
+
+def test_a_persons_own_list_keeps_both_embedders_of_a_found_folder(
+    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    folder = project / ".recollect"
+    folder.mkdir()
+    (folder / "events.wal").touch()
+    for chosen in ("onnx:/one", "onnx:/two"):
+        found = load(start=project, home=home, embedder=chosen, environment={})
+        record_embedder(found, replace=True)
+    found = load(start=project, home=home, environment={})
+    assert (found.embedder, found.before) == ("onnx:/two", "onnx:/one")
+    record_embedder(found, replace=True, done=True)
+    found = load(start=project, home=home, environment={})
+    assert (found.embedder, found.before) == ("onnx:/two", "")
 
 
 def test_settings_that_cannot_be_parsed_are_reported(tmp_path: Path) -> None:

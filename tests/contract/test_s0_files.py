@@ -17,8 +17,9 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.contracts.chrono import ChronoRecord, ChronoStore, EsdbBridge
-from recollect.errors import ConfigError, Conflict, Forbidden, Unsupported
+from recollect.errors import ConfigError, Conflict, Forbidden, LimitExceeded, Unsupported
 from recollect.ledger.scan import scan
+from recollect.lifecycle.commands import Forget, Restore
 from tests.contract.test_s2_files import environment
 from tests.memory_suites.pages.chrono import ids, water
 
@@ -207,9 +208,26 @@ def link_the_snapshot(project: Path) -> None:
     (home(project) / "snapshot.json").symlink_to("nowhere")
 
 
+def append_a_line(project: Path) -> None:
+    with (home(project) / "events.wal").open("ab") as log:
+        log.write(b'{"id":"D","label":"statement D"}\n')
+
+
+def append_lines_and_a_torn_one(project: Path) -> None:
+    with (home(project) / "events.wal").open("ab") as log:
+        log.write(b"x\n" * 500 + b'{"v":1,')
+
+
+def append_the_last_line_with_another_seq(project: Path) -> None:
+    last = lines(project)[-1]
+    with (home(project) / "events.wal").open("ab") as log:
+        log.write(re.sub(rb'"seq":\d+,"tx":\[\d+,\d+\]', b'"seq":7,"tx":[7,7]', last) + b"\n")
+
+
 TAMPERING: list[Callable[[Path], None]] = [
     flip_a_byte, rewrite_the_chain, cut_the_tail, empty_the_file, remove_the_file, edit_the_index,
-    edit_the_snapshot, move_the_snapshot, break_the_snapshot, link_the_snapshot,
+    edit_the_snapshot, move_the_snapshot, break_the_snapshot, link_the_snapshot, append_a_line,
+    append_lines_and_a_torn_one, append_the_last_line_with_another_seq,
 ]  # fmt: skip
 
 
@@ -222,8 +240,73 @@ def test_tampering_is_found(tmp_path: Path, tamper: Callable[[Path], None]) -> N
     assert is_valid(tmp_path), "the control"
     tamper(tmp_path)
     assert not is_valid(tmp_path)
+    assert not is_valid(tmp_path), "also when the memory has moved aside what was added"
     status = EsdbBridge(tmp_path).status()
     assert (status.available, status.chain_valid) == (True, False)
+
+
+@pytest.mark.parametrize("tamper", [cut_the_tail, rewrite_the_chain])
+def test_events_are_missed_without_index_and_snapshot(
+    tmp_path: Path, tamper: Callable[[Path], None]
+) -> None:
+    # S0-23: a store notes the last event when it is closed
+    filled(tmp_path)
+    assert is_valid(tmp_path)
+    tamper(tmp_path)
+    (home(tmp_path) / "index.db").unlink()
+    assert not is_valid(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        for number in range(9):  # so that the ledger is longer than it was
+            store.upsert(ChronoRecord(id=f"later-{number}", label=f"said later, {number}"))
+    assert not is_valid(tmp_path), "and the note stays"
+
+
+@pytest.mark.parametrize("left", [0.2, 1.0, 1.5, 2.9])
+def test_what_a_crash_leaves_is_not_tampering(tmp_path: Path, left: float) -> None:
+    # S0-23: the control: the beginning of an append of three events
+    filled(tmp_path)
+    log = home(tmp_path) / "events.wal"
+    size = log.stat().st_size
+    with ChronoStore(tmp_path) as store:
+        store.memory.events.submit(*(Forget(id=id) for id in ("FACT-001", "B")), Restore(id="C"))
+    *_, first, second, third = (line + b"\n" for line in lines(tmp_path))
+    whole, part = divmod(left, 1)
+    torn = b"".join([first, second, third][: int(whole)])
+    torn += [first, second, third][int(whole)][: int(part * 100)]
+    os.truncate(log, size)
+    with log.open("ab") as end:
+        end.write(torn)
+    for name in ("index.db", "events.wal.noted"):
+        (home(tmp_path) / name).unlink()
+    assert is_valid(tmp_path)
+    (aside,) = home(tmp_path).glob("*.torn")
+    assert aside.read_bytes() == torn
+    assert is_valid(tmp_path)
+
+
+def test_a_store_that_was_not_closed_is_sound(tmp_path: Path) -> None:
+    # S0-23: the note is of an earlier event then
+    filled(tmp_path)
+    store = ChronoStore(tmp_path).open()
+    store.upsert(ChronoRecord(id="D", label="written, and the program was stopped"))
+    assert store.chain_valid()
+    assert is_valid(tmp_path)
+    store.close()
+    assert is_valid(tmp_path)
+
+
+def test_a_note_that_leads_elsewhere_changes_nothing_there(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("of a person")
+    (tmp_path / "p").mkdir()
+    filled(tmp_path / "p")
+    path = home(tmp_path / "p") / "events.wal.noted"
+    path.unlink()
+    path.symlink_to(other)
+    with ChronoStore(tmp_path / "p") as store:
+        store.upsert(ChronoRecord(id="D", label="one more"))
+    assert other.read_text() == "of a person"
+    assert not is_valid(tmp_path / "p")
 
 
 def test_a_lost_segment_is_found(tmp_path: Path) -> None:  # S0-23
@@ -311,6 +394,42 @@ def test_a_backup_is_in_a_folder_named_after_its_time(tmp_path: Path) -> None:
         assert ChronoStore.over(memory).query(status=None) == records
 
 
+def test_backups_of_one_second_are_kept_apart(tmp_path: Path) -> None:
+    # S0-27: decided: the second one has a number after its time
+    filled(tmp_path)
+    with ChronoStore(tmp_path) as store:
+        names = [Path(store.backup()).name for _ in range(4)]
+    assert len(set(names)) == 4
+    for name in names:
+        assert re.fullmatch(r"\d{8}T\d{6}(-[2-4])?", name)
+    stems = [name.partition("-")[0] for name in names]
+    assert [name for name in names if "-" not in name] == sorted(set(stems))
+
+
+def test_evidence_counts_once_and_is_short(tmp_path: Path) -> None:
+    # S0-29: decided: what is appended again changes nothing
+    with ChronoStore(tmp_path) as store:
+        store.upsert(ChronoRecord(id="H", label="It halves the latency.", evidence=["a", "b", "a"]))
+        found = store.get("H")
+        assert found is not None
+        assert found.evidence == ["a", "b"]
+        found.evidence += ["b", "run 7"]
+        store.upsert(found)
+        position = store.memory.events.position
+        found.evidence.append("run 7")
+        store.upsert(found)
+        assert store.memory.events.position == position
+        known = store.get("H")
+        assert known is not None
+        assert known.evidence == ["a", "b", "run 7"]
+        found.evidence = ["x" * 201]
+        with pytest.raises(LimitExceeded, match="longer than 200"):
+            store.upsert(found)
+        found.evidence = [f"run {number}" for number in range(257)]
+        with pytest.raises(LimitExceeded, match="more than 256"):
+            store.upsert(found)
+
+
 def test_the_layout(tmp_path: Path) -> None:  # S0-42
     filled(tmp_path)
     with ChronoStore(tmp_path) as store:
@@ -360,7 +479,7 @@ def test_dropping_removes_the_snapshot(tmp_path: Path) -> None:
         store.compact()
     with Store.open(home(tmp_path)) as place:
         place.drop("main")
-    assert not (home(tmp_path) / "snapshot.json").exists()
+    assert not list(home(tmp_path).glob("snapshot*")) + list(home(tmp_path).glob("events*"))
 
 
 def test_a_snapshot_is_not_written_through_a_link(tmp_path: Path) -> None:
@@ -424,6 +543,7 @@ def test_a_snapshot_that_the_memory_could_not_write_again_is_kept(
         assert store.epoch == sealed, "nothing was sealed either"
         assert (home(project) / "snapshot.json").read_bytes() == was
         (home(project) / "snapshot.json").rename(tmp_path / "moved.json")
+        (home(project) / "events.wal.noted").unlink()  # the loss is known
         store.compact()
         store.compact()
     assert is_valid(project)

@@ -92,6 +92,9 @@ def specsmith(project: Path) -> Path:
 # The log.
 
 
+NO_ID = "its 'id' was not kept as it is: it cannot be an id here, so it has another one"
+
+
 @pytest.mark.parametrize(("dialect", "name"), [(SPACED, "spaced"), (COMPACT, "compact")])
 def test_both_dialects_are_taken_over(tmp_path: Path, dialect: tuple[str, str], name: str) -> None:
     raw = log(EVENTS, dialect)
@@ -119,6 +122,9 @@ def test_both_dialects_are_taken_over(tmp_path: Path, dialect: tuple[str, str], 
         (odd,) = [one for one in store.query() if one.label == "an odd id"]
         assert odd.id.startswith("chrono-")
         said = store.memory.settings.documents.get("chrono", "original").data
+        changed = said.pop("changed")
+        assert isinstance(changed, list)
+        assert [str(one).partition(": ")[2] for one in changed] == [NO_ID]
         assert said == {"lines": 6, "dialect": name, "seq": 6, "records": 4, "torn": False}
         position = store.memory.events.position
         kept = store.memory.get("H-1")
@@ -395,7 +401,8 @@ def test_a_log_is_imported_as_it_is_taken_over(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
         for kept, known in ((5, 0), (0, 5)):
             done = memory.scoped(origin="agent").admin.import_(home(old))
-            assert (done.kept, done.known, done.changed, done.refused) == (kept, known, 0, 0)
+            assert (done.kept, done.known, done.changed, done.refused) == (kept, known, 0, 1)
+            assert [one.why for one in done.problems] == [NO_ID], "and nothing else"
         imported = everything(ChronoStore.over(memory))
         hits = [hit.id for hit in memory.recall("statement").hits]
         assert hits == ["H-1"], "what was deleted or archived there is not recalled here"
@@ -420,14 +427,15 @@ def test_an_import_into_the_folder_of_an_original_takes_it_over_first(tmp_path: 
     again = recollect(home(tmp_path), "import", str(home(tmp_path)))
     assert (again["kept"], again["changed"], again["known"]) == (0, 0, 4)
     assert [one["why"] for one in again["problems"]] == [
-        "this is a ledger of Recollect; copy what was written in it with `recollect admin push`"
+        "this is a ledger of Recollect; copy what was written in it with `recollect admin push`",
+        NO_ID,
     ]
     with ChronoStore(tmp_path) as store:
         assert len(store.query(status=None)) == 7
         assert store.chain_valid()
     assert (home(tmp_path) / "events.wal.original").read_bytes() == raw
     other = recollect(tmp_path / "other", "import", str(home(tmp_path)))
-    assert (other["kept"], len(other["problems"])) == (4, 1)
+    assert (other["kept"], len(other["problems"])) == (4, 2)
 
 
 def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_write_can_be_read_in_its_file_in_the_history_and_in_the_audit(tmp_pat
         approval = Approval(by="Ines", digest=digest_of(revise))
         assert PhaseMemoryRuntime(store).apply(revise, approval=approval)[0].outcome == "applied"
         assert (shown(tmp_path, CRANE), texts(store, CRANE)) == (third, [first, second, third])
-    (told,) = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_bytes().splitlines()]
+    _, told = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_bytes().splitlines()]
     assert (told["action"], told["subject"], told["outcome"], told["approved_by"]) == (
         "revise", CRANE, "applied", "Ines",
     )  # fmt: skip
@@ -324,7 +324,7 @@ def test_what_the_seed_carries_forward_is_here_in_part(tmp_path: Path) -> None:
     with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
         (waiting,) = person.memory.review.list()
         assert waiting.text == "The agent's claim."
-    (line,) = (tmp_path / "audit.jsonl").read_bytes().splitlines()
+    *_, line = (tmp_path / "audit.jsonl").read_bytes().splitlines()
     assert json.loads(line).keys() == {
         "action", "approved_by", "at", "detail", "digest", "outcome", "schema_version", "subject",
     }  # fmt: skip

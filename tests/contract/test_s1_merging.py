@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,9 +27,11 @@ from recollect.contracts.graph import (
 )
 from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.model.events import Trust
+from recollect.model.validate import Json
 from tests.contract.test_s1_paths import compacted, heard
 from tests.contract.test_s1_workspace import visible
 
+PROFILE_FILE = {"schema_version": "markitect.memory.profile.v1", "id": "gate", "title": "Open"}
 GATE = Profile(id="gate", extra={"policy": {"durable_writes": "review-gated"}})
 
 
@@ -588,3 +592,49 @@ def test_what_was_erased_is_not_replayed() -> None:
         store.memory.erase("a")
         assert "secret" not in repr(list(store.history()))
         assert store.events.replay(store).graph["nodes"] == [claim("b", "Two.").to_dict()]
+
+
+def test_an_agent_does_not_open_its_gate(tmp_path: Path) -> None:
+    # S1-113: not by another call of the store, nor by a document of its memory
+    with FileBackedMemoryGraphStore(tmp_path) as store:
+        store.save_node(claim("a", "One."))
+        store.save_profile(GATE)
+        before, position = visible(tmp_path), store.memory.events.position
+        documents, opened = store.memory.settings.documents, Profile(id="gate", extra={})
+        weak: list[dict[str, Json]] = [
+            {},
+            {"policy": {}},
+            {"policy": "review-gated"},
+            {"policy": {"durable_writes": "Review-gated"}},
+            {"durable_writes": "review-gated"},
+        ]
+        attacks: list[Callable[[], object]] = [
+            lambda: store._put_profile(opened),
+            lambda: store.import_profile(opened.to_dict()),
+            lambda: store.put_profile(opened),  # type: ignore[attr-defined]
+            lambda: store.put_nodes([claim("a", "Two.")]),  # type: ignore[attr-defined]
+            lambda: store.put_edges([]),  # type: ignore[attr-defined]
+            lambda: store.put_about({"title": "Mine"}),  # type: ignore[attr-defined]
+            lambda: store.on("main").save_node(claim("a", "Two.")),
+            lambda: documents.drop("profile", "gate"),
+            lambda: documents.drop("profile", "gate", erase=True),
+            *(partial(documents.set, "profile", "gate", data) for data in weak),
+            *(partial(store.memory.scoped(origin=origin).settings.documents.set, "profile", "gate",
+                      {}) for origin in ("agent", "unverified")),
+        ]  # fmt: skip
+        for attack in attacks:
+            with pytest.raises((Forbidden, NotFound, AttributeError)):
+                attack()
+        export = tmp_path / "gate.json"
+        export.write_text(json.dumps(PROFILE_FILE))
+        assert store.memory.admin.import_(export, "markitect").changed == 0
+        export.unlink()
+        assert store.list_profiles() == [GATE]
+        with pytest.raises(Forbidden):
+            store.save_node(claim("a", "Two."))
+        assert (visible(tmp_path), store.memory.events.position) == (before, position)
+    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+        person.save_profile(opened)
+        person.save_node(claim("a", "Two."))
+    with FileBackedMemoryGraphStore(tmp_path) as store:
+        store.save_node(claim("b", "Three."))  # the control

@@ -66,7 +66,7 @@ def test_the_work_packages_run_one_by_one(tmp_path: Path) -> None:
         "T04 main None ('said.good',) True None None none",
         "T05 ['denied']",
         "T05 ['applied']",
-        "T05 [('denied', None), ('applied', 'Ines')]",
+        "T05 [('denied', None), ('started', 'Ines'), ('applied', 'Ines')]",
         "T06 []",
         "T06 harbour-profile",
         "T06 8 6 []",
@@ -227,7 +227,7 @@ def test_the_guide_runs(tmp_path: Path) -> None:
     assert (tmp_path / "harbour" / "paths" / "night-shift.json").exists()
     outcomes = [json.loads(line)["outcome"] for line in
         (tmp_path / "harbour" / "audit.jsonl").read_bytes().splitlines()]  # fmt: skip
-    assert outcomes == ["denied", "applied", "applied"]
+    assert outcomes == ["denied", "started", "applied", "started", "applied"]
     with FileBackedMemoryGraphStore(tmp_path / "harbour", origin="person") as store:
         assert store.activate("Which crane do containers go to?") is not None
         wanted = everything(store)

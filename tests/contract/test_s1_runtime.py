@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from recollect.contracts.graph import (
     Approval,
     FileBackedMemoryGraphStore,
     GraphStore,
+    InMemoryAuditSink,
     InMemoryGraphStore,
     Node,
     PhaseMemoryRuntime,
@@ -45,8 +47,13 @@ def approved(actions: list[Action], by: str = "Ines") -> Approval:
     return Approval(by=by, digest=digest_of(actions))
 
 
+def ended(store: GraphStore) -> list[Mapping[str, Json]]:
+    """The audit records without those of what was started."""
+    return [record for record in store.audit.list() if record["outcome"] != "started"]
+
+
 def outcomes(store: GraphStore) -> list[Json]:
-    return [record["outcome"] for record in store.audit.list()]
+    return [record["outcome"] for record in ended(store)]
 
 
 # Every action that needs a review, with what it would change.
@@ -110,7 +117,7 @@ def test_an_approval_is_of_exactly_these_actions(
     assert len(store.list_nodes()) == 3
     assert [one.outcome for one in runtime.apply(more, approval=approved(more))] == ["applied"] * 2
     assert [node.id for node in store.list_nodes()] == ["constraint.load"]
-    assert [record["approved_by"] for record in store.audit.list()] == [None, None, "Ines", "Ines"]
+    assert [record["approved_by"] for record in ended(store)] == [None, None, "Ines", "Ines"]
 
 
 def test_approved_actions_are_applied(store: GraphStore, runtime: PhaseMemoryRuntime) -> None:
@@ -133,7 +140,9 @@ def test_approved_actions_are_applied(store: GraphStore, runtime: PhaseMemoryRun
     assert store.load_path("long").compaction == "compacted"
     assert store.load_node("question.wind").kind == "question"
     assert "constraint.load" not in {node.id for node in store.list_nodes()}
-    records = store.audit.list()
+    started = [record for record in store.audit.list() if record["outcome"] == "started"]
+    assert [record["action"] for record in started] == [action.kind for action in actions]
+    records = ended(store)
     assert [record["action"] for record in records] == [action.kind for action in actions]
     assert [record["subject"] for record in records] == [action.subject for action in actions]
     assert list(store.differing()) == []
@@ -202,16 +211,56 @@ def test_audit_records_say_who_what_and_when_and_no_more(tmp_path: Path) -> None
             "action", "approved_by", "at", "detail", "digest", "outcome", "schema_version",
             "subject",
         ]  # fmt: skip
-    assert [record["outcome"] for record in records] == ["denied", "applied"]
+    assert [record["outcome"] for record in records] == ["denied", "started", "applied"]
     assert not any((tmp_path / name).exists() for name in ("policies", "reviews"))
 
 
+class Stopping(InMemoryAuditSink):
+    """A sink that cannot be written after some records."""
+
+    def __init__(self, takes: int) -> None:
+        super().__init__()
+        self.left = takes
+
+    def write(self, record: Mapping[str, Json]) -> None:
+        if not self.left:
+            raise Unavailable("the disk is full")
+        self.left -= 1
+        super().write(record)
+
+
+@pytest.mark.parametrize("review", [True, False])
+def test_nothing_is_applied_that_no_record_announces(
+    store: GraphStore, runtime: PhaseMemoryRuntime, review: bool
+) -> None:
+    # S1-101: the record is durable before the action
+    actions = [
+        Action(kind="revise", subject=id, text="Changed.", review=review)
+        for id in ("decision.crane", "question.wind")
+    ]
+    approval = approved(actions)
+    for takes, changed in ((0, 0), (1, 1), (2, 1), (3, 2), (4, 2)):
+        store.import_graph(fixture("graph"))
+        store.audit = Stopping(takes)
+        with suppress(Unavailable):
+            runtime.apply(actions, approval=approval)
+        texts = [store.load_node(action.subject).text for action in actions]
+        assert texts.count("Changed.") == changed
+        told = [record["subject"] for record in store.audit.list()]
+        assert {action.subject for action in actions[:changed]} <= set(told)
+        assert outcomes(store) == ["applied"] * (takes // 2)
+
+
 def test_an_audit_that_cannot_be_written_is_not_passed_over(tmp_path: Path) -> None:
+    # S1-101
     with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
         store.import_graph(fixture("graph"))
         (tmp_path / "audit.jsonl").symlink_to(tmp_path / "elsewhere")
-        with pytest.raises(Unavailable):
-            PhaseMemoryRuntime(store).apply([Action(kind="forget", subject="question.wind")])
+        forget = [Action(kind="forget", subject="question.wind")]
+        for approval in (None, approved(forget)):
+            with pytest.raises(Unavailable):
+                PhaseMemoryRuntime(store).apply(forget, approval=approval)
+            assert len(store.list_nodes()) == 3
         assert not (tmp_path / "elsewhere").exists()
 
 

@@ -136,6 +136,36 @@ def test_a_file_with_nothing_to_merge_is_not_flagged_for_ever(tmp_path: Path) ->
         assert "needs_compact: true\n" in text(files, "user-profile")
 
 
+def test_entries_stand_in_the_order_of_their_dates(tmp_path: Path) -> None:
+    # S3-175: decided: an entry that a person dated in the future stays the last one
+    with MemoryFiles(tmp_path) as files:
+        files.create("tool-make", "A tool")
+        files.append("tool-make", "It is fast.", ["x"])
+        page = files.folder / "tool-make.md"
+        page.write_text(page.read_text() + "\n## [2091-01-01T10:00:00] #x\n\nIt is retired.\n")
+        assert files.rebuild_index().applied == 1
+        files.append("tool-make", "It is old.", ["x"])
+        said = [one.body for one in files.read_memory("tool-make").entries]
+        assert said == ["It is fast.", "It is old.", "It is retired."]
+        assert [page.read_text().index(one) for one in said] == sorted(
+            page.read_text().index(one) for one in said
+        )
+
+
+def test_created_is_said_once(tmp_path: Path) -> None:
+    # S3-200: decided: the one field that no edit changes
+    with MemoryFiles(tmp_path) as files:
+        files.create("tool-make", "A tool")
+        files.append("tool-make", "It is fast.", ["x"])
+        page, before = files.folder / "tool-make.md", files.read_memory("tool-make").created
+        for date, is_named in (("2020-01-01T00:00:00+00:00", True), ("2031-02-02", True), ("x", 0)):
+            page.write_text(re.sub("created: .*", f"created: {date}", page.read_text()))
+            done = files.rebuild_index()
+            assert any("created stays" in one for one in done.problems) == is_named
+            assert f"created: {before}\n" in page.read_text()
+            assert files.read_memory("tool-make").created == before
+
+
 CANARY = "canary-7f3a"
 
 

@@ -160,6 +160,8 @@ def test_only_unresolved_contradictions_are_found(call: Call, ids: list[str]) ->
     ]
     assert [row["resolved"] for row in found] == [0, 0]
     assert set(found[0]) == {"block_a_id", "block_b_id", "score", "resolved", "created_at"}
+    assert call(get_contradictions_for_blocks, [b]) == found, "of either block of a pair"
+    assert call(get_contradictions_for_blocks, [c]) == found[1:]
     call(resolve_contradiction, a, b)
     (left,) = call(get_contradictions_for_blocks, ids)
     assert (left["block_a_id"], left["block_b_id"]) == (b, c)

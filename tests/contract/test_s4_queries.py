@@ -496,8 +496,12 @@ def test_a_contradiction_is_resolved_and_stays(db: Database, ids: list[str]) -> 
     columns = "block_a_id block_b_id score resolved created_at".split()
     assert list(first) == columns
     assert [first[name] for name in columns[:4]] == [a, b, 0.9, 0]
+    assert db("get_contradictions_for_blocks", [b]) == [first, second], "of either block of a pair"
+    assert db("get_contradictions_for_blocks", [c]) == [second]
     db("resolve_contradiction", a, b)
     assert db("get_contradictions_for_blocks", ids) == [second]
+    assert db("get_contradictions_for_blocks", [c]) == [second]
+    assert db("get_contradictions_for_blocks", [a]) == []
     kept = db.rows(select(contradictions).where(contradictions.c.resolved == 1))
     assert kept == [(a, b, 0.9, 1, first["created_at"])]
     with pytest.raises(IntegrityError):  # a pair is contradictory once

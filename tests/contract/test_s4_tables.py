@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import os
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ from recollect.contracts.blocks.db.models import (
 from recollect.contracts.blocks.db.queries import block_exists, insert_block, insert_edge
 from recollect.contracts.blocks.scoring import log_normalise_reinforcement
 from recollect.contracts.blocks.types import ArchiveReason, BlockStatus, DecayTier
+from recollect.store import posix
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(db.__file__).parent
@@ -447,3 +450,46 @@ def test_a_migration_is_rendered_in_batches_and_runs(tmp_path: Path) -> None:  #
         (value,) = (c for c in looked_at(conn).get_columns("system_config") if c["name"] == "value")
         assert value["nullable"] is False
     engine.dispose()
+
+
+def test_the_loop_goes_on_while_a_transaction_waits_for_the_disk(tmp_path: Path) -> None:
+    # S4-229: a commit waits for the ledger's lock, which only this loop can release
+    waited = threading.Event()
+
+    async def run() -> None:
+        engine = await create_engine(f"{tmp_path}/x.db")
+        async with engine.begin() as conn:
+            await insert_block(conn, block_id="a", content="One.", category="x", source="api")
+        fd = os.open(tmp_path / "x.db-memory" / "ledger.lock", os.O_RDWR)
+        posix.lock(fd)
+
+        # If the loop itself waited, nothing else would ever release the lock.
+        def let_go() -> None:
+            waited.set()
+            posix.unlock(fd)
+
+        rescue = threading.Timer(60, let_go)
+        rescue.start()
+        try:
+
+            async def write() -> None:
+                async with engine.begin() as conn:
+                    await insert_block(
+                        conn, block_id="b", content="Two.", category="x", source="api"
+                    )
+
+            task = asyncio.create_task(write())
+            for _ in range(100):
+                await asyncio.sleep(0.001)
+            assert not task.done(), "the control: it does wait"
+            posix.unlock(fd)
+            await task
+        finally:
+            rescue.cancel()
+            os.close(fd)
+        async with engine.connect() as conn:
+            assert await block_exists(conn, "b")
+        await engine.dispose()
+
+    asyncio.run(run())
+    assert not waited.is_set()

@@ -11,8 +11,10 @@ import numpy as np
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
 
 WORDS = "[UNK] alice sits by the window bob stands at door and more words to fill it".split()
+WORDS += "[CLS] [SEP] query passage : this".split()
 _FLOAT, _INT64 = 1, 7
 
 
@@ -56,10 +58,15 @@ def _gathering(rows: int, columns: int, data: bytes, given: str) -> bytes:
     return field(1, 8) + field(7, body) + field(8, field(1, "") + field(2, 13))
 
 
+def vectors_of(seed: int, width: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    """The vectors of all words."""
+    return np.random.default_rng(seed).standard_normal((len(WORDS), width)).astype(np.float32)
+
+
 def encoder(folder: Path, *, seed: int = 1, given: str = "input_ids", width: int = 8) -> Path:
     """A folder with a model and its tokenizer."""
     folder.mkdir(parents=True, exist_ok=True)
-    vectors = np.random.default_rng(seed).standard_normal((len(WORDS), width)).astype(np.float32)
+    vectors = vectors_of(seed, width)
     (folder / "model.onnx").write_bytes(graph(vectors, given))
     tokens = Tokenizer(
         WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]")
@@ -68,4 +75,14 @@ def encoder(folder: Path, *, seed: int = 1, given: str = "input_ids", width: int
     tokens.enable_padding(length=99)  # what a file says about padding must not matter
     tokens.enable_truncation(2)
     tokens.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def framed(folder: Path) -> Path:
+    """The folder, with a tokenizer that puts each text between two tokens of its own."""
+    path = str(folder / "tokenizer.json")
+    tokens = Tokenizer.from_file(path)
+    marks = [(mark, WORDS.index(mark)) for mark in ("[CLS]", "[SEP]")]
+    tokens.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=marks)
+    tokens.save(path)
     return folder

@@ -107,8 +107,8 @@ def test_another_model_under_the_same_name_is_another_embedder(tmp_path: Path) -
 
 def test_an_encoder_takes_the_mean_over_its_tokens(tmp_path: Path) -> None:
     embedder = OnnxEmbedder(encoder(tmp_path / "small"))
-    words = [embedder._mean(word) for word in ("alice", "sits", "by")]
-    assert np.allclose(embedder._mean("alice sits by"), np.mean(words, axis=0), atol=1e-6)
+    words = [embedder._row(word) for word in ("alice", "sits", "by")]
+    assert np.allclose(embedder._row("alice sits by"), np.mean(words, axis=0), atol=1e-6)
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])

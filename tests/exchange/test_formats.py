@@ -163,8 +163,16 @@ def make(name: str, folder: Path) -> None:
     elif name == "stargraph":
         with closing(sqlite3.connect(folder / "episodes.db")) as database:
             database.execute("CREATE TABLE episodes (id, scope_key, content, timestamp, metadata)")
-            content = json.dumps({"content": "The sky is blue", "user": "ada", "session": "S1"})
-            row = ("e1", "/user/ada/", content.encode(), "2026-05-01T00:00:00+00:00", b"{}")
+            content = json.dumps(
+                {"content": "The sky is blue", "user": "ada", "session": "S1", "agent": "r"}
+            )
+            row = (
+                "e1",
+                "/user/ada/session/S1/agent/r/",
+                content.encode(),
+                "2026-05-01T00:00:00+00:00",
+                b"{}",
+            )
             database.execute("INSERT INTO episodes VALUES (?, ?, ?, ?, ?)", row)
             database.commit()
     elif name == "elfmem":

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from recollect.errors import Forbidden
 from recollect.index.reads import Reads
 from recollect.lifecycle import commands as c
+from recollect.lifecycle.settings.documents import drop_document, set_document
 from recollect.lifecycle.settings.policy import policy_of
 from recollect.model import events as e
 from recollect.model.policy import DEFAULT, STRICTEST, Policy
@@ -56,3 +60,41 @@ def test_a_policy_that_is_not_from_a_person_is_ignored(origin: e.Origin) -> None
 
 def test_the_policy_of_one_user_is_ignored() -> None:
     assert after(("person", asking({"add": "review"}, user="ann"))) == DEFAULT
+
+
+GATE: dict[str, Json] = {"policy": {"durable_writes": "review-gated"}, "title": "Reviewed"}
+
+
+@pytest.mark.parametrize("trust", ["agent", "person"])
+@pytest.mark.parametrize(
+    ("type", "data", "is_open"),
+    [
+        ("profile", {}, True),
+        ("profile", {"policy": {"durable_writes": "direct"}}, True),
+        ("profile", {"policy": ["review-gated"]}, True),
+        ("profile", {**GATE, "title": "Another title"}, False),
+        ("other", {}, False),
+    ],
+)
+def test_a_person_alone_opens_a_gate(
+    trust: e.Trust, type: str, data: dict[str, Json], is_open: bool
+) -> None:
+    # S1-113
+    closed = e.DocumentSet(type=type, name="x", trust="agent", data=GATE)
+    db = index_of([("agent", closed)])
+    actor = c.Actor(trust=trust)
+    try:
+        acts: list[c.SetDocument | c.DropDocument] = [c.SetDocument(type=type, name="x", data=data)]
+        acts += [c.DropDocument(type=type, name="x")] if is_open or type == "other" else []
+        for act in acts:
+            change = partial(
+                set_document if isinstance(act, c.SetDocument) else drop_document,
+                Reads(db), actor, act,  # type: ignore[arg-type]
+            )  # fmt: skip
+            if is_open and trust == "agent":
+                with pytest.raises(Forbidden, match="only a person"):
+                    change()
+            else:
+                assert change()
+    finally:
+        db.close()

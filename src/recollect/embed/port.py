@@ -22,12 +22,13 @@ class Embedder(Protocol):
 
     - Rows have unit length; a piece without a meaning to the encoder is a row of zeros.
     - A piece has the same row whatever else is encoded with it.
-    - Another model, cut or number of dimensions has another name.
+    - A question may be encoded in another way than a piece.
+    - Another model, cut, number of dimensions or way to encode has another name.
     """
 
     @property
     def name(self) -> str:
-        """The name stored with every vector: the model, how texts are cut, the dimensions."""
+        """The name stored with every vector: the model, how it is run, the cut, the dimensions."""
         ...
 
     @property

@@ -12,12 +12,13 @@ from typing import Final
 
 import msgspec
 
+from recollect.model import policy
 from recollect.model.validate import Json
 from recollect.model.values import Document, Link, Record
 
 SCHEMA: Final = "markitect.memory.graph.v1"
 PROFILE_SCHEMA: Final = "markitect.memory.profile.v1"
-PROFILE: Final = "profile"  # the documents that say how a memory is meant to be used
+PROFILE: Final = policy.PROFILE
 EDGE: Final = "edge"  # the documents with the other fields of edges
 EVENT: Final = "event"  # the documents with the events that an import brought
 ABOUT: Final = ("graph", "envelope")  # the document with what a graph says about itself

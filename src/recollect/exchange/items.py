@@ -8,8 +8,10 @@ says.
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from hashlib import sha256
@@ -32,6 +34,14 @@ _DIGEST_CHARS: Final = 32
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _SECONDS_MAX: Final = 100_000_000_000  # a larger number counts milliseconds
 _LAST_SECOND: Final = 253_402_300_799
+_LIST_MAX_COUNT: Final = 10_000
+_NO_NUMBER: Final = "a number that cannot be stored; its digits are kept as text"
+
+
+class Digits(msgspec.Struct, frozen=True):
+    """A number that no program computes with, as it is written."""
+
+    text: str
 
 
 class Source(Protocol):
@@ -170,6 +180,10 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Altered(Trouble, frozen=True, kw_only=True):
+    """Something that is imported, and is not as it was there."""
+
+
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Things that were read and are not imported, such as images."""
 
@@ -264,21 +278,26 @@ def text_of(value: object) -> str:
 
 def name_of(value: object) -> str | None:
     """A word for ``kind``, ``about``, a tag or a user: one line of limited length."""
+    if isinstance(value, Digits):
+        value = value.text
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value) if abs(value) <= limits.INTEGER_MAX else ""
     if not isinstance(value, str):
         return None
     if value.isalnum() and value.isascii() and len(value) <= limits.NAME_MAX_CHARS:
         return value
-    line = " ".join(_UNSEEN.sub(" ", storable(value)).split())[: limits.NAME_MAX_CHARS].strip()
-    return line or None
+    line = " ".join(_UNSEEN.sub(" ", storable(value)).split())
+    # NFC, as a memory stores names, joins at most four characters into one.
+    line = unicodedata.normalize("NFC", line[: 4 * limits.NAME_MAX_CHARS])
+    return line[: limits.NAME_MAX_CHARS].strip() or None
 
 
-def names_of(values: object) -> tuple[str, ...]:
+def names_of(values: object, at_most: int = limits.TAGS_MAX_COUNT) -> tuple[str, ...]:
     """The usable words of a list, each once; a text is one word."""
     some = values if isinstance(values, list | tuple) else [values]
-    found = (name_of(one) for one in some[: limits.TAGS_MAX_COUNT])
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    found = (name_of(one) for one in some[:_LIST_MAX_COUNT])
+    known = dict.fromkeys(one for one in found if one is not None)
+    return tuple(known)[:at_most]
 
 
 def fraction_of(value: object) -> float | None:
@@ -321,32 +340,80 @@ def _counted(number: float) -> str | None:
     return from_microseconds(round(seconds * 1_000_000)) if 0 < seconds < _LAST_SECOND else None
 
 
-def data_of(value: object, *leave_out: str) -> dict[str, Json]:
-    """An object as data: what cannot be stored is left out or written as text."""
+def data_of(
+    value: object, *leave_out: str, lost: dict[str, str] | None = None, inside: int = 0
+) -> dict[str, Json]:
+    """An object as data, ``inside`` so many others: what JSON cannot store is written as text.
+
+    ``lost`` gets the path of each part that is not as it was, and why.
+    """
     if type(value) is not dict and not isinstance(value, Mapping):
         return {}
     kept = {key: part for key, part in value.items() if key not in leave_out}
-    found = _json(kept, limits.DATA_MAX_DEPTH - 1)
+    found = _Kept({} if lost is None else lost).json(kept, limits.DATA_MAX_DEPTH - inside, "")
     return found if isinstance(found, dict) else {}
 
 
-def _json(value: object, depth: int) -> Json:
-    if type(value) is str:  # most values are one
-        return storable(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, int):
-        return value if abs(value) <= limits.INTEGER_MAX else None
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        pairs = value.items() if depth else ()
-        return {storable(str(key)): _json(part, depth - 1) for key, part in pairs}
-    if isinstance(value, list | tuple):
-        return [_json(part, depth - 1) for part in (value if depth else ())]
-    return None
+class _Kept:
+    """Turns values into JSON that a memory stores, and notes what they lose."""
+
+    def __init__(self, lost: dict[str, str]) -> None:
+        self._lost = lost
+
+    def json(self, value: object, levels: int, path: str) -> Json:
+        """A value; ``levels`` of objects and lists may be inside each other."""
+        if isinstance(value, str):
+            return self._text(value, path)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int | float | Digits):
+            return self._number(value, path)
+        if not isinstance(value, Mapping | list | tuple):
+            self._lost[path] = f"JSON has no {type(value).__name__}"
+            return None
+        if levels < 1:
+            return self._too_deep(value, path)
+        if not isinstance(value, Mapping):
+            parts = enumerate(value)
+            return [self.json(part, levels - 1, f"{path}[{at}]") for at, part in parts]
+        before = f"{path}." if path else ""
+        found: dict[str, Json] = {}
+        for name, part in value.items():
+            key = storable(str(name))
+            if key != name or key in found:
+                self._lost[before + key] = "the key cannot be stored as it is"
+            found[key] = self.json(part, levels - 1, before + key)
+        return found
+
+    def _text(self, value: str, path: str) -> str:
+        found = storable(value)
+        if found != value:
+            self._lost[path] = "characters that cannot be stored; \ufffd stands for them"
+        return found
+
+    def _number(self, value: float | Digits, path: str) -> Json:
+        if isinstance(value, int) and abs(value) <= limits.INTEGER_MAX:
+            return value
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        self._lost[path] = _NO_NUMBER
+        return value.text if isinstance(value, Digits) else str(value)
+
+    def _too_deep(self, value: object, path: str) -> Json:
+        try:
+            found = json.dumps(value, ensure_ascii=False, default=_digits)
+        except (RecursionError, TypeError, ValueError):
+            self._lost[path] = "it is nested too deeply, and was left out"
+            return None
+        self._lost[path] = "it is nested too deeply; its JSON is kept as text"
+        return storable(found)
+
+
+def _digits(value: object) -> str:
+    """The digits of a number inside JSON that is kept as text."""
+    if isinstance(value, Digits):
+        return value.text
+    raise TypeError
 
 
 def lines_of(source: Source) -> Iterator[tuple[int, bytes | None]]:

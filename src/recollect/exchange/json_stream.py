@@ -2,7 +2,7 @@
 
 Responsible for the elements of an array, or of the arrays in an object, without holding the whole
 document. Leaves what they mean to the importers. Invariants: at most one element and one chunk are
-held; numbers that JSON does not have (NaN) or that no program computes with become null.
+held; numbers that JSON does not have (NaN) or that no program computes with are their digits.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import re
 from collections.abc import Container, Iterator
 from json import JSONDecoder
 from typing import Final
+
+from recollect.exchange.items import Digits
 
 ELEMENT_MAX_CHARS: Final = 67_108_864
 _STEP_CHARS: Final = 1 << 18
@@ -25,21 +27,23 @@ class BrokenJsonError(ValueError):
     """The document cannot be read from here on."""
 
 
-def _whole_number(digits: str) -> int | None:
-    return int(digits) if len(digits) <= _DIGITS_MAX_COUNT else None
+def _whole_number(digits: str) -> int | Digits:
+    return int(digits) if len(digits) <= _DIGITS_MAX_COUNT else Digits(digits)
 
 
-def _number(digits: str) -> float | None:
+def _number(digits: str) -> float | Digits:
     found = float(digits)
-    return found if math.isfinite(found) else None
+    return found if math.isfinite(found) else Digits(digits)
 
 
 _DECODER: Final = JSONDecoder(
-    parse_int=_whole_number,
-    parse_float=_number,
-    parse_constant=lambda word: None,
-    strict=False,
+    parse_int=_whole_number, parse_float=_number, parse_constant=Digits, strict=False
 )
+
+
+def value_of(document: bytes) -> object:
+    """The value of a small document, which has been read before."""
+    return _DECODER.decode(document.decode())
 
 
 class _Reader:

@@ -8,6 +8,7 @@ position of the vectors or is the last.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -35,6 +36,13 @@ class Leg(NamedTuple):
     vectors: Vectors
 
 
+class _Brought(NamedTuple):
+    """A leg, and how many texts lack its vectors."""
+
+    leg: Leg
+    missing: int
+
+
 class _Batch(NamedTuple):
     """Consecutive texts, cut into pieces, and the position that they reach."""
 
@@ -54,12 +62,32 @@ def legs(
     """The legs that a recall can use, brought up to date within limits, and a sentence or None.
 
     The sentence, for ``Recall.degraded``, says what is missing. Unless it ``makes`` vectors, it
-    only looks.
+    only looks. Those of an embedder that was used before are used until a new one's are there.
     """
-    found: list[Leg] = []
     ready, notes = embedders.available() if embedders else ((), ())
-    lacking = list(notes)
-    for embedder in ready:
+    found, said = _brought(space, ready, makes=makes)
+    lacking = [one for one in found if one.missing]
+    if embedders is not None and lacking:
+        before = _still_used(space, found, embedders.before(), makes=makes)
+        if before:
+            most = max(lacking, key=lambda one: one.missing)
+            name = embedder_name(most.leg.embedder)
+            said.append(
+                f"{_how_many(most.missing)} no vectors of {name} yet, and those of "
+                f"the embedder before are used: {_NEXT_STEP}"
+            )
+            return [one.leg for one in before], _joined(notes, said)
+    said += [f"{_how_many(one.missing)} no vectors yet: {_NEXT_STEP}" for one in lacking]
+    return [one.leg for one in found], _joined(notes, said)
+
+
+def _brought(
+    space: Searchable, embedders: Sequence[Embedder], *, makes: bool
+) -> tuple[list[_Brought], list[str]]:
+    """A leg for each embedder that works, and a sentence for each that does not."""
+    found: list[_Brought] = []
+    said: list[str] = []
+    for embedder in embedders:
         try:
             vectors = space.vectors(embedder.name, embedder.dimensions)
             missing = 0
@@ -71,12 +99,34 @@ def legs(
         except (IndexHealed, IntegrityError):
             raise  # the whole recall is repeated, or must not be answered
         except RecollectError as error:
-            lacking.append(f"recall works without {embedder_name(embedder)}: {error}")
+            said.append(f"recall works without {embedder_name(embedder)}: {error}")
             continue
-        found.append(Leg(embedder, vectors))
-        if missing:
-            lacking.append(f"{_how_many(missing)} no vectors yet: {_NEXT_STEP}")
-    return found, "; ".join(dict.fromkeys(lacking)) or None
+        found.append(_Brought(Leg(embedder, vectors), missing))
+    return found, said
+
+
+def _still_used(
+    space: Searchable, new: list[_Brought], before: Sequence[Embedder], *, makes: bool
+) -> list[_Brought]:
+    """The legs of the embedders before, if they know texts that the new ones do not.
+
+    Nobody brings them further once the new ones are there, so no later text brings them back.
+    """
+    names = {embedder_name(one.leg.embedder) for one in new}
+    others = [embedder for embedder in before if embedder_name(embedder) not in names]
+    try:
+        reached = [space.vectors(one.name, one.dimensions).through() for one in others]
+    except (IndexHealed, IntegrityError):
+        raise
+    except RecollectError:
+        return []
+    if not reached or min(one.leg.vectors.through() for one in new) >= max(reached):
+        return []
+    return _brought(space, before, makes=makes)[0]
+
+
+def _joined(*parts: Sequence[str]) -> str | None:
+    return "; ".join(dict.fromkeys(said for part in parts for said in part)) or None
 
 
 def embed_all(

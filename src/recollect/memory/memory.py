@@ -64,7 +64,8 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
                 memory of the repository, else the nearest ``.recollect`` folder, else
                 ``~/.recollect``.
             space: The name of the memory in its store.
-            embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
+            embedder: ``none``, ``static``, ``model:NAME``, ``onnx:FOLDER`` or an endpoint;
+                ``auto`` by default.
             settings: Settings that were loaded before, instead of the other arguments.
             token: A token of that service or server; by default ``RECOLLECT_TOKEN``.
 

@@ -68,7 +68,8 @@ class Store:
                 or that of a service, ``https://…``. By default ``RECOLLECT_STORE``, else the
                 memory of the repository, else the nearest ``.recollect`` folder, else
                 ``~/.recollect``.
-            embedder: ``none``, ``static``, ``onnx:FOLDER`` or an endpoint; ``auto`` by default.
+            embedder: ``none``, ``static``, ``model:NAME``, ``onnx:FOLDER`` or an endpoint;
+                ``auto`` by default.
             settings: Settings that were loaded before, instead of the other arguments.
             token: A token of that service or server; by default ``RECOLLECT_TOKEN``.
 

@@ -19,6 +19,8 @@ from recollect.model.validate import Json
 TYPE: Final = "policy"  # documents of this type need a person
 NAME: Final = "agents"
 CHECKPOINTS: Final = "checkpoints"
+PROFILE: Final = "profile"  # documents that say how a memory is meant to be used
+GATED: Final = "review-gated"  # the `durable_writes` of such a document's policy
 
 When = Literal["at_once", "review"]
 
@@ -79,3 +81,9 @@ for _kind in (
 def signing_from(data: Mapping[str, Json]) -> Signing:
     """The policy in ``policy/checkpoints``; raises ``msgspec.ValidationError``."""
     return msgspec.convert(data, Signing)
+
+
+def is_gate(type: str, data: Mapping[str, Json]) -> bool:
+    """True for a profile that lets every lasting change of a graph wait for a review."""
+    policy = data.get("policy")
+    return type == PROFILE and isinstance(policy, dict) and policy.get("durable_writes") == GATED

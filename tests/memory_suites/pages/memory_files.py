@@ -325,6 +325,24 @@ class MemoryFilesSuite:
         assert advised.index(True) < flagged.index(True)
         assert all(flagged[flagged.index(True) :])
 
+    def test_a_file_that_a_hand_edit_made_too_long_is_flagged(
+        self, memory: Memory, files: MemoryFiles
+    ) -> None:
+        # S3-219: the file says what the list says
+        memory.pages.set_limits(soft_limit_tokens=100, hard_limit_tokens=200)
+        files.append("user-profile", "User goes by Kming.", ["identity"])
+        page = files.folder / "user-profile.md"
+        page.write_text(page.read_text().replace("Kming.", "Kming. " + "And by others. " * 100))
+        assert files.rebuild_index().applied == 1
+        assert "needs_compact: true\n" in text(files, "user-profile")
+        assert files.read_memory("user-profile").needs_compact
+        assert [one.path for one in files.list_memories() if one.needs_compact] == [
+            "user-profile.md"
+        ]
+        position = memory.events.position
+        assert files.rebuild_index().applied == 0
+        assert memory.events.position == position
+
     def test_a_file_is_compacted(self, files: MemoryFiles) -> None:  # S3-198 S3-215
         for _ in range(3):
             files.append("user-profile", "User likes tea.", ["drink"])

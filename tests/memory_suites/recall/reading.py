@@ -83,7 +83,7 @@ class ReadingSuite(BehindSuite):
         assert memory.recall([]) == []
         with pytest.raises(InvalidInput):
             memory.recall(["tea", 5])  # type: ignore[list-item]
-        with pytest.raises(InvalidInput, match="query"):
+        with pytest.raises(InvalidInput):
             memory.recall(iter(asked))  # type: ignore[call-overload]
         with pytest.raises(LimitExceeded, match="queries"):
             memory.recall(["tea"] * (limits.RECALL_MAX_QUERIES + 1))

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from recollect.contracts.chrono import taking_over
+from recollect.contracts.chrono import noted, taking_over
 from recollect.contracts.chrono.originals import (
     REQUIREMENTS,
     TESTCASES,
@@ -108,6 +108,8 @@ class ChronoStore:
     def close(self) -> None:
         """Release the files; closing twice is fine."""
         if self._whole is not None:
+            if self.folder is not None:
+                noted.note(self._seam, self._whole, self.folder)
             self._whole.close()
         self._whole = self._memory = None
 
@@ -199,19 +201,24 @@ class ChronoStore:
         """True if nothing was changed behind the store's back.
 
         Every line of the ledger is checked and folded again; the index and the snapshot must have
-        exactly what comes of it.
+        exactly what comes of it. It must have the last event that a store saw when it was closed,
+        and no lines were moved aside but what a crash leaves.
         """
         memory = self.memory
         try:
             kept = self._snapshot()
             if memory.events.position == 0:
-                return kept is None
+                return kept is None and not self._was_changed()
             anchor = None if kept is None else kept.anchor
             if not memory.admin.verify(deep=True, anchor=anchor).ok:
                 return False
-            return kept is None or kept.is_of(memory)
-        except (IntegrityError, InvalidInput):
+            return (kept is None or kept.is_of(memory)) and not self._was_changed()
+        except (IntegrityError, InvalidInput, OSError):
             return False
+
+    def _was_changed(self) -> bool:
+        folder, memory = self.folder, self.memory
+        return folder is not None and (noted.is_cut(memory, folder) or noted.was_added_to(folder))
 
     def compact(self) -> int:
         """Close the active file into a segment and write a snapshot; returns how many events.
@@ -278,7 +285,7 @@ class ChronoStore:
         for name, file in (("requirements", REQUIREMENTS), ("testcases", TESTCASES)):
             found = items_in(place, file).found
             counts[name] = taking_over.take(self.memory, specsmith.FORMAT, found).records
-            elements = sum(isinstance(one, RecordItem | Trouble) for one in found)
+            elements = sum(type(one) in (RecordItem, Trouble) for one in found)
             counts["skipped"] += elements - counts[name]
         return counts
 

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from recollect.contracts.chrono.originals import Original, is_original, read_original
 from recollect.errors import Conflict, IntegrityError, InvalidInput, NotFound
 from recollect.exchange.importers.chrono import FORMAT, items_of
-from recollect.exchange.items import Found
+from recollect.exchange.items import Altered, Found, RecordItem
 from recollect.memory import Memory
 from recollect.memory.exchange.imports import Importing
 from recollect.memory.handle.handle import handle_of
+from recollect.model.validate import Json
 from recollect.model.values import Imported
 from recollect.store.disk.disk import alone, sync_folder
 from recollect.store.disk.layout import BACKUP, LEDGER, ORIGINAL, ORIGINAL_SNAPSHOT, SNAPSHOT
 from recollect.store.seam import Seam
 
+_CHANGED_MAX_COUNT: Final = 500
 NOTE: Final = ("chrono", "original")  # the document that says what was taken over
 
 
@@ -68,9 +70,10 @@ def _require_whole(found: Original, path: Path) -> None:
             hint=f"move it elsewhere; `recollect import` takes over what is before the damage,"
             f" or put a copy from {path.parent / BACKUP} in its place",
         )
-    if found.state.troubles:
+    troubles = [one for one in found.state.troubles if not isinstance(one, Altered)]
+    if troubles:
         raise IntegrityError(
-            f"{found.state.troubles[0].where} cannot be read: {found.state.troubles[0].why}",
+            f"{troubles[0].where} cannot be read: {troubles[0].why}",
             hint="the log was compacted, so its records are there: bring back a backup of it",
         )
 
@@ -86,7 +89,9 @@ def take_over(memory: Memory, folder: Path) -> None:
         pass
     found = read_original(folder / ORIGINAL, folder / ORIGINAL_SNAPSHOT)
     chain = found.state.chain
-    done = take(memory, FORMAT, items_of(found.state))
+    items = [*found.state.troubles, *items_of(found.state)]
+    done = take(memory, FORMAT, [one for one in items if isinstance(one, RecordItem)])
+    changed = [f"{one.where}: {one.why}" for one in items if isinstance(one, Altered)]
     if done.problems:
         raise InvalidInput(
             f"{folder / ORIGINAL} holds what a memory cannot: {done.problems[0].why}",
@@ -100,6 +105,7 @@ def take_over(memory: Memory, folder: Path) -> None:
             "seq": found.state.seq,
             "records": done.records + done.known,
             "torn": found.is_torn,
+            **({"changed": cast("list[Json]", changed[:_CHANGED_MAX_COUNT])} if changed else {}),
         },
     )
 

@@ -128,7 +128,9 @@ def _put(memory: Memory, episode: Episode) -> None:
         id=episode.id,
     )
     said_at = instant_of(episode.timestamp, "timestamp")
-    if (stored.scope, stored.said_at, stored.metadata) != (mine.scope, said_at, metadata):
+    at, here = stored.scope, mine.scope
+    is_there = (at.user, at.session, at.agent) == (here.user, here.session, here.agent)
+    if not is_there or (stored.said_at, stored.metadata) != (said_at, metadata):
         raise Conflict(
             f"another episode has the id {episode.id!r}",
             hint="an episode never changes: put this one under an id of its own",

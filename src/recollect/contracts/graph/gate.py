@@ -16,11 +16,11 @@ import msgspec
 from recollect.contracts.graph.values import Action, Approval, Profile, action_of
 from recollect.errors import Forbidden
 from recollect.model import validate
+from recollect.model.policy import PROFILE, is_gate
 from recollect.model.validate import Json
 
 #: Actions that are never applied without an approval, whatever they say of themselves.
 REVIEWED: Final = frozenset({"forget", "erase", "merge", "compact"})
-GATED: Final = "review-gated"  # the `durable_writes` of a profile's policy
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -31,11 +31,7 @@ def digest_of(actions: Iterable[Action | Mapping[str, Json]]) -> str:
 
 def gate_in(profiles: Iterable[Profile]) -> str | None:
     """The first profile that lets every lasting change wait for a review; None if none does."""
-    for profile in profiles:
-        policy = profile.extra.get("policy")
-        if isinstance(policy, dict) and policy.get("durable_writes") == GATED:
-            return profile.id
-    return None
+    return next((one.id for one in profiles if is_gate(PROFILE, one.extra)), None)
 
 
 def needs_approval(action: Action, gate: str | None) -> bool:

@@ -33,7 +33,7 @@ class PathStore(StoredGraph):
         super().__init__(whole.memory.on(branch), whole.events, whole.audit)
         self._whole, self._path = whole, path
 
-    def put_edges(self, edges: Iterable[Edge]) -> None:
+    def _put_edges(self, edges: Iterable[Edge]) -> None:
         """Keep edges on the path; a merge adds them after its nodes."""
         some = list(edges)
         handle = handle_of(self.memory)
@@ -72,11 +72,11 @@ class PathStore(StoredGraph):
     def _waiting(self) -> list[Edge]:
         return list(edges_in(path_document(self._whole.memory, self._path).data).values())
 
-    def put_profile(self, profile: Profile) -> None:
+    def _put_profile(self, profile: Profile) -> None:
         """Refused: a profile is of the whole workspace."""
         raise Unsupported("a path holds nodes and edges", hint="save profiles without the path")
 
-    def put_about(self, about: Mapping[str, Json]) -> None:
+    def _put_about(self, about: Mapping[str, Json]) -> None:
         """Refused: what a graph says about itself is of the whole workspace."""
         raise Unsupported("a path holds nodes and edges", hint="save it without the path")
 

@@ -1,9 +1,9 @@
 """``PhaseMemoryRuntime``: export, diagnose, and apply what was approved.
 
-Responsible for applying actions and for the audit record of each. Leaves what needs an approval to
+Responsible for applying actions and for their audit records. Leaves what needs an approval to
 ``gate``, and the changes to the store and its paths. Invariants: an action that needs a review is
-not applied without an approval of exactly these actions; every action leaves one audit record,
-applied or not.
+not applied without an approval of exactly these actions; every action leaves an audit record of its
+outcome; nothing is applied before a record says durably that it was started.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from recollect.contracts.graph import endings
 from recollect.contracts.graph.diagnosis import findings
 from recollect.contracts.graph.gate import digest_of, gate_in, needs_approval, why_not
 from recollect.contracts.graph.store import GraphStore
+from recollect.contracts.graph.stored_graph import keep_nodes
 from recollect.contracts.graph.values import Action, Applied, Approval, action_of
 from recollect.errors import InvalidInput, RecollectError
 from recollect.lifecycle.commands import Restore
@@ -56,10 +57,15 @@ class PhaseMemoryRuntime:
         *,
         approval: Approval | None = None,
     ) -> list[Applied]:
-        """Apply lifecycle actions, in order, each with one audit record.
+        """Apply lifecycle actions, in order.
 
         Those that need a review are denied, unless ``approval`` is of exactly these actions:
-        ``Approval(by=…, digest=digest_of(actions))``. One that fails does not stop the others.
+        ``Approval(by=…, digest=digest_of(actions))``. One that fails does not stop the others. The
+        audit log has the outcome of each, and ``started`` before each that is not denied.
+
+        Raises:
+            Unavailable: The audit log cannot be written. Then the action is not begun; if its last
+                record says ``started``, the memory tells whether it was applied.
         """
         every = [action_of(action) for action in actions]
         digest = digest_of(every)
@@ -75,23 +81,30 @@ class PhaseMemoryRuntime:
         lacking: str | None,
         gate: str | None,
     ) -> Applied:
+        by = approval.by if approval is not None and lacking is None else None
         if lacking is not None and needs_approval(action, gate):
             done = Applied(action=action, outcome="denied", detail=lacking)
         else:
+            self._record(action, "started", None, by, digest)
             done = self._tried(action)
-        by = approval.by if approval is not None and lacking is None else None
+        self._record(action, done.outcome, done.detail, by, digest)
+        return done
+
+    def _record(
+        self, action: Action, outcome: str, detail: str | None, by: str | None, digest: str
+    ) -> None:
+        """Writes an audit record; it is durable on return, or nothing more is applied."""
         self.store.audit.write(
             {
                 "at": handle_of(self.store.memory).seam.now(),
                 "action": action.kind,
                 "subject": action.subject,
-                "outcome": done.outcome,
-                "detail": done.detail,
+                "outcome": outcome,
+                "detail": detail,
                 "approved_by": by,
                 "digest": digest,
             }
         )
-        return done
 
     def _tried(self, action: Action) -> Applied:
         try:
@@ -120,7 +133,8 @@ class PhaseMemoryRuntime:
             id = self.store.load_node(id).id
         if action.kind == "revise":
             node = self.store.load_node(id)
-            self.store.put_nodes([msgspec.structs.replace(node, text=_needed(action, "text"))])
+            changed = msgspec.structs.replace(node, text=_needed(action, "text"))
+            keep_nodes(self.store, [changed])
         elif action.kind == "forget":
             done = memory.forget(id, reason=action.reason)
             if done.pending is not None:

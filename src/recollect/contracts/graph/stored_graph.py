@@ -78,9 +78,9 @@ class StoredGraph:
         """
         if self.memory.scope.trust != "person" and profile not in self.list_profiles():
             self.require_no_gate()
-        self.put_profile(profile)
+        self._put_profile(profile)
 
-    def put_profile(self, profile: Profile) -> None:
+    def _put_profile(self, profile: Profile) -> None:
         """Keep a profile, whatever the others say."""
         self.memory.settings.documents.set(PROFILE, profile.id, profile.extra)
         self.wrote("profile", [profile.id])
@@ -106,19 +106,10 @@ class StoredGraph:
     def save_nodes(self, nodes: Iterable[Node]) -> None:
         """Keep many nodes, a few hundred in each command."""
         self.require_no_gate()
-        self.put_nodes(nodes)
+        self._put_nodes(nodes)
 
-    def put_nodes(self, nodes: Iterable[Node]) -> None:
-        """Keep nodes whose change was approved, or needs no approval."""
-        every = list(nodes)
-        for first in range(0, len(every), _TOGETHER):
-            some = every[first : first + _TOGETHER]
-            acts: list[Act] = []
-            with handle_of(self.memory).reading() as reads:
-                for node in some:
-                    acts += node_acts(handle_of(self.memory), reads, node)
-            self.memory.events.submit(*acts)
-            self.wrote("node", [node.id for node in some])
+    def _put_nodes(self, nodes: Iterable[Node]) -> None:
+        keep_nodes(self, nodes)
 
     def load_node(self, id: str) -> Node:
         """A node; ``NotFound`` if there is none."""
@@ -151,9 +142,9 @@ class StoredGraph:
     def save_edges(self, edges: Iterable[Edge]) -> None:
         """Keep many edges, a few hundred in each command."""
         self.require_no_gate()
-        self.put_edges(edges)
+        self._put_edges(edges)
 
-    def put_edges(self, edges: Iterable[Edge]) -> None:
+    def _put_edges(self, edges: Iterable[Edge]) -> None:
         """Keep edges whose change was approved, or needs no approval."""
         every = list(edges)
         for first in range(0, len(every), _TOGETHER):
@@ -279,10 +270,10 @@ class StoredGraph:
         """
         self.require_no_gate()
         parts = parts_of(envelope)
-        found = kept(self.put_nodes, parts.nodes)
-        found += kept(self.put_edges, parts.edges)
+        found = kept(self._put_nodes, parts.nodes)
+        found += kept(self._put_edges, parts.edges)
         if parts.about:
-            self.put_about(parts.about)
+            self._put_about(parts.about)
         found += self.take_events(parts.events)
         return found + self.take_paths()
 
@@ -293,9 +284,9 @@ class StoredGraph:
     def save_about(self, about: Mapping[str, Json]) -> None:
         """Keep what the graph says about itself: its id, title, intent and other fields."""
         self.require_no_gate()
-        self.put_about(about)
+        self._put_about(about)
 
-    def put_about(self, about: Mapping[str, Json]) -> None:
+    def _put_about(self, about: Mapping[str, Json]) -> None:
         """Keep what the graph says about itself, whatever profiles say."""
         self.memory.settings.documents.set(*ABOUT, about)
 
@@ -401,3 +392,16 @@ class StoredGraph:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def keep_nodes(store: StoredGraph, nodes: Iterable[Node]) -> None:
+    """Keep nodes whose change was approved, or needs no approval."""
+    every, handle = list(nodes), handle_of(store.memory)
+    for first in range(0, len(every), _TOGETHER):
+        some = every[first : first + _TOGETHER]
+        acts: list[Act] = []
+        with handle.reading() as reads:
+            for node in some:
+                acts += node_acts(handle, reads, node)
+        store.memory.events.submit(*acts)
+        store.wrote("node", [node.id for node in some])

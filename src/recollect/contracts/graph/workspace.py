@@ -124,9 +124,9 @@ class FileBackedMemoryGraphStore(GraphStore):
                     self._shown.note_same(self._wanted(kind))
             self._shown.note_same({layout.HEAD: layout.head(self.load_about())})
 
-    def put_about(self, about: Mapping[str, Json]) -> None:
+    def _put_about(self, about: Mapping[str, Json]) -> None:
         """Keep what the graph says about itself; it stands in ``workspace.json``."""
-        super().put_about(about)
+        super()._put_about(about)
         self._show_head()
 
     def _show_head(self, *, replace: bool = False) -> int:
@@ -172,10 +172,10 @@ class FileBackedMemoryGraphStore(GraphStore):
         handed = self._taken("activation", activation_from, found)
         self._shown.left.clear()
         if about:
-            self.put_about(about)
-        found += kept(in_turn(self.put_profile), profiles)
-        found += kept(self.put_nodes, nodes)
-        found += kept(self.put_edges, edges)
+            self._put_about(about)
+        found += kept(in_turn(self._put_profile), profiles)
+        found += kept(self._put_nodes, nodes)
+        found += kept(self._put_edges, edges)
         found += kept(in_turn(self._put_path), past)
         found += kept(in_turn(self.keep_activation), handed)
         self._unread = tuple(found)

@@ -9,29 +9,32 @@ hash are read: JSON with blanks after its marks, and without.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, get_args
 
+import msgspec
+
+from recollect.exchange.given import Given
 from recollect.exchange.importers.statuses import standing
 from recollect.exchange.injected import storable
 from recollect.exchange.items import (
+    Altered,
     Chain,
     Found,
     RecordItem,
     Source,
     Trouble,
-    data_of,
-    fraction_of,
     kept,
     lines_of,
     moment_of,
     name_of,
     named,
-    names_of,
     once,
 )
-from recollect.exchange.json_stream import BrokenJsonError, elements
+from recollect.exchange.json_stream import BrokenJsonError, elements, value_of
+from recollect.model import limits
 from recollect.model.events import Archival, SourceType
 from recollect.model.validate import Json
 
@@ -53,6 +56,8 @@ _SOURCE_TYPES: Final = get_args(SourceType)
 _OTHER_SOURCE: Final[SourceType] = "told"
 _OF_THE_MEMORY: Final = ("held", "expired", "inbox")  # statuses that no record can ask for
 _LABEL_MAX_CHARS: Final = 200_000
+_WITHOUT_ID: Final = "a record without an id, which is left out"
+_BESIDE_INSIDE: Final = 2  # these fields lie in the data, under a key
 
 
 class Entry(NamedTuple):
@@ -62,10 +67,11 @@ class Entry(NamedTuple):
     said_at: str | None
     record: bytes | None
     is_deleted: bool = False
+    is_undated: bool = False
 
     def fields(self) -> dict[str, object]:
         """The record as the log has it; empty if it has none."""
-        found = None if self.record is None else json.loads(self.record)
+        found = None if self.record is None else value_of(self.record)
         return found if isinstance(found, dict) else {}
 
 
@@ -136,7 +142,7 @@ def state_of(source: Source, snapshot: Source | None) -> LogState:
             troubles += _snapshot(snapshot, entries)
         dialects.add(dialect)
         before, seq = str(event.get("hash")), _seq_of(event, seq)
-        _apply(entries, f"{source.name}:{number}", event)
+        troubles += _apply(entries, f"{source.name}:{number}", event)
     dialect = "mixed" if len(dialects) > 1 else "".join(dialects) or "no"
     held = number if broken is None else number - 1
     chain = Chain(where=source.name, lines=held, dialect=dialect, broken_at=broken)
@@ -164,16 +170,24 @@ def _checked(line: bytes, before: str) -> tuple[dict[str, object] | None, str]:
     return None, ""
 
 
-def _apply(entries: dict[str, Entry], where: str, event: Mapping[str, object]) -> None:
-    id = name_of(event.get("record_id"))
-    if id is None or id == _COMPACTED:
+def _apply(entries: dict[str, Entry], where: str, event: Mapping[str, object]) -> Iterator[Altered]:
+    id = _id_of(event.get("record_id"))
+    if id == _COMPACTED:
         return
-    said_at = moment_of(event.get("ts"))
-    if event.get("op") == "delete":  # its record is blank
-        known = entries.get(id)
-        entries[id] = Entry(where, said_at, known.record if known else None, is_deleted=True)
-    else:
-        entries[id] = Entry(where, said_at, json.dumps(event.get("record")).encode())
+    if id is None:
+        yield Altered(where=where, why=_WITHOUT_ID)
+        return
+    said_at, known = moment_of(event.get("ts")), entries.get(id)
+    is_deleted = event.get("op") == "delete"  # then its record is blank
+    before = known.record if known else None
+    record = before if is_deleted else json.dumps(event.get("record")).encode()
+    is_undated = said_at is None and event.get("ts") is not None
+    entries[id] = Entry(where, said_at, record, is_deleted, is_undated)
+
+
+def _id_of(given: object) -> str | None:
+    """The id of a record, exactly as it stands; None if there is none."""
+    return given if isinstance(given, str) and given.strip() else name_of(given)
 
 
 def _snapshot(source: Source, entries: dict[str, Entry]) -> Iterator[Trouble]:
@@ -182,23 +196,33 @@ def _snapshot(source: Source, entries: dict[str, Entry]) -> Iterator[Trouble]:
         for key, element in elements(source.chunks()):
             if key == "ts":
                 said_at = moment_of(element)
-            elif key == "records" and isinstance(element, Mapping):
-                id = name_of(element.get("id"))
-                if id is not None:
-                    entries[id] = Entry(source.name, said_at, json.dumps(element).encode())
+            elif key == "records":
+                id = _id_of(element.get("id")) if isinstance(element, Mapping) else None
+                if id is None:
+                    yield Altered(where=source.name, why=_WITHOUT_ID)
+                else:
+                    entries[id] = Entry(source.name, said_at, _encoded(element))
     except BrokenJsonError as error:
         yield Trouble(where=source.name, why=str(error))
 
 
-def items_of(state: LogState) -> Iterator[RecordItem]:
+def _encoded(element: object) -> bytes:
+    try:
+        return msgspec.json.encode(element, enc_hook=lambda one: msgspec.Raw(one.text.encode()))
+    except UnicodeEncodeError:  # it has half of a character
+        return json.dumps(element, default=lambda number: math.nan).encode()
+
+
+def items_of(state: LogState) -> Iterator[RecordItem | Altered]:
     """The records that a log leads to; a tombstone is one that is forgotten."""
-    return (_item(id, entry) for id, entry in state.entries.items())
-
-
-def _item(id: str, entry: Entry) -> RecordItem:
-    fields = entry.fields()
-    is_gone = entry.is_deleted or fields.get("status") in DELETED
-    return belief(FORMAT, id, fields, entry.where, said_at=entry.said_at, is_gone=is_gone)
+    for id, entry in state.entries.items():
+        fields = entry.fields()
+        is_gone = entry.is_deleted or fields.get("status") in DELETED
+        if not fields and not entry.is_deleted:
+            yield Altered(where=entry.where, why="a record without fields; its id is kept")
+        if entry.is_undated:
+            yield Altered(where=entry.where, why="its 'ts' was not kept: it is not a date")
+        yield from belief(FORMAT, id, fields, entry.where, said_at=entry.said_at, is_gone=is_gone)
 
 
 def belief(
@@ -209,28 +233,55 @@ def belief(
     *,
     said_at: str | None = None,
     is_gone: bool = False,
-) -> RecordItem:
-    """A record of S0, whatever its fields say, as ``contracts.chrono`` stores it."""
+) -> Iterator[RecordItem | Altered]:
+    """A record of S0, whatever its fields say, as ``contracts.chrono`` stores it.
+
+    What of it is not stored as it is comes first.
+    """
+    given = Given(where, fields)
     own_id = kept(format, id)
-    status = name_of(fields.get("status")) or ACTIVE
-    said = {name: read(fields.get(name)) for name, read in _READ.items()} | {"status": status}
-    text, source_type, beside = stored_as(own_id, said)
-    confidence = fraction_of(fields.get("confidence"))
-    data = data_of(fields.get("data"), KEY)
-    return RecordItem(
+    if own_id != id:
+        given.note("id", "it cannot be an id here, so it has another one")
+    given.known("id")
+    status = given.name("status") or ACTIVE
+    text, source_type, beside = stored_as(own_id, {**_said(given), "status": status})
+    confidence = given.fraction("confidence")
+    data = given.data("data", KEY)
+    item = RecordItem(
         id=own_id,
         name=named(format, id),
         text=text,
         where=where,
-        kind=name_of(fields.get("kind")) or "fact",
+        kind=given.name("kind") or "fact",
+        about=given.name("about"),
         confidence=DEFAULT_CONFIDENCE if confidence is None else confidence,
-        evidence=names_of(fields.get("evidence") or []),
-        is_hypothesis=fields.get("is_hypothesis") is True,
+        evidence=given.names("evidence", limits.EVIDENCE_MAX_COUNT),
+        is_hypothesis=given.flag("is_hypothesis"),
         source_type=source_type,
         data=data | ({KEY: beside} if beside else {}),
         said_at=said_at,
         status="forgotten" if is_gone else leaving(status) or "active",
     )
+    yield from given.changes()
+    yield item
+
+
+def _said(given: Given) -> dict[str, Json]:
+    """The fields that a memory does not have, or not as they stand."""
+    label, depth = given.get("label"), given.get("recursion_depth")
+    text = storable(label)[:_LABEL_MAX_CHARS] if isinstance(label, str) else ""
+    if label is not None and text != label:
+        given.note("label", "it is not a text, too long, or has characters that cannot be stored")
+    is_depth = isinstance(depth, int) and not isinstance(depth, bool) and 0 <= depth < 1 << 31
+    if depth is not None and not is_depth:
+        given.note("recursion_depth", "it is not a whole number from 0")
+    return {
+        "label": text,
+        "source_type": given.name("source_type") or "observed",
+        "epistemic_boundary": given.list("epistemic_boundary", inside=_BESIDE_INSIDE),
+        "model_assumptions": given.data("model_assumptions", inside=_BESIDE_INSIDE),
+        "recursion_depth": depth if isinstance(depth, int) and is_depth else 0,
+    }
 
 
 def stored_as(id: str, said: Mapping[str, Any]) -> tuple[str, SourceType, dict[str, Json]]:
@@ -252,26 +303,3 @@ def leaving(status: str) -> Archival | None:
     if why == "active":
         return None
     return "decayed" if why == "inbox" else why
-
-
-def _label(value: object) -> str:
-    return storable(value)[:_LABEL_MAX_CHARS] if isinstance(value, str) else ""
-
-
-def _list(value: object) -> Json:
-    """A list as JSON that can be stored."""
-    return data_of({"list": value})["list"] if isinstance(value, list) else []
-
-
-def _depth(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value < 1 << 31 else 0
-
-
-# How each field is read that a memory does not have, or not as it stands.
-_READ: Final[Mapping[str, Callable[[object], Json]]] = {
-    "label": _label,
-    "source_type": lambda value: name_of(value) or "observed",
-    "epistemic_boundary": _list,
-    "model_assumptions": data_of,
-    "recursion_depth": _depth,
-}

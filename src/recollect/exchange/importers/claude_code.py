@@ -52,6 +52,7 @@ class Transcript:
         self._tools: dict[str, str] = {}
         self.lines = 0
         self.bad_lines = 0
+        self.undated = 0  # messages whose time cannot be read
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Message]:
         """The messages of these lines, in order."""
@@ -69,6 +70,7 @@ class Transcript:
         message = entry.get("message")
         if not isinstance(message, Mapping):
             return
+        self.undated += _time_of(entry) is None and entry.get("timestamp") is not None
         role: Literal["user", "assistant"] = "user" if entry["type"] == "user" else "assistant"
         content = message.get("content")
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
@@ -132,16 +134,21 @@ _OF_THE_PROGRAM: Final = (
 def _message(
     entry: Entry, part: str, role: Literal["user", "assistant", "tool"], text: str
 ) -> Message:
-    uuid, at, session = str(entry["uuid"]), entry.get("timestamp"), entry.get("sessionId")
+    uuid, session = str(entry["uuid"]), entry.get("sessionId")
     if not _ID.fullmatch(uuid):
         uuid = sha256(uuid.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return Message(
         id=f"cc-{uuid}{part}",
         role=role,
         text=text,
-        at=at if isinstance(at, str) and _INSTANT.fullmatch(at) else None,
+        at=_time_of(entry),
         session=session if isinstance(session, str) and session else None,
     )
+
+
+def _time_of(entry: Entry) -> str | None:
+    at = entry.get("timestamp")
+    return at if isinstance(at, str) and _INSTANT.fullmatch(at) else None
 
 
 def _text_of(content: object) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from recollect.exchange.importers.claude_code import Transcript
 from recollect.exchange.items import (
+    Altered,
     EpisodeItem,
     Found,
     Source,
@@ -44,6 +45,9 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
                     session=name_of(message.session),
                     agent="claude-code",
                 )
+        if transcript.undated:
+            why = f"{transcript.undated:,} messages have a time that cannot be read"
+            yield Altered(where=source.name, why=why)
         if transcript.bad_lines:
             why = f"{transcript.bad_lines:,} lines could not be read"
             yield Trouble(where=source.name, why=why)

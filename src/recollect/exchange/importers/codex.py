@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from recollect.exchange.given import Given
 from recollect.exchange.injected import spoken
 from recollect.exchange.items import (
     EpisodeItem,
@@ -56,6 +57,7 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
             text, role = _said(line)
             if text and role:
                 number += 1
+                yield from Given(where, line).altered(moment="timestamp")
                 yield EpisodeItem(
                     id=named(FORMAT, session, number),
                     text=text,

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from recollect.exchange.given import Given
 from recollect.exchange.injected import spoken
 from recollect.exchange.items import (
     EpisodeItem,
@@ -76,6 +77,7 @@ def read_chatgpt(sources: Sequence[Source]) -> Iterator[Found]:
         if not isinstance(mapping, Mapping):
             yield Trouble(where=where, why=_NONE)
             continue
+        yield from Given(where, given).altered("id", "conversation_id", "title")
         session = given.get("id") or given.get("conversation_id") or given.get("title")
         nodes = list(_shown(mapping, given.get("current_node")))
         hidden = sum(_message(node) is not None for node in mapping.values())
@@ -86,6 +88,7 @@ def read_chatgpt(sources: Sequence[Source]) -> Iterator[Found]:
         for node in nodes:
             message = _message(node)
             if message is not None:
+                yield from Given(where, message).altered(moment="create_time")
                 last = moment_of(message.get("create_time")) or last  # of the one before it
                 about = name_of(session), last, _titled(given.get("title"))
                 yield from _of_chatgpt(where, message, *about)
@@ -180,10 +183,12 @@ def read_claude(sources: Sequence[Source]) -> Iterator[Found]:
         if not isinstance(messages, list):
             yield Trouble(where=where, why=_NONE)
             continue
+        yield from Given(where, given).altered("uuid", "name")
         session = name_of(given.get("uuid")) or name_of(given.get("name"))
         last = moment_of(given.get("created_at"))
         for message in messages:
             if isinstance(message, Mapping):
+                yield from Given(where, message).altered(moment="created_at")
                 last = moment_of(message.get("created_at")) or last  # of the one before it
                 yield from _of_claude(where, message, session, last, _titled(given.get("name")))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from recollect.exchange.given import Given
 from recollect.exchange.importers import databases
 from recollect.exchange.importers.databases import BESIDE, HEADER, is_database
 from recollect.exchange.importers.elfmem_database import items_of
@@ -20,12 +21,7 @@ from recollect.exchange.items import (
     RecordItem,
     Source,
     Trouble,
-    data_of,
-    fraction_of,
-    moment_of,
-    name_of,
     named,
-    names_of,
     objects_of,
     text_of,
 )
@@ -50,30 +46,41 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
         if is_database(source) or source.name.endswith(BESIDE):
             continue
         for found in objects_of(source):
-            yield found if isinstance(found, Trouble) else _item(*found)
+            yield from [found] if isinstance(found, Trouble) else _items(*found)
 
 
-def _item(where: str, line: dict[str, object]) -> Found:
-    kind, block = name_of(line.get("k")), name_of(line.get("id"))
+def _items(where: str, line: dict[str, object]) -> Iterator[Found]:
+    given = Given(where, line)
+    kind, block = given.name("k"), given.name("id")
     if kind is None:
-        return Trouble(where=where, why="an event without a kind")
-    text = next((found for name in _TEXTS if (found := text_of(line.get(name)))), "")
-    said_at = moment_of(line.get("t"))
-    if text:
-        return RecordItem(
-            id=named(FORMAT, block or text),
-            text=text,
-            where=where,
-            tags=names_of(line.get("tags") or []),
-            confidence=fraction_of(line.get("confidence")),
-            data=data_of(line, *_TEXTS, "t", "tags", "confidence"),
-            said_at=said_at,
-        )
-    return EpisodeItem(
+        yield Trouble(where=where, why="an event without a kind")
+        return
+    of_text = next((name for name in _TEXTS if text_of(line.get(name))), None)
+    if of_text is not None:
+        yield from _record(given, block, of_text)
+        return
+    item = EpisodeItem(
         id=named(FORMAT, line.get("t"), line.get("s"), kind, block),
         text=f"{kind} of block {block}" if block else kind,
         where=where,
         role="tool",
-        said_at=said_at,
-        metadata=data_of(line, "t"),
+        said_at=given.moment("t"),
+        metadata=given.rest("t"),
     )
+    yield from given.changes()
+    yield item
+
+
+def _record(given: Given, block: str | None, of_text: str) -> Iterator[Found]:
+    text = given.text(of_text)
+    item = RecordItem(
+        id=named(FORMAT, block or text),
+        text=text,
+        where=given.where,
+        tags=given.names("tags"),
+        confidence=given.fraction("confidence"),
+        data=given.rest(of_text, "t", "tags", "confidence"),
+        said_at=given.moment("t"),
+    )
+    yield from given.changes()
+    yield item

@@ -1,7 +1,8 @@
 """The frontmatter and the lines of a Markdown file.
 
 Responsible for the few forms of YAML that notes have: a word, a quoted text, a list. Leaves what
-they mean to the importers. Invariant: a line that is not understood is left out.
+they mean to the importers. Invariant: a line that is not understood is left out, and stands under
+``NOT_READ``, which no field is called.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 _FENCE: Final = "---"
 _PAIR: Final = re.compile(r"([A-Za-z_][\w -]{0,60}):(?:\s+(.{0,2000}))?\s*")
 _LINES_MAX_COUNT: Final = 500
+NOT_READ: Final = ""
 
 
 def parted(text: str) -> tuple[dict[str, str | list[str]], str]:
@@ -27,6 +29,7 @@ def parted(text: str) -> tuple[dict[str, str | list[str]], str]:
 
 def _fields(lines: list[str]) -> dict[str, str | list[str]]:
     found: dict[str, str | list[str]] = {}
+    not_read: list[str] = []
     last = ""
     for line in lines:
         pair = _PAIR.fullmatch(line)
@@ -39,7 +42,9 @@ def _fields(lines: list[str]) -> dict[str, str | list[str]]:
             found[last] = [*some, _word(line.lstrip()[2:])]
         elif line[:1] in " \t" and last and isinstance(found[last], str):
             found[last] = f"{found[last]} {line.strip()}".strip()
-    return found
+        elif line.strip() and not line.lstrip().startswith("#"):
+            not_read.append(line)
+    return found | ({NOT_READ: not_read} if not_read else {})
 
 
 def _value(text: str) -> str | list[str]:

@@ -15,9 +15,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from recollect.exchange.importers.frontmatter import parted
+from recollect.exchange.given import Given
+from recollect.exchange.importers.frontmatter import NOT_READ, parted
 from recollect.exchange.injected import storable
 from recollect.exchange.items import (
+    Altered,
     Entity,
     Found,
     LeftOut,
@@ -60,6 +62,7 @@ class Head(NamedTuple):
 
     where: str
     fields: dict[str, str | list[str]]
+    not_read: int = 0  # lines
 
     @property
     def title(self) -> str:
@@ -137,6 +140,7 @@ def read_as(format: str, sources: Sequence[Source]) -> Iterator[Found]:
         if head is None:
             yield Trouble(where=source.name, why="the file is too large")
             continue
+        yield from _changed(head)
         name, kind = names.of(head), (name_of(head.fields.get("type")) or "").lower()
         has_kind = kind in _KINDS and not page_of(name).startswith(f"{kind}-")
         note = Note(
@@ -158,7 +162,8 @@ def _parted(source: Source) -> tuple[Head | None, str]:
     if data is None:
         return None, ""
     fields, body = parted(storable(data.decode("utf-8-sig", "replace")))
-    return Head(source.name, fields), body
+    not_read = fields.pop(NOT_READ, [])
+    return Head(source.name, fields, len(not_read)), body
 
 
 def _entity(note: Note, head: Head, body: str, names: Names) -> Entity:
@@ -192,6 +197,21 @@ def _entity(note: Note, head: Head, body: str, names: Names) -> Entity:
     return Entity(
         record=node, says=tuple(says.values()), links=tuple(links.values()), key="permalink"
     )
+
+
+def _changed(head: Head) -> Iterator[Altered | LeftOut]:
+    """What of a note's frontmatter is not kept as it stands."""
+    tags = head.fields.get("tags", [])
+    given = Given(head.where, {**head.fields, "tags": [tags] if isinstance(tags, str) else tags})
+    for field in ("title", "permalink", "type"):
+        given.name(field)
+    for field in ("modified", "updated"):  # others stay in its data
+        given.moment(field)
+    given.names("tags")
+    given.known(*head.fields)
+    yield from given.changes()
+    if head.not_read:
+        yield LeftOut(what="lines of frontmatter that are not understood", count=head.not_read)
 
 
 def _related(note: Note, kind: str, target: str, context: str | None) -> RecordItem:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from recollect.exchange.envelope import ABOUT, EVENT, PROFILE, PROFILE_SCHEMA, SCHEMA, unnamed
 from recollect.exchange.items import (
+    Altered,
     Found,
     LinkItem,
     RecordItem,
@@ -34,7 +35,7 @@ FORMAT: Final = "markitect"
 _PARTS: Final = ("nodes", "edges", "events")
 _OF_EDGES: Final = ("id", "kind", "source", "target", "weight")
 _HEAD: Final = ("id", "schema_version")
-_LIMITS: Final = "it is too deep, too large or has characters that cannot be stored"
+_LIMITS: Final = "it is too deep, or has numbers or characters that cannot be stored"
 Given = Mapping[str, object]
 
 
@@ -215,10 +216,10 @@ def _without_repeats(document: _Document) -> Iterator[Trouble]:
         found[:] = kept
 
 
-def _changes(where: str, given: Given, kept: Mapping[str, object]) -> Iterator[Trouble]:
+def _changes(where: str, given: Given, kept: Mapping[str, object]) -> Iterator[Altered]:
     """The fields that cannot be kept as they are."""
     for name, value in given.items():
         if name in kept and kept[name] == value:
             continue
         now = f"it is {kept[name]!r}" if name in ("id", "kind", "source", "target") else _LIMITS
-        yield Trouble(where=where, why=f"its {name!r} was not kept as it is: {now}")
+        yield Altered(where=where, why=f"its {name!r} was not kept as it is: {now}")

@@ -16,7 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from recollect.exchange.given import Given
 from recollect.exchange.items import (
+    Altered,
     Entity,
     Found,
     LeftOut,
@@ -34,6 +36,7 @@ from recollect.model.validate import Json
 
 FORMAT: Final = "mcp-memory"
 IS_WHOLE: Final = True
+_UNSTORABLE: Final = "an observation has characters that cannot be stored: \ufffd stands for them"
 _KNOWN_MAX_COUNT: Final = 1_000_000  # lines that are held at once
 _FIELDS: Final = frozenset(
     ("type", "name", "entityType", "observations", "from", "to", "relationType")
@@ -85,6 +88,7 @@ class _Graph:
             yield from self._entity(where, line)
         elif line.get("type") == "relation":
             relation = _relation(where, line)
+            yield from _cut(where, line, "from", "to", "relationType")
             if relation is None:
                 yield Trouble(where=where, why="a relation without both ends and a type")
             elif self._entities[relation.source] != 1:
@@ -101,6 +105,7 @@ class _Graph:
         if name is None:
             yield Trouble(where=where, why="an entity without a name")
             return
+        yield from _cut(where, line, "name", "entityType")
         tags = () if kind is None else (kind,)
         data: dict[str, Json] = {"entity": name, "type": kind or ""}
         id = _entity_id(name)
@@ -110,6 +115,8 @@ class _Graph:
         says: dict[str, RecordItem] = {}
         for observation in listed(line.get("observations")):
             text = text_of(observation)
+            if text and isinstance(observation, str) and text != observation.strip():
+                yield Altered(where=where, why=_UNSTORABLE)
             if text:
                 id = named(FORMAT, "observation", name, text)
                 says[id] = RecordItem(id=id, text=text, where=where, about=name, tags=tags)
@@ -123,6 +130,11 @@ class _Graph:
         else:  # it stands in more than one place, so no line says all of it
             yield node
             yield from says.values()
+
+
+def _cut(where: str, line: dict[str, object], *fields: str) -> Iterator[Altered]:
+    """The names that are not kept as they stand."""
+    return Given(where, line).altered(*fields)
 
 
 class _Relation(NamedTuple):

@@ -16,13 +16,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from recollect.exchange.given import Given
 from recollect.exchange.items import (
+    Digits,
     Found,
     LeftOut,
     RecordItem,
     Source,
     Trouble,
-    data_of,
     moment_of,
     name_of,
     named,
@@ -31,6 +32,7 @@ from recollect.exchange.items import (
     text_of,
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
+from recollect.model.validate import Json
 
 FORMAT: Final = "mem0"
 IS_WHOLE: Final = True
@@ -40,6 +42,7 @@ _SIGNS: Final = re.compile(
     rb'|"(?:user_id|agent_id|run_id|created_at|id)"\s*:.*"memory"\s*:',
     re.DOTALL,
 )
+_TEXTS: Final = ("memory", "text", "data")
 _OWN: Final = ("id", "memory", "text", "metadata", "user_id", "agent_id", "run_id", "hash", "score")
 
 
@@ -65,7 +68,7 @@ def _all(sources: Sequence[Source]) -> Iterator[Found]:
     for source in sources:
         if source.name.endswith((".jsonl", ".ndjson")):
             for found in objects_of(source):
-                yield found if isinstance(found, Trouble) else _memory(*found)
+                yield from [found] if isinstance(found, Trouble) else _memory(*found)
             continue
         number = 0
         try:
@@ -75,44 +78,61 @@ def _all(sources: Sequence[Source]) -> Iterator[Found]:
                 if key == "next" and element is not None:
                     yield LeftOut(what="further pages of the export, which are other files")
                 elif key == "relations" and isinstance(element, Mapping):
-                    yield _triple(where, element)
+                    yield from _triple(where, element)
                 elif key in _MEMORIES and isinstance(element, Mapping):
-                    yield _memory(where, element)
+                    yield from _memory(where, element)
                 elif key in _MEMORIES or isinstance(element, Mapping):
                     yield Trouble(where=where, why="neither a memory nor a relation")
         except BrokenJsonError as error:
             yield Trouble(where=source.name, why=str(error))
 
 
-def _memory(where: str, given: Mapping[str, object]) -> Found:
-    text = text_of(given.get("memory")) or text_of(given.get("text")) or text_of(given.get("data"))
-    if not text:
-        return Trouble(where=where, why="a memory without a text")
-    metadata = given.get("metadata")
-    data = data_of(metadata) | {
-        name: value for name, value in data_of(given, *_OWN).items() if value not in (None, [], {})
-    }
-    return RecordItem(
-        id=named(FORMAT, given.get("id") or text),
+def _memory(where: str, fields: Mapping[str, object]) -> Iterator[Found]:
+    of_text = next((name for name in _TEXTS if text_of(fields.get(name))), None)
+    if of_text is None:
+        yield Trouble(where=where, why="a memory without a text")
+        return
+    given = Given(where, fields)
+    text = given.text(of_text)
+    others = {name for name in _OWN if name not in _TEXTS}
+    said = given.rest(*others, of_text).items()
+    own: dict[str, Json] = {name: value for name, value in said if value not in (None, [], {}, "")}
+    metadata = given.data("metadata")
+    for name in metadata.keys() & own.keys():
+        date = moment_of(metadata[name])
+        if metadata[name] != own[name] and (date is None or date != moment_of(own[name])):
+            given.note(f"metadata.{name}", "the memory has a field of this name, which is kept")
+    item = RecordItem(
+        id=named(FORMAT, _id(fields.get("id")) or text),
         text=text,
         where=where,
-        tags=names_of(given.get("categories") or []),
-        data=data,
-        said_at=moment_of(given.get("updated_at")) or moment_of(given.get("created_at")),
-        user=name_of(given.get("user_id")),
-        agent=name_of(given.get("agent_id")),
-        session=name_of(given.get("run_id")),
+        tags=names_of(fields.get("categories") or []),
+        data=metadata | own,
+        said_at=moment_of(fields.get("updated_at")) or moment_of(fields.get("created_at")),
+        user=given.name("user_id"),
+        agent=given.name("agent_id"),
+        session=given.name("run_id"),
     )
+    yield from given.changes()
+    yield item
 
 
-def _triple(where: str, given: Mapping[str, object]) -> Found:
+def _id(given: object) -> object:
+    return given.text if isinstance(given, Digits) else given
+
+
+def _triple(where: str, given: Mapping[str, object]) -> Iterator[Found]:
     """A relation of mem0's graph, as a sentence about its source."""
     source, target = name_of(given.get("source")), name_of(given.get("target"))
     target = target or name_of(given.get("destination"))
     kind = name_of(given.get("relationship")) or name_of(given.get("relation"))
     if source is None or target is None or kind is None:
-        return Trouble(where=where, why="a relation without both ends and a type")
-    return RecordItem(
+        yield Trouble(where=where, why="a relation without both ends and a type")
+        return
+    yield from Given(where, given).altered(
+        "source", "target", "destination", "relationship", "relation", "user_id"
+    )
+    yield RecordItem(
         id=named(FORMAT, "relation", source, kind, target),
         text=f"{source} {kind.replace('_', ' ')} {target}".lower().replace("_", " "),
         where=where,

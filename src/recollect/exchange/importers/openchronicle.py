@@ -14,6 +14,7 @@ from typing import Final
 
 from recollect.exchange.injected import storable
 from recollect.exchange.items import (
+    Altered,
     Found,
     RecordItem,
     SettingItem,
@@ -45,6 +46,7 @@ FORMAT: Final = "openchronicle"
 _SESSIONS: Final = "what was learned in sessions is taken from the pages of its records alone"
 _HEADING: Final = re.compile(r"## \[[^\]\n]{1,40}\] \{id: [\w.:-]{1,80}\}")
 _COUNT: Final = re.compile(r"---\r?\n(?:[^\n]{0,2000}\n){0,20}?entry_count: \d")
+_SIGN: Final = "\ufffd".encode()
 _MARK: Final = re.compile(r"\s*#superseded-by:([\w.:-]{1,80})\Z")
 
 
@@ -68,9 +70,11 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
         if data is None:
             yield Trouble(where=source.name, why="the file is too large")
             continue
+        if (text := data.decode("utf-8", "replace")).count("\ufffd") > data.count(_SIGN):
+            yield Altered(where=source.name, why="it is not UTF-8: \ufffd stands for what is not")
         stem = storable(file.removesuffix(SUFFIX))
         name = stem if is_page_name(stem) else page_of(stem)
-        reading = parse(name, storable(data.decode("utf-8", "replace")))
+        reading = parse(name, storable(text))
         for problem in reading.problems:
             yield Trouble(where=f"{source.name}:{problem.line}", why=problem.message)
         page = reading.page
@@ -98,10 +102,24 @@ def _entries(where: str, page: Page) -> Iterator[Found]:
         if one.entry.is_session:
             continue
         place = f"{where}, {one.entry.id or one.entry.at}"
+        yield from _not_as_there(one, place)
         if one.entry.text:
             yield _record(one, place, about, offset)
         else:
             yield Trouble(where=place, why="an entry without a text")
+
+
+def _not_as_there(one: Arrival, where: str) -> Iterator[Altered]:
+    """What of an entry cannot be kept as it is."""
+    entry = one.entry
+    if entry.id and not usable(entry.id):
+        yield Altered(where=where, why="its id cannot be one here, so it has another one")
+    if entry.at and one.said_at is None:
+        yield Altered(
+            where=where, why=f"its date {name_of(entry.at)!r} was not kept: it is not a date"
+        )
+    if names_of(entry.tags) != tuple(dict.fromkeys(entry.tags)):
+        yield Altered(where=where, why="not all of its tags could be kept as they are")
 
 
 def _record(one: Arrival, where: str, about: str | None, offset: int | None) -> RecordItem:

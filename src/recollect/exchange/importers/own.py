@@ -14,8 +14,11 @@ from typing import Final
 
 import msgspec
 
+from recollect.errors import InvalidInput
+from recollect.exchange.given import Given
 from recollect.exchange.injected import storable
 from recollect.exchange.items import (
+    Altered,
     EpisodeItem,
     Found,
     GoneItem,
@@ -26,19 +29,26 @@ from recollect.exchange.items import (
     State,
     Trouble,
     data_of,
+    in_years,
     objects_of,
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
 from recollect.exchange.outward import VERSION
 from recollect.model.events import Role, SourceType, Status, Tier, Trust
 from recollect.model.reasons import Reason
-from recollect.model.values import EpisodeStatus
+from recollect.model.values import Document, Episode, EpisodeStatus, Link, Record
 
 FORMAT: Final = "recollect"
 _SIGN: Final = re.compile(rb'\s*\{\s*"(?:export"\s*:\s*\{\s*")?format"\s*:\s*"recollect"')
 _LINES: Final = re.compile(rb'\s*\{\s*"export"')
 _HEAD_BYTES: Final = 64
-Given = Mapping[str, object]
+Fields = Mapping[str, object]
+_FIELDS: Final = {
+    "record": Record.__struct_fields__,
+    "episode": Episode.__struct_fields__,
+    "link": Link.__struct_fields__,
+    "document": Document.__struct_fields__,
+}
 Part = tuple[str, str, object]  # where it stands, what it is, and its value
 
 
@@ -113,6 +123,7 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
         is_later = False
         for where, what, value in _parts(source, []):
             if what == "episode":
+                yield from _changed(where, what, value)
                 yield _item(_episode, where, value)
             elif what == "version" and value != VERSION:
                 is_later = True
@@ -124,6 +135,7 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
         for where, what, value in _parts(source, damage):
             make = _MAKERS.get(what)
             if make is not None:
+                yield from _changed(where, what, value)
                 yield _item(make, where, value)
         yield from damage
         for where, what, value in _parts(source, []):
@@ -169,7 +181,27 @@ def _parts_of_lines(source: Source, damage: list[Trouble]) -> Iterator[Part]:
                 yield where, what, value
 
 
-def _item(make: Callable[[str, Given], Found | None], where: str, value: object) -> Found:
+def _changed(where: str, what: str, value: object) -> Iterator[Altered]:
+    """What an export of ours cannot say: someone has edited it."""
+    if isinstance(value, Mapping) and what in _FIELDS:
+        given = Given(where, value)
+        given.data("metadata" if what == "episode" else "data")
+        given.known(*_FIELDS[what])
+        for field in ("said_at", "valid_from", "valid_to", "expires"):
+            if _is_beyond(value.get(field)):
+                given.note(field, "no writer could give this date")
+        yield from given.changes()
+
+
+def _is_beyond(moment: object) -> bool:
+    """True for an instant that is left out; anything else is refused with its record."""
+    try:
+        return isinstance(moment, str) and in_years(moment) is None
+    except InvalidInput:
+        return False
+
+
+def _item(make: Callable[[str, Fields], Found | None], where: str, value: object) -> Found:
     try:
         found = make(where, msgspec.convert(value, dict[str, object]))
     except msgspec.ValidationError as error:
@@ -177,7 +209,7 @@ def _item(make: Callable[[str, Given], Found | None], where: str, value: object)
     return found if found is not None else Trouble(where=where, why="it says nothing")
 
 
-def _record(where: str, value: Given) -> RecordItem:
+def _record(where: str, value: Fields) -> RecordItem:
     given = msgspec.convert(value, _Record)
     state = State(
         trust=given.trust,
@@ -212,7 +244,7 @@ def _record(where: str, value: Given) -> RecordItem:
     )
 
 
-def _episode(where: str, value: Given) -> EpisodeItem:
+def _episode(where: str, value: Fields) -> EpisodeItem:
     given = msgspec.convert(value, _Episode)
     return EpisodeItem(
         id=storable(given.id),
@@ -228,7 +260,7 @@ def _episode(where: str, value: Given) -> EpisodeItem:
     )
 
 
-def _hidden(where: str, value: Given) -> GoneItem | None:
+def _hidden(where: str, value: Fields) -> GoneItem | None:
     """An episode that was forgotten, or shadowed: by words, perhaps, that no record has now."""
     given = msgspec.convert(value, _Episode)
     if given.status == "visible":
@@ -238,7 +270,7 @@ def _hidden(where: str, value: Given) -> GoneItem | None:
     return GoneItem(id=storable(given.id), where=where, user=user, state=state)
 
 
-def _link(where: str, value: Given) -> LinkItem:
+def _link(where: str, value: Fields) -> LinkItem:
     given = msgspec.convert(value, _Link)
     return LinkItem(
         source=storable(given.source),
@@ -254,12 +286,12 @@ def _link(where: str, value: Given) -> LinkItem:
     )
 
 
-def _frame(where: str, value: Given) -> SettingItem:
+def _frame(where: str, value: Fields) -> SettingItem:
     name = msgspec.convert(value.get("name"), str)
     return SettingItem(id=storable(name), data=data_of(value), is_frame=True, where=where)
 
 
-def _document(where: str, value: Given) -> SettingItem:
+def _document(where: str, value: Fields) -> SettingItem:
     given = msgspec.convert(value, _Document)
     id = storable(f"{given.type}/{given.name}")
     return SettingItem(id=id, data=data_of(given.data), where=where)
@@ -269,7 +301,7 @@ def _plain(text: str | None) -> str | None:
     return None if text is None else storable(text)
 
 
-_MAKERS: Final[dict[str, Callable[[str, Given], Found | None]]] = {
+_MAKERS: Final[dict[str, Callable[[str, Fields], Found | None]]] = {
     "record": _record,
     "link": _link,
     "frame": _frame,

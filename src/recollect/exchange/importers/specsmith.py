@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from recollect.exchange.given import Given
 from recollect.exchange.importers.chrono import ACTIVE, belief
 from recollect.exchange.items import (
     Found,
@@ -68,7 +69,8 @@ def _items(where: str, file: str, given: object) -> Iterator[Found]:
         "evidence": [f"migrated from {file}"],
         "data": given,
     }
-    yield belief(FORMAT, id, said, where)
+    yield from Given(where, given).altered("id", "requirement_id")
+    yield from belief(FORMAT, id, said, where)
     wanted = name_of(given.get("requirement_id"))
     if wanted is not None and wanted != id:
         yield LinkItem(

@@ -6,7 +6,7 @@ WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~
   AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(found.name) WHERE hidden <> 0)
 ORDER BY name;
 -- stargraph
-SELECT id, scope_key, content, timestamp, metadata FROM episodes;
+SELECT * FROM episodes;
 -- blocks
 SELECT * FROM blocks;
 -- block_tags

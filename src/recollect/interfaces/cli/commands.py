@@ -211,6 +211,11 @@ GROUPS: Final[dict[str, Entry]] = {
             "migrate": "admin.files",
             "vacuum": "admin.files",
             "work": "admin.jobs",
+            "model": Group(
+                "Models for search by meaning.",
+                {"list": "admin.models:list_all", "get": "admin.models"},
+                alone="admin.models:list_all",
+            ),
             "job": Group(
                 "Background work: ask for it, and see what became of it.",
                 {

@@ -86,6 +86,7 @@ FORMER: Final[dict[tuple[str, ...], Now]] = {
     ("sync",): "pages sync",
     ("job",): "admin job",
     ("schedule",): "admin schedule",
+    ("model",): "admin model",
     ("seal",): "admin close-segment",
     ("admin", "seal"): "admin close-segment",
     ("admin", "key"): "proof key",

@@ -62,8 +62,8 @@ Embedder = Annotated[
     str | None,
     Option(
         metavar="NAME",
-        help="The embedder: none, static, onnx:FOLDER, https://HOST/v1#MODEL (sends texts to that "
-        "host), or several joined by +.",
+        help="The embedder: none, static, model:NAME, onnx:FOLDER, https://HOST/v1#MODEL (sends "
+        "texts to that host), or several joined by +.",
     ),
 ]
 

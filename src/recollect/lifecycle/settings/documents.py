@@ -2,23 +2,28 @@
 
 Responsible for the events of acts on documents. Leaves erasing a document to ``lifecycle.removal``
 and what its data means to the code that reads it. Invariant: changing a document needs at least the
-trust with which it was set.
+trust with which it was set, and opening a gate needs a person.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from recollect.errors import Forbidden, NotFound
-from recollect.index.rows import DocumentRow, document_id, document_row
+from recollect.index.rows import DocumentRow, document_id, document_row, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.settings.policy import check_policy
 from recollect.lifecycle.view import View, require_whole_space, stamped
 from recollect.model import events as e
-from recollect.model.rules import at_least
+from recollect.model.policy import is_gate
+from recollect.model.rules import at_least, may_govern
+from recollect.model.validate import Json
 
 
 def set_document(view: View, actor: c.Actor, act: c.SetDocument) -> list[e.AnyBody]:
     check_policy(actor, act)
     known = _changeable_document(view, actor, act.type, act.name)
+    _require_gate(actor, known, act.data)
     body = e.DocumentSet(type=act.type, name=act.name, trust=actor.trust, data=act.data)
     if known is not None and document_row(known.seq, known.until, known.at, body) == known:
         return []
@@ -27,8 +32,10 @@ def set_document(view: View, actor: c.Actor, act: c.SetDocument) -> list[e.AnyBo
 
 def drop_document(view: View, actor: c.Actor, act: c.DropDocument) -> list[e.AnyBody]:
     check_policy(actor, act)
-    if _changeable_document(view, actor, act.type, act.name) is None:
+    known = _changeable_document(view, actor, act.type, act.name)
+    if known is None:
         raise no_document(act.type, act.name)
+    _require_gate(actor, known, {})
     return [stamped(actor, e.DocumentDropped(type=act.type, name=act.name))]
 
 
@@ -55,3 +62,14 @@ def _changeable_document(view: View, actor: c.Actor, type: str, name: str) -> Do
             f"the document {document_id(type, name)!r} was set with trust {known.trust!r}"
         )
     return known
+
+
+def _require_gate(actor: c.Actor, known: DocumentRow | None, data: Mapping[str, Json]) -> None:
+    """Refuses to open a gate that a profile has closed, unless a person does it."""
+    if known is None or may_govern(actor.trust) or is_gate(known.type, data):
+        return
+    if is_gate(known.type, unpack_object(known.data)):
+        raise Forbidden(
+            f"the profile {known.name!r} lets every lasting change wait for a review, and only a "
+            "person may change that"
+        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -17,14 +18,14 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from msgspec import UNSET, structs
 
-from recollect.errors import Changed, InvalidInput, RecollectError
+from recollect.errors import Changed, Forbidden, InvalidInput, RecollectError
 from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.memory.handle import acts, answers
 from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle
 from recollect.memory.pages.adoption import adopt
-from recollect.memory.pages.page_care import checked_line, checked_tags
+from recollect.memory.pages.page_care import checked_line, checked_tags, flag_long
 from recollect.memory.pages.proposing_edits import Proposing
 from recollect.memory.pages.sync import Comparison, FilePlan, document_at, flag_at, shown
 from recollect.mirror.merge import FIELDS
@@ -342,6 +343,8 @@ def synced(
         first = [file for file in folder.files() if seen.get(file.name) == file.digest]
     applied = Applying(folder.handle, folder.folder, side).run(first, folder.files)
     changes = [change for file in applied.files for change in file.changes]
+    with suppress(Forbidden):  # an edit may have made a page too long; others flag it then
+        flag_long(folder.handle, lambda reads: folder.pages(reads, None))
     return Synced(
         folder=str(folder.folder),
         applied=applied.done,

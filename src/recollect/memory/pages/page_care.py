@@ -105,6 +105,15 @@ def is_long(handle: Handle, reads: Reads, page: str) -> bool:
     return any((tokens or 0) > limits.hard_limit_tokens for tokens in found)
 
 
+def flag_long(handle: Handle, pages: Callable[[Reads], Iterable[Made]]) -> None:
+    """Flags every page that is longer than the hard limit."""
+    with handle.reading() as reads:
+        made, limits, now = list(pages(reads)), limits_of(reads), handle.now()
+    for page in (info_of(one, limits, now) for one in made):
+        if page.needs_compact:
+            flag_once(handle, page.name, page.compact_reason)
+
+
 def flag_once(handle: Handle, page: str, reason: str | None) -> None:
     """Flags a page that no document flags yet."""
     name = document_name(page)

@@ -357,9 +357,7 @@ class Pages(Calls):
         """
         from recollect.memory.pages import page_care
 
-        for page in self.list():
-            if page.needs_compact:
-                page_care.flag_once(self._handle, page.name, page.compact_reason)
+        page_care.flag_long(self._handle, self._made)
         return [
             p for p in self.list() if p.compact_reason or p.needs_compact or p.status == "dormant"
         ]

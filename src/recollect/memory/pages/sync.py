@@ -78,7 +78,7 @@ class Comparison:
         self.handle = handle
         self.folder = folder
         self.foreign: Collection[str] = ()  # files from elsewhere whose entries are here by now
-        self._made = made
+        self.pages = made
 
     def files(self) -> list[FilePlan]:
         """Every file that is not as a rendering left it, and those that were deleted."""
@@ -87,7 +87,7 @@ class Comparison:
             found = list(changed_files(self.folder, notes))
             texts = {file.name: file.text for file in found if file.text is not None}
             read = {name: parse(name.removesuffix(SUFFIX), text) for name, text in texts.items()}
-            made, pages = self._made, read.values()
+            made, pages = self.pages, read.values()
             state = Folder(self.handle, reads, self.folder, made, pages, self.foreign)
             plans = [_compared(state, reads, file, read.get(file.name)) for file in found]
             if not is_known:  # nothing tells which files were there

@@ -51,6 +51,7 @@ JOBS: Final = "jobs.db"  # of a workspace: work that was asked for, and schedule
 KNOWN: Final = "known.json"  # of a person: the memories created or adopted here
 PERSON: Final = "name"  # of a person: what they are called in ledgers
 CHOSEN: Final = "embedders.json"  # of a person: the embedder chosen for each memory
+MODELS: Final = "models"  # of a person: models that were fetched by name
 SESSIONS: Final = "sessions.json"  # of a person: the memories that sessions are stored in
 PAGES_CHOSEN: Final = "page-folders.json"  # of a person: where pages of a memory are kept
 SEGMENT_SUFFIX: Final = ".wal"
@@ -69,6 +70,7 @@ _ID_AT: Final = 68  # of the header, by SQLite's file format
 # removes every file whose name begins with the ledger's and a dot.
 ORIGINAL: Final = f"{LEDGER}.original"
 ORIGINAL_SNAPSHOT: Final = f"{ORIGINAL}-snapshot"
+NOTED: Final = f"{LEDGER}.noted"  # the last event when a store of S0 was closed: "seq:hash"
 # The contents of a ledger's file after it was moved. No release mistakes it for a ledger.
 MOVED: Final = b"moved: this memory lies in the git folder of its repository now\n"
 

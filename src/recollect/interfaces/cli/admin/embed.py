@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from recollect import compose, config
+from recollect import compose, embedder_names
 from recollect.assistants.mounted import Mount
 from recollect.config import Settings
 from recollect.errors import RecollectError
@@ -40,26 +40,38 @@ def _embedded(call: Call, embedder: str | None, mount: Mount | None) -> Iterator
     """Brings each memory up to date, the project's before the person's own."""
     for name, found in call.places(mount):
         settings = _with(found, embedder)
+        is_changed = embedder is not None or settings.embedder != found.embedder
+        if is_changed:
+            compose.require_usable(settings)
         with Store.open(settings=settings) as store, call.progress("Embedding") as tick:
             if call.space not in store.spaces():
                 continue
+            if is_changed:  # first, so that who is interrupted goes on, and others help
+                compose.record_embedder(store.settings, replace=True)
             parts = store.space(call.space, create=False).admin.embed(tick)
             settings = store.settings
-        if embedder is not None or settings.embedder != found.embedder:
-            compose.record_embedder(settings, replace=True)
+            is_open = bool(settings.before) and not settings.embedder_is_named
+            if (is_changed or is_open) and settings.folder is not None and _is_done(store):
+                compose.record_embedder(settings, replace=True, done=True)
         yield name, settings, parts
+
+
+def _is_done(store: Store) -> bool:
+    """True if no text of any space lacks a vector."""
+    handles = [handle_of(store.space(name, create=False)) for name in store.spaces()]
+    return all(legs(each.space, each.embedders, makes=False)[1] is None for each in handles)
 
 
 def _with(settings: Settings, embedder: str | None) -> Settings:
     """The settings with the embedder that was named, or else with one that can be used."""
     if embedder is not None:
-        chosen = "+".join(config.embedders(embedder))
+        chosen = "+".join(embedder_names.embedders(embedder))
         return structs.replace(settings, embedder=chosen, embedder_is_named=True)
     now = compose.searching(settings)
-    if now.embedder != config.NONE or settings.embedder_is_named:
+    if now.embedder != embedder_names.NONE or settings.embedder_is_named:
         return settings
-    able = compose.searching(structs.replace(settings, embedder=config.STATIC))
-    return settings if able.by_words else structs.replace(settings, embedder=config.STATIC)
+    able = compose.searching(structs.replace(settings, embedder=embedder_names.AUTO))
+    return settings if able.by_words else structs.replace(settings, embedder=able.embedder)
 
 
 def search_of(memory: Memory, settings: Settings) -> compose.Searching:

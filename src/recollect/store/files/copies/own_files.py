@@ -26,6 +26,7 @@ from recollect.store.disk.layout import (
     LEDGER,
     NEW_SUFFIX,
     NOTE_SUFFIX,
+    NOTED,
     ORIGINAL,
     ORIGINAL_SNAPSHOT,
     OURS,
@@ -45,6 +46,7 @@ _SQLITE_FILES: Final = ("", "-wal", "-shm", "-journal")
 _NEW: Final = f"(?:{re.escape(NEW_SUFFIX)})?"
 _SEGMENT: Final = re.compile(rf"[0-9]{{10,16}}-[0-9]{{10,16}}{re.escape(SEGMENT_SUFFIX)}{_NEW}")
 _NOTE: Final = re.compile(rf"(?:[0-9]{{1,16}}{re.escape(NOTE_SUFFIX)}|{re.escape(FRONTIER)}){_NEW}")
+_BESIDE: Final = (ORIGINAL, ORIGINAL_SNAPSHOT, NOTED, half_made(Path(NOTED)).name)
 _TORN: Final = re.compile(rf"{re.escape(LEDGER)}\.[0-9]+-[0-9]+{re.escape(TORN_SUFFIX)}")
 
 
@@ -55,8 +57,8 @@ def is_index(path: Path) -> bool:
 
 
 def is_torn(path: Path) -> bool:
-    """True for bytes that were cut off a ledger, and for the log that it was taken over from."""
-    return bool(_TORN.fullmatch(path.name)) or path.name in (ORIGINAL, ORIGINAL_SNAPSHOT)
+    """True for bytes that were cut off a ledger, and for what its API of S0 keeps beside it."""
+    return bool(_TORN.fullmatch(path.name)) or path.name in _BESIDE
 
 
 def is_segment(path: Path) -> bool:
