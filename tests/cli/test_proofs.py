@@ -88,7 +88,7 @@ def test_without_the_package_that_signs_it_says_what_to_install(store: Shell) ->
         "from recollect.__main__ import main; sys.exit(main())"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", without, "prove", id],
+        [sys.executable, "-P", "-c", without, "proof", "prove", id],
         cwd=store.folder, env=store.environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "pip install 'recollect[proof]'" in done.stderr

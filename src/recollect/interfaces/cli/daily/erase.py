@@ -7,6 +7,7 @@ remains of a key is always told; a certificate overwrites no file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -76,25 +77,16 @@ def erase(
     """Delete every byte of what is named, permanently."""
     others = (id, key, about, filter, subject, author)
     if expired:
-        _check_alone(certificate, keep_sources, reason, user, *others)
-        _erase_expired(call, mount, dry_run=dry_run, yes=yes)
+        beside = (certificate, keep_sources, reason, user, *others)
+        _erase_expired(call, mount, beside, dry_run=dry_run, yes=yes)
         return
     is_whole = all(each is None for each in others)
     whole, theirs = (user, None) if is_whole else (None, user)
     target = None if certificate is None else new_file(certificate, _OPTION)
+    named: dict[str, Any] = {"id": id, "key": key, "about": about, "user": whole, "filter": filter}
+    named |= {"subject": subject, "author": author, "unit": unit}
     with call.memories(mount) as found:
-        choice = partial(
-            _erase,
-            id=id,
-            key=key,
-            about=about,
-            user=whole,
-            filter=filter,
-            subject=subject,
-            author=author,
-            unit=unit,
-            sources=not keep_sources,
-        )
+        choice = partial(_erase, **named, sources=not keep_sources)
         memories = [memory.scoped(user=theirs) for _, memory in found]
         memory, planned, position = _holder(memories, choice)
         if dry_run:
@@ -113,16 +105,15 @@ def erase(
         call.answer(erasure, lambda _: _erased(erasure, key), memory)
 
 
-def _check_alone(*others: object) -> None:
-    if any(each not in (None, False) for each in others):
+def _erase_expired(
+    call: Call, mount: Mount | None, beside: Sequence[object], *, dry_run: bool, yes: bool
+) -> None:
+    """Erases the records that expired longer ago than they are to be kept."""
+    if any(each not in (None, False) for each in beside):
         raise InvalidInput(
             "--expired chooses what is erased by itself",
             hint="run `recollect erase --expired --dry-run` first",
         )
-
-
-def _erase_expired(call: Call, mount: Mount | None, *, dry_run: bool, yes: bool) -> None:
-    """Erases the records that expired longer ago than they are to be kept."""
     with call.memory(mount=mount) as memory:
         planned = memory.erase(expired=True, dry_run=True)
         if dry_run or not planned.events:
