@@ -1,27 +1,31 @@
 """Writes the pages of reference that are made from the code.
 
-    python -m tools.reference           writes docs/reference/cli.md, python.md and openapi.json
+    python -m tools.reference           writes docs/reference/cli.md, python.md and openapi.json,
+                                        and the tools that `recollect mcp` lists
     python -m tools.reference --check   fails if what is there differs
 
 Responsible for which pages there are and for comparing them. Leaves their text to
-``tools.cli_reference``, ``tools.python_reference`` and ``interfaces.http.openapi``. Invariant: the
+``tools.cli_reference``, ``tools.python_reference``, ``tools.mcp_tools`` and
+``interfaces.http.openapi``. Invariant: the
 same code gives the same bytes.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from recollect.interfaces.http import openapi
-from tools import cli_reference, python_reference
+from tools import cli_reference, mcp_tools, python_reference
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "docs/reference"
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "cli.md": cli_reference.page,
     "python.md": python_reference.page,
+    os.path.relpath(mcp_tools.FILE, FOLDER): mcp_tools.text,
     "openapi.json": lambda: openapi.document().decode() + "\n",
 }
 

@@ -8,18 +8,20 @@ everything here runs inside ``splits.fitting``, where reading a test question ra
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.machine import commit
 from benchmarks.recall import sets
 from benchmarks.recall.encoders import Chosen, Legs, chosen
-from benchmarks.recall.run import HITS, Engine, memory_with
+from benchmarks.recall.metrics import marks
+from benchmarks.recall.run import HITS, MACRO, Engine, memory_with
 from benchmarks.recall.sets import QuestionSet
 from benchmarks.recall.splits import Question, dev, fitting
 from recollect.finding.candidates import CandidateSearch
@@ -50,6 +52,14 @@ WITHOUT: Final[dict[Legs, frozenset[str]]] = {
     "static": frozenset({"sentence", "session_sentence"}),
     "text": frozenset({"sentence", "session_sentence", "chunk", "session_chunk"}),
 }
+
+
+class Without(NamedTuple):
+    """A set's figure over its dev questions: by a fit on all sets, and by one on the others."""
+
+    whole: float
+    without: float
+    questions: int
 
 
 class Asked(NamedTuple):
@@ -193,12 +203,42 @@ def weights_of(legs: Legs, of_sets: Sequence[Sequence[Asked]]) -> RankingWeights
     return RankingWeights(tuple(round(float(value), 3) for value in found), curve, where)
 
 
+def figure(of_set: Sequence[Asked], weights: Numbers, name: str) -> float:
+    """The mean of a macro figure over dev questions, of the gold that is among the candidates."""
+    found: list[float] = []
+    for asked in of_set:
+        best = np.full(len(asked.gold), -np.inf)
+        np.maximum.at(best, asked.item, asked.rows @ weights)
+        ranked = [str(item) for item in np.argsort(-best, kind="stable")]
+        gold = {str(item) for item in np.flatnonzero(asked.gold)}
+        found.append(marks(ranked, gold)[name])
+    return float(np.mean(found))
+
+
+def without_each(legs: Legs, of_sets: Mapping[str, Sequence[Asked]]) -> dict[str, Without]:
+    """What each set loses if its own dev questions take no part in the fit."""
+    used = [name not in WITHOUT[legs] for name in RANKING_SIGNALS]
+    whole, _ = fit(list(of_sets.values()), used)
+    found: dict[str, Without] = {}
+    for name, own in of_sets.items():
+        rest, _ = fit([asked for other, asked in of_sets.items() if other != name], used)
+        found[name] = Without(
+            whole=figure(own, whole, MACRO[name]),
+            without=figure(own, rest, MACRO[name]),
+            questions=len(own),
+        )
+    return found
+
+
 def main() -> int:
     """Prints the weights as the text of the table in ``recollect.recall.weights``."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recall.fit", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True, help="folder of the sentence encoder")
     parser.add_argument("--cache", type=Path, required=True, help="folder that keeps its rows")
+    parser.add_argument(
+        "--without-each", type=Path, help="where to write the figures of fits without one set"
+    )
     options = parser.parse_args()
     embedders = chosen("full", options.model, options.cache)
     with fitting():
@@ -208,6 +248,12 @@ def main() -> int:
             found = weights_of(legs, [of_set[legs] for of_set in observed])
             print(f"    {legs!r}: {found},", flush=True)
         print("}")
+        if options.without_each:
+            left = {
+                legs: without_each(legs, {n: o[legs] for n, o in zip(SETS, observed, strict=True)})
+                for legs in CONFIGURATIONS
+            }
+            options.without_each.write_bytes(msgspec.json.encode(left))
     return 0
 
 

@@ -31,6 +31,15 @@ def marks(ranked: Sequence[str], gold: Collection[str]) -> Marks:
     return found
 
 
+def inside(packed: Collection[str], gold: Collection[str]) -> Marks:
+    """What a context holds of what a question needs: all of it, and how many of its places."""
+    if not gold:
+        raise ValueError("a question without gold cannot be judged")
+    held = len(set(packed) & set(gold))
+    needed = len(set(gold))
+    return {"whole": float(held == needed), "held": float(held), "needed": float(needed)}
+
+
 def ndcg(ranked: Sequence[str], gold: Collection[str]) -> float:
     """Discounted gain of the first ten over that of an ideal ranking."""
     gain = sum(

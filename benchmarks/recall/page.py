@@ -7,13 +7,15 @@ Invariant: every figure of ours comes from a report; other figures are labelled 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from benchmarks import plots
+from benchmarks.recall.contexts import WidthReport
+from benchmarks.recall.fit import Without
 from benchmarks.recall.run import MACRO, Report
 
 PAGE: Final = "recall-quality.md"
@@ -61,7 +63,11 @@ These would help: resolving classes and pronouns at write time (which takes a mo
 encoder, and asking in several steps for second hops."""
 
 
-def page(reports: dict[str, Report]) -> str:
+def page(
+    reports: dict[str, Report],
+    widths: Sequence[WidthReport] = (),
+    without: Mapping[str, Mapping[str, Without]] | None = None,
+) -> str:
     """The whole page."""
     best = reports[_LEGS[-1]]
     return "\n".join(
@@ -91,6 +97,8 @@ def page(reports: dict[str, Report]) -> str:
             "",
             *_kinds(best),
             "",
+            *(_contexts(widths) if widths else ()),
+            *(_without(without) if without else ()),
             "## What is missed",
             "",
             _MISSES,
@@ -132,6 +140,52 @@ def _table(reports: dict[str, Report]) -> Iterator[str]:
         yield f"| *{title}* | " + " | ".join(f"{row[name]:.3f}" for name in _FIGURE) + " | |"
 
 
+def _contexts(widths: Sequence[WidthReport]) -> Iterator[str]:
+    """How much of the evidence is inside a context of so many tokens."""
+    yield "## Inside a context"
+    yield ""
+    yield (
+        "`python -m benchmarks.recall.contexts` asks unseen questions of `context` with several "
+        "budgets. *Whole* is the share of questions whose whole evidence is inside, by how many "
+        "pieces of evidence a question has; of sets that rank sessions, a piece is a session. "
+        "Tokens are those of the context itself."
+    )
+    yield ""
+    places = ("1", "2", "3", "4")
+    yield "| set | legs | questions | budget | used | whole | of 1 | of 2 | of 3 | of 4 and more |"
+    yield "|---" * 10 + "|"
+    for report in widths:
+        for name, budgets in report.sets.items():
+            for budget, held in budgets.items():
+                each = (held.by_places.get(number) for number in places)
+                shown = " | ".join("" if value is None else f"{value:.2f}" for value in each)
+                yield (
+                    f"| {name} | `{report.legs}` | {report.asked[name]} | {int(budget):,} "
+                    f"| {held.used:,.0f} | {held.whole:.3f} | {shown} |"
+                )
+    yield ""
+
+
+def _without(without: Mapping[str, Mapping[str, Without]]) -> Iterator[str]:
+    """What each set loses if its own dev questions take no part in the fit."""
+    yield "## Without one set"
+    yield ""
+    yield (
+        "`python -m benchmarks.recall.fit --without-each` fits the weights on all sets but one. "
+        "Figures of the set's dev questions, of the evidence among the candidates: with its own "
+        "dev questions in the fit → without them (how many there are)."
+    )
+    yield ""
+    names = tuple(MACRO)
+    yield "| | " + " | ".join(f"{name} {MACRO[name]}" for name in names) + " |"
+    yield "|---" * (len(names) + 1) + "|"
+    for legs, of_sets in without.items():
+        each = [of_sets[name] for name in names]
+        cells = (f"{one.whole:.3f} → {one.without:.3f} ({one.questions})" for one in each)
+        yield f"| `{legs}` | " + " | ".join(cells) + " |"
+    yield ""
+
+
 def _kinds(report: Report) -> Iterator[str]:
     shown = ("any@5", "all@5", "any@10", "all@10", "ndcg@10")
     yield "| set | kind | " + " | ".join(shown) + " |"
@@ -147,15 +201,25 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recall.page", description=__doc__)
     for legs in _LEGS:
         parser.add_argument(f"--{legs}", type=Path, required=True, help=f"report of --legs {legs}")
+    parser.add_argument(
+        "--contexts", type=Path, action="append", default=[], help="report of `contexts --json`"
+    )
+    parser.add_argument("--without", type=Path, help="figures of `fit --without-each`")
     parser.add_argument("--docs", type=Path, required=True, help="folder of the page")
     options = parser.parse_args(words)
     reports = {
         legs: msgspec.json.decode(getattr(options, legs).read_bytes(), type=Report)
         for legs in _LEGS
     }
+    widths = [msgspec.json.decode(path.read_bytes(), type=WidthReport) for path in options.contexts]
+    without = (
+        msgspec.json.decode(options.without.read_bytes(), type=dict[str, dict[str, Without]])
+        if options.without
+        else None
+    )
     (options.docs / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     (options.docs / PICTURE).write_text(picture(reports[_LEGS[-1]]), "utf-8")
-    (options.docs / PAGE).write_text(page(reports), "utf-8")
+    (options.docs / PAGE).write_text(page(reports, widths, without), "utf-8")
     return 0
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, Literal
 
-from benchmarks.recall.metrics import Marks, marks
+from benchmarks.recall.metrics import Marks, inside, marks
 
 Part = Literal["dev", "test"]
 
@@ -93,6 +93,11 @@ class Question:
         """The marks of a ranking, which is all that callers learn about the gold."""
         self._refuse_while_fitting()
         return marks(ranked, self._gold)
+
+    def judge_context(self, packed: Sequence[str]) -> Marks:
+        """The same for what a context packed, in any order."""
+        self._refuse_while_fitting()
+        return inside(packed, self._gold)
 
     def _refuse_while_fitting(self) -> None:
         if self.part != "dev" and _FITTING.get():

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
+    given = sys.argv[1:] if argv is None else argv
     try:
+        if given[:1] == ["mcp"]:  # an assistant does not wait for its servers
+            from recollect.interfaces.mcp import run_plain
+
+            if run_plain(given):
+                return 0
         from recollect.interfaces.cli import main as run
 
         return run(argv, start={"mcp": _serve_mcp, "http": _serve_http, "web": _show})

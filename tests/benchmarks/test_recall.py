@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from benchmarks.recall import sets
 from benchmarks.recall.__main__ import main
+from benchmarks.recall.contexts import main as contexts_main
+from benchmarks.recall.contexts import run as contexts_run
+from benchmarks.recall.contexts import table as contexts_table
 from benchmarks.recall.encoders import Chosen, Kept
-from benchmarks.recall.fit import WITHOUT, Asked, loss, observe, weights_of
-from benchmarks.recall.metrics import damped, marks, ndcg, sessions
+from benchmarks.recall.fit import WITHOUT, Asked, loss, observe, weights_of, without_each
+from benchmarks.recall.metrics import damped, inside, marks, ndcg, sessions
 from benchmarks.recall.run import Engine, run
 from benchmarks.recall.sets import QuestionSet, Turn
 from benchmarks.recall.splits import Leak, Part, Question, dev, fitting, of_longmemeval
@@ -51,6 +54,50 @@ def test_sessions_stand_by_their_best_hit_or_by_a_damped_sum() -> None:
     hits = [("one", 0.5), ("two", 0.45), ("two", 0.44), ("three", 0.1)]
     assert sessions(hits, None) == ["one", "two", "three"]
     assert sessions(hits, damped) == ["two", "one", "three"]
+
+
+def test_what_is_inside_a_context_counts_each_place_once() -> None:
+    assert inside(["x", "a", "a"], {"a", "b"}) == {"whole": 0.0, "held": 1.0, "needed": 2.0}
+    assert inside(["b", "a"], {"a", "b"})["whole"] == 1.0
+    with pytest.raises(ValueError, match="without gold"):
+        inside(["a"], set())
+
+
+def test_a_context_with_more_room_holds_more_of_the_evidence() -> None:
+    turns = [
+        Turn(f"The cello stood in room {n}.", "user", f"s{n}", None, f"r{n}") for n in range(9)
+    ]
+    asked = Question(
+        "q",
+        "Which rooms was the cello in?",
+        {"r2", "r5"},
+        category="plain",
+        haystack="h",
+        part="test",
+    )
+    dev_question = _question("dev", "d")
+    questions = QuestionSet("X", "turn", {"h": turns}, [asked, dev_question])
+    report = contexts_run([questions], Chosen(), legs="text", budgets=(60, 1_000))
+    assert report.asked == {"X": 1}  # test questions alone
+    few, all_of_it = report.sets["X"]["60"], report.sets["X"]["1000"]
+    assert few.whole == 0.0
+    assert 0 < few.used <= 60
+    assert all_of_it.whole == 1.0
+    assert all_of_it.by_places == {"2": 1.0}
+    assert all_of_it.per_1000 == pytest.approx(2_000 / all_of_it.used)
+    assert "1000" in contexts_table(report)
+
+
+def test_the_contexts_of_a_set_are_measured_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_data(tmp_path)
+    words = ["--data", str(tmp_path), "--sets", "A,D", "--legs", "text", "--json"]
+    assert contexts_main(words) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert set(report["sets"]) == {"A", "D"}
+    assert report["asked"] == {"A": 1, "D": 1}
+    assert report["sets"]["D"]["500"]["whole"] == 1.0
 
 
 def test_a_test_question_gives_its_gold_to_nobody_but_is_judged() -> None:
@@ -195,6 +242,16 @@ def test_every_configuration_has_a_weight_for_every_signal() -> None:
         assert len(found.weights) == len(RANKING_SIGNALS)
         for name in WITHOUT[legs]:
             assert found.weights[RANKING_SIGNALS.index(name)] == 0.0
+
+
+def test_a_set_that_alone_has_a_signal_is_lost_without_its_questions() -> None:
+    def one(signal: str) -> Asked:
+        rows = np.zeros((20, len(RANKING_SIGNALS)))
+        rows[:, RANKING_SIGNALS.index(signal)] = [0.1] * 19 + [0.9]
+        return Asked(rows, np.arange(20), np.array([0.0] * 19 + [1.0]))
+
+    found = without_each("text", {"A": [one("words")], "B": [one("words")], "C": [one("coverage")]})
+    assert found == {"A": (1.0, 1.0, 1), "B": (1.0, 1.0, 1), "C": (1.0, 0.0, 1)}
 
 
 def test_what_an_embedder_gave_is_kept_and_given_again(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks.recall.contexts import Held, WidthReport
 from benchmarks.recall.page import PAGE, PICTURE, main
 from benchmarks.recall.run import Report
 
@@ -40,12 +41,22 @@ def test_the_page_holds_every_configuration_and_says_whether_it_suffices(
         path = tmp_path / f"{legs}.json"
         path.write_bytes(msgspec.json.encode(report(legs, value)))
         words += [f"--{legs}", str(path)]
+    held = Held(whole=0.654, used=987.6, per_1000=1.0, by_places={"1": 0.75, "4": 0.25})
+    width = WidthReport(
+        commit="abc1234", legs="static", asked={"B": 500}, sets={"B": {"1000": held}}
+    )
+    (tmp_path / "width.json").write_bytes(msgspec.json.encode(width))
+    left = {"static": dict.fromkeys("ABCD", (0.75, 0.5, 9))}
+    (tmp_path / "left.json").write_bytes(msgspec.json.encode(left))
+    words += ["--contexts", str(tmp_path / "width.json"), "--without", str(tmp_path / "left.json")]
     assert main(words) == 0
     page = (tmp_path / PAGE).read_text("utf-8")
     assert "| `text` | 0.512 | 0.512 |" in page
     assert "| `static` | 0.634 |" in page
     assert f"| `full` | {full:.3f} |" in page
     assert verdict in page
+    assert "| `static` | 0.750 → 0.500 (9) | 0.750 → 0.500 (9) |" in page
+    assert "| B | `static` | 500 | 1,000 | 988 | 0.654 | 0.75 |  |  | 0.25 |" in page
     assert "any@10 0.925" in page
     assert "| C | event ordering |" in page
     drawn = (tmp_path / PICTURE).read_text("utf-8")

@@ -21,6 +21,7 @@ from recollect.index.words.text import token_list
 from recollect.memory.handle.handle import Handle
 from recollect.model.events import Role
 from recollect.model.values import Hit, Include
+from recollect.recall.pack import hits_for
 from recollect.store.indexed.backend import MemorySpace
 from tests.index.test_past import differences, found
 from tests.suites.histories import Clockwork, History
@@ -101,8 +102,8 @@ def test_every_share_of_every_hit_sums_to_its_score(embedder: str) -> None:
     with Memory.open(":memory:", embedder=embedder) as memory:
         told(memory, noise=1)
         for query in QUESTIONS:
-            answer = memory.recall(query, k=30)
-            packed = memory.context(query, receipt=False).hits
+            answer = memory.recall(query, k=hits_for(1_500))  # as deep as the context
+            packed = memory.context(query, tokens=1_500, receipt=False).hits
             for hit in (*answer.hits, *answer.unverified, *packed):
                 assert math.fsum(hit.shares.values()) == hit.score
             by_id: dict[str, Hit] = {hit.id: hit for hit in answer}

@@ -6,6 +6,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
+from recollect.index.reads import Reads
 
 USERS = 40
 
@@ -133,3 +134,19 @@ def test_a_recall_abstains_if_all_that_was_found_is_not_relevant_enough() -> Non
         ).abstained  # none is there
         assert not memory.recall("zebra", min_relevance=1.0).abstained
         assert not memory.recall("", min_relevance=1.0).abstained
+
+
+def test_the_turns_of_a_session_are_counted_for_one_user_and_up_to_a_number() -> None:
+    with Memory.open(":memory:", embedder="none") as memory:
+        (first,) = memory.observe("One.", session="s")
+        memory.observe("Two.", session="s")
+        then = memory.events.position
+        (other,) = memory.scoped(user="ann").observe("Three.", session="s")
+        memory.observe("Four.", session="s")
+        memory.scoped(origin="unverified").observe("Five.", session="s")
+        (alone,) = memory.observe("Six.")
+        with memory._handle.space.reading() as reads:
+            asked = [first.seq, other.seq, alone.seq]
+            assert reads.turns(asked, 256) == {first.seq: 3, other.seq: 1}
+            assert reads.turns(asked, 2) == {first.seq: 2, other.seq: 1}
+            assert Reads(reads.db, at=then).turns([first.seq], 256) == {first.seq: 2}

@@ -14,8 +14,8 @@ from recollect import Store
 from recollect.interfaces.http import mcp_port, routes
 from recollect.interfaces.http.limits.rates import Rates
 from recollect.interfaces.http.work import Rules
+from recollect.interfaces.mcp.calls import TOOLS
 from recollect.interfaces.mcp.over_http import OverHttp
-from recollect.interfaces.mcp.server import TOOLS
 from recollect.interfaces.mcp.tools import Tool
 from tests.http.serving import Client, Said, served
 

@@ -166,7 +166,7 @@ def test_without_the_extra_the_next_step_is_told(monkeypatch: pytest.MonkeyPatch
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(Unsupported) as refused:
-        serve()
+        serve(http=True)
     assert refused.value.hint is not None
     assert "pip install 'recollect[mcp]'" in refused.value.hint
 

@@ -216,10 +216,10 @@ def test_without_the_guard_a_model_would_not(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control."""
-    from recollect.interfaces.mcp import server
+    from recollect.interfaces.mcp import calls
     from recollect.recall import pack
 
-    for module in (pack, server):  # the second one is for what a service answers
+    for module in (pack, calls):  # the second one is for what a service answers
         monkeypatch.setattr(module, "shown", lambda text: text)
 
     async def work(talk: Talk) -> None:

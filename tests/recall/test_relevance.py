@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 
 import pytest
@@ -19,6 +20,7 @@ from recollect.recall.relevance import (
     RANKING_SIGNALS,
     Candidate,
     Match,
+    by_chance,
     features,
     rivals_of,
     score_of,
@@ -51,6 +53,7 @@ candidates = st.builds(
     after=matches,
     before_asks=st.booleans(),
     names=fraction,
+    turns=st.integers(1, 300),
 )
 
 
@@ -93,6 +96,30 @@ def test_turns_of_a_session_hold_a_question_together() -> None:
     assert [row[place] for row in features(ASKED, TERMS, [one, apart])] == [0.125, 0.375]
     told = replace(other, is_assistant=True)  # an assistant's words are not the session's
     assert [row[place] for row in features(ASKED, TERMS, [one, told])] == [0.125, 0.125]
+
+
+def test_the_greatest_of_many_is_above_that_of_a_few_by_chance() -> None:
+    assert by_chance(0) == by_chance(1) == 0.0
+    assert by_chance(2) == pytest.approx(1 / math.sqrt(math.pi), abs=1e-3)
+    assert by_chance(3) == pytest.approx(0.846, abs=0.06)
+    drawn = random.Random(1)
+    for turns in (5, 20, 100, 256):
+        greatest = [max(drawn.gauss(0, 1) for _ in range(turns)) for _ in range(2_000)]
+        assert by_chance(turns) == pytest.approx(sum(greatest) / 2_000, abs=0.06)
+    assert by_chance(10_000) == by_chance(256)
+
+
+@pytest.mark.parametrize("name", ["session_sentence", "session_chunk"])
+def test_a_long_session_is_not_nearer_because_it_is_long(name: str) -> None:
+    plain = facts("words")
+    near = Candidate(Match((), 0.0, 0.50, 0.50), plain, session="long", turns=20)
+    beside = replace(near, match=Match((), 0.0, 0.1, 0.1))
+    brief = Candidate(Match((), 0.0, 0.45, 0.45), plain, session="brief", turns=2)
+    place = RANKING_SIGNALS.index(name)
+    found = [row[place] for row in features(ASKED, TERMS, [near, beside, brief])]
+    assert found[0] == found[1] < found[2]
+    far = replace(near, match=Match((), 0.0, 0.05, 0.05))
+    assert features(ASKED, TERMS, [far])[0][place] == 0.0
 
 
 def test_a_short_turn_holds_what_is_said_beside_it_and_a_long_one_less() -> None:

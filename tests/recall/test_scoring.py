@@ -141,7 +141,7 @@ def test_without_a_word_in_common_a_text_must_be_near_or_beside_a_good_hit() -> 
 def chunks(near: list[tuple[str, dict[int, float]]], *texts: str) -> list[tuple[float, float]]:
     """How near each of these texts is, by sentences and by chunks, to a question about tea."""
     asked = ParsedQuery(terms=("tea", "four"), scaffold=(), plain="tea four")
-    around = Surroundings(rows={}, beside={}, near=near)  # type: ignore[arg-type]
+    around = Surroundings(rows={}, beside={}, near=near, turns={})  # type: ignore[arg-type]
     scoring = Scoring(asked, WEIGHTS["full"], Statistics((1.0, 1.0), 4.0), around)
     cards = [card_of(record(seq, text)) for seq, text in enumerate(texts, 1)]
     found = {one.row.seq: one.features for one in scoring.ranked(cards)}
@@ -168,7 +168,7 @@ def test_what_a_text_without_a_vector_lacks_is_unknown_and_not_nothing() -> None
 
 def test_only_what_was_said_at_an_instant_can_fit_a_date() -> None:
     asked = ParsedQuery(terms=("tea",), scaffold=(), plain="tea", days=(Day(2026, 1, 1),))
-    around = Surroundings(rows={}, beside={}, near=[])
+    around = Surroundings(rows={}, beside={}, near=[], turns={})
     scoring = Scoring(asked, WEIGHTS["text"], Statistics((1.0,), 2.0), around)
     cards = [card_of(record(1)), card_of(record(2, said_at=AT))]
     found = {one.row.id: one.features for one in scoring.ranked(cards)}

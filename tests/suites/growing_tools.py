@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.place import Scoping
 from recollect.config import places
-from recollect.interfaces.mcp.server import TOOLS
+from recollect.interfaces.mcp.calls import TOOLS
 from tests.suites.growing import Case, chain, facts, linked, resting, words
 from tests.suites.growth import Call
 

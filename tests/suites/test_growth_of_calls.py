@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.interfaces.mcp.server import TOOLS
+from recollect.interfaces.mcp.calls import TOOLS
 from recollect.memory.admin import Admin
 from recollect.memory.batch import Batch
 from recollect.memory.contexts.frames import Frames

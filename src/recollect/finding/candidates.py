@@ -16,7 +16,7 @@ from recollect.index.reads import Reads
 from recollect.index.rows import Card, VersionRow
 from recollect.recall.asking import ParsedQuery, understand
 from recollect.recall.rank import Ranked, Wish, card_for, showing
-from recollect.recall.relevance import Configuration
+from recollect.recall.relevance import TURNS_MAX_COUNT, Configuration
 from recollect.recall.scoring import (
     Beside,
     Grain,
@@ -145,6 +145,7 @@ class CandidateSearch:
         self._wish = wish
         self._rows: dict[int, Card | None] = {}
         self._beside: dict[int, Beside] = {}
+        self._sizes: dict[tuple[str | None, str | None], int] = {}  # turns of a user's session
         self._near: list[dict[int, float]] = [{} for _ in question.legs]
         near = [(leg.grain, known) for leg, known in zip(question.legs, self._near, strict=True)]
         found = reads.statistics(asked.terms + asked.scaffold)
@@ -153,7 +154,7 @@ class CandidateSearch:
             asked,
             question.weights,
             found,
-            Surroundings(self._rows, self._beside, near),
+            Surroundings(self._rows, self._beside, near, self._sizes),
         )
 
     def __call__(self, depth: int) -> Candidates:
@@ -230,6 +231,15 @@ class CandidateSearch:
         if self._question.legs:
             beside = (row for row in near if not echoes(row))
             self._measure(row.text_seq for row in (*rows, *beside))
+            self._count_turns(episodes.values())
+
+    def _count_turns(self, episodes: Iterable[Card]) -> None:
+        """How many turns the session of each of these has."""
+        sessions = {row.seq: (row.user, row.session) for row in episodes if row.session is not None}
+        one_of = {name: seq for seq, name in sessions.items() if name not in self._sizes}
+        if one_of:
+            counts = self._reads.turns(one_of.values(), TURNS_MAX_COUNT)
+            self._sizes.update((name, counts.get(seq, 1)) for name, seq in one_of.items())
 
     def _by_words(self, depth: int) -> tuple[list[Doc], bool]:
         """Texts by BM25 of the query's terms. Hidden texts are on the other shelf."""

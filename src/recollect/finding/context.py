@@ -22,6 +22,7 @@ from recollect.model import limits
 from recollect.model.frames import Frame
 from recollect.model.reasons import sentence
 from recollect.model.values import Hit, Omitted
+from recollect.recall.filling import filling
 from recollect.recall.frames import hit_of, scored, with_earlier
 from recollect.recall.pack import Counter, Packed, hits_for, pack
 from recollect.recall.rank import TextRow, Wish, showing
@@ -49,16 +50,24 @@ def assemble(
     every = told.telling
     found = [hit for hit in every if hit.until is None]
     passed = [hit for hit in found if hit.relevance >= frame.floor]
+    # The floor decides whether anything is handed out, the budget how much.
+    further = filling(found, passed, frame.floor, is_wide=question.asked.is_wide)
     relevant = {hit.id: hit for hit in found}
-    said = {hit.id for hit in passed if hit.episode}
+    said = {hit.id for hit in (*passed, *further) if hit.episode}
     always = [
         relevant.get(row.id) or _quoting(reads, row, said)
         for row in _guaranteed(reads, frame, wish)
     ]
     names = frozenset(hit.id for hit in always)
     candidates = [*always, *(hit for hit in passed if hit.id not in names)]
-    links = reads.trusted_links([hit.id for hit in candidates if hit.record]) if candidates else []
-    ranked = scored(frame.weights, candidates, _hours(reads, candidates), _degrees(links))
+    more = [hit for hit in further if hit.id not in names]
+    both = [*candidates, *more]
+    links = reads.trusted_links([hit.id for hit in both if hit.record]) if both else []
+    hours, degrees = _hours(reads, both), _degrees(links)
+    ranked = scored(frame.weights, candidates, hours, degrees)
+    # What is below the floor comes after all of these, however new or often used it is.
+    weighed = {hit.id: hit for hit in scored(frame.weights, more, hours, degrees)}
+    ranked += [weighed[hit.id] for hit in more]
     against = _against(reads, wish, ranked, links)
     earlier = [hit for hit in every if hit.until is not None and hit.relevance >= frame.floor]
     with timed("recall.pack"):
@@ -70,10 +79,11 @@ def assemble(
             counter,
             {id: [row.id for row in rows] for id, rows in against.items()},
         )
+    used = {hit.id for hit in ranked}
     below = tuple(
         Omitted(id=hit.id, reason="floor", detail=sentence("floor"))
         for hit in every
-        if hit.relevance < frame.floor and (hit.until is not None or hit.id not in names)
+        if hit.relevance < frame.floor and (hit.until is not None or hit.id not in used)
     )
     replaced = tuple(
         Omitted(id=id, reason="replaced", detail=sentence("replaced", by=by), by=(by,))

@@ -94,6 +94,12 @@ class TextReads(BranchReads):
         beside = cast("list[tuple[int, int | None, int | None]]", rows)
         return {seq: (before, after) for seq, before, after in beside}
 
+    def turns(self, texts: Iterable[int], most: int) -> dict[int, int]:
+        """How many trusted episodes the session of each of these has; counted up to ``most``."""
+        params: dict[str, Cell] = {"seqs": pack_list(list(texts)), "at": self.at, "most": most}
+        rows = self._tables.db.rows("turns_of_texts", params)
+        return dict(cast("list[tuple[int, int]]", rows))
+
     def _is_past(self) -> bool:
         """True if something happened after this position."""
         if self.at == NOW:

@@ -153,7 +153,7 @@ class Frame(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tokens: int = 1500
     template: Template = Template()
     cache: Cache = "none"  # keep a context until the next write, or for this many seconds
-    floor: float = 0.04  # hits below this relevance are left out
+    floor: float = 0.04  # unless a hit is this relevant, nothing that was found is handed out
 
     def __post_init__(self) -> None:
         validate.name(self.name, "frame")

@@ -101,6 +101,41 @@ _ASKED: Final = (
     r"|\b(?:i|we) (?:\w+ )?(?:asked|requested|brought up|wanted to know|was asking|were asking)\b"
     r"|\b(?:my|our) (?:\w+ )?(?:question|request|prompt)s?\b"
 )
+# The answer is in many places: a list, a number, a comparison. The words are as above; a few are of
+# other languages.
+_WIDE_HAS: Final = (
+    *(
+        "many",
+        "often",
+        "much",
+        "total",
+        "all",
+        "ever",
+        "each",
+        "list",
+        "compar",
+        "betw",
+        "over time",
+    ),
+    *(
+        "order",
+        "throughout",
+        "across",
+        "summar",
+        "various",
+        "different",
+        "wie ",
+        "jede",
+        "zwischen",
+    ),
+    *("combien", "tous", "toutes", "chaque", "entre", "todos", "todas", "cada", "tutti", "tutte"),
+)
+_WIDE: Final = (
+    r"\b(?:how (?:many|often|much)|total|all|every\w*|each|lists?|compar\w+|between|over time|order"
+    r"|throughout|across|summar\w+|various|different|wie (?:viele?|oft)|alle[rnms]?|jede[rnms]?"
+    r"|zwischen|combien|tous|toutes|chaque|entre|cu[a\u00e1]nt[oa]s?|todos|todas|cada|quant[ie]"
+    r"|tutti|tutte)\b"
+)
 # Words that ask for an earlier value: no text needs to contain them.
 _FORMER: Final = frozenset("former formerly prior".split())
 # Every question about a time that is over has one of these.
@@ -128,6 +163,7 @@ class ParsedQuery(NamedTuple):
     days: tuple[Day, ...] = ()
     is_request: bool = False
     is_overview: bool = False
+    is_wide: bool = False  # about many places: a list, a number of things, a comparison
     is_earlier: bool = False  # about a value that was replaced
     is_then: bool = False  # about what held at a time that is over
     is_about_asking: bool = False  # about what was asked, so that questions are answers
@@ -160,6 +196,7 @@ def understand(query: str, runs_through: Callable[[str], bool]) -> ParsedQuery:
         days=tuple(days(query)),
         is_request=not is_past and _finds(_REQUEST, query, _REQUEST_HAS),
         is_overview=is_overview,
+        is_wide=is_overview or _finds(_WIDE, query, _WIDE_HAS),
         is_earlier=is_earlier,
         is_then=not is_earlier and _asks_for_then(query),
         is_about_asking=_finds(_ASKED, query, _ASKED_HAS) or (is_overview and _is_own(query)),

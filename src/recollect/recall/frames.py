@@ -20,7 +20,7 @@ from recollect.model.frames import SIGNALS, Weights
 from recollect.model.values import Hit
 
 # Raise it with any change that affects the order: candidates, relevance, signals, packing.
-RANKING_VERSION: Final = 11
+RANKING_VERSION: Final = 12
 
 # How fast recency falls with each active hour; the default is that of the standard tier.
 DECAY_PER_HOUR: Final[dict[Tier, float]] = {

@@ -27,6 +27,13 @@ _SHORT_WORDS: Final = 80  # a turn up to this length uses its neighbours in full
 _LIKELY_LEAST: Final = 0.21
 _LIKELY_SLOPE: Final = 0.97
 RIVALS: Final = 5  # candidates that a score is compared with
+# By chance, the nearest of many turns is nearer than the nearest of a few. That is taken off: the
+# spread of a question's cosines over a memory (on dev .11 by sentences and .09 by chunks, of which
+# half is better), times how far the greatest of so many random numbers is above their mean, in
+# units of their spread, here of 1, 2, 4, 8, ... 256.
+_SPREAD: Final[dict[Literal["sentence", "chunk"], float]] = {"sentence": 0.1, "chunk": 0.05}
+_GREATEST: Final = (0.0, 0.564, 1.029, 1.424, 1.766, 2.07, 2.343, 2.59, 2.82)
+TURNS_MAX_COUNT: Final = 2 ** (len(_GREATEST) - 1)  # that are counted
 
 _Session = tuple[float, float, float]  # of one session: words, the closest sentence and chunk
 
@@ -35,9 +42,9 @@ RANKING_SIGNALS: Final = (
     "coverage",  # how much of the query it covers, a short turn together with its neighbours
     "session_words",  # how much of the query people's turns of the session cover together
     "sentence",  # the closest sentence, by a sentence encoder
-    "session_sentence",  # the closest sentence of the session
+    "session_sentence",  # the closest sentence of the session, less what is chance
     "chunk",  # the closest chunk, by static vectors
-    "session_chunk",  # the closest chunk of the session
+    "session_chunk",  # the same of chunks
     "assistant",  # an assistant said it
     "assistant_overview",  # and the query asks for an overview
     "asks",  # it ends with a question
@@ -122,6 +129,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     is_assistant: bool = False
     counts: bool = True  # False if it can be no hit, and only says what its session is about
     session: Hashable | None = None
+    turns: int = 1  # of its session
     before: Match = NOTHING
     after: Match = NOTHING
     before_asks: bool = False
@@ -154,6 +162,15 @@ def rivals_of(scores: Sequence[float], missing: float = 0.0) -> float:
     """The mean of the few best of these scores, best first, with a score for missing ones."""
     found = [max(0.0, score) for score in scores[:RIVALS]]
     return (math.fsum(found) + missing * (RIVALS - len(found))) / RIVALS
+
+
+def by_chance(turns: int) -> float:
+    """How far the greatest of so many random numbers is above their mean, in their spreads."""
+    steps = math.log2(min(max(turns, 1), TURNS_MAX_COUNT))
+    low = int(steps)
+    rest = steps - low
+    above = _GREATEST[min(low + 1, len(_GREATEST) - 1)]
+    return _GREATEST[low] + rest * (above - _GREATEST[low])
 
 
 def terms_of(asked: ParsedQuery, statistics: Statistics) -> Terms:
@@ -242,8 +259,15 @@ def _sessions(terms: Terms, candidates: Sequence[Candidate]) -> dict[Hashable, _
 def _together(terms: Terms, members: Sequence[Candidate]) -> _Session:
     said = [c.match.parts for c in members if c.match.words and not c.is_assistant]
     best = said[0] if len(said) == 1 else [*map(max, zip(*said, strict=True))]
+    chance = by_chance(members[0].turns)
     return (
         terms.coverage(best),
-        max([c.match.sentence or 0.0 for c in members]),
-        max([c.match.chunk or 0.0 for c in members]),
+        _nearest([c.match.sentence for c in members], _SPREAD["sentence"] * chance),
+        _nearest([c.match.chunk for c in members], _SPREAD["chunk"] * chance),
     )
+
+
+def _nearest(found: Sequence[float | None], chance: float) -> float:
+    """The greatest of these, less what is chance; 0 without a leg."""
+    known = [each for each in found if each is not None]
+    return max(0.0, max(known) - chance) if known else 0.0

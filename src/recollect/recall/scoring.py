@@ -71,6 +71,7 @@ class Surroundings(NamedTuple):
     rows: Mapping[int, Card | None]
     beside: Mapping[int, Beside]  # of each candidate in a session
     near: Sequence[tuple[Grain, Mapping[int, float]]]  # for each leg of vectors
+    turns: Mapping[tuple[str | None, str | None], int]  # of a user's session, if there are vectors
 
 
 class Judged(NamedTuple):
@@ -231,6 +232,7 @@ class Scoring:
     ) -> list[Candidate]:
         """One loop, because a recall makes a hundred or more."""
         matches, facts, has_days = self._matches, self._facts, bool(self._asked.days)
+        turns = self._around.turns
         made: list[Candidate] = []
         for row in rows:
             doc, role = row.text_seq, row.role
@@ -254,6 +256,7 @@ class Scoring:
                     is_assistant,
                     not is_passed_over(row),
                     (row.user, row.session),
+                    turns.get((row.user, row.session), 1),
                     matches[before.seq] if before else NOTHING,
                     matches[after.seq] if after else NOTHING,
                     before is not None and facts[before.seq].asks and not row.transient,

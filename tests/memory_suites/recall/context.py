@@ -242,6 +242,23 @@ class ContextSuite(BehindSuite):
         assert context.omitted[0].reason == "floor"
         assert not memory.context("garden", frame="mine").abstained
 
+    def test_what_passes_the_floor_comes_first_and_the_rest_fills_the_budget(
+        self, memory: Memory
+    ) -> None:
+        for place in ("garden", "harbour", "museum", "station", "theatre"):
+            memory.observe(f"Ines walked to the {place} on Monday.", session=place)
+        best, *others = memory.recall("When did Ines walk to the garden?")
+        memory.settings.frames.set(frame(floor=best.relevance))
+        context = memory.context("When did Ines walk to the garden?", frame="mine", tokens=400)
+        assert context.ids == (best.id, *(hit.id for hit in others))
+        assert not any(each.reason == "floor" for each in context.omitted)
+        assert context.receipt is not None
+        query = "When did Ines walk to the garden?"
+        assert memory.replay(context.receipt, query=query).same_order
+        small = memory.context(query, frame="mine", tokens=60)
+        assert small.ids == (best.id,)
+        assert small.tokens <= 60
+
     def test_contradictions_are_shown_rather_than_both_packed(self, memory: Memory) -> None:
         first = memory.remember("The museum opens on Mondays", confidence=0.9)
         second = memory.remember("The museum is closed on Mondays", confidence=0.3)

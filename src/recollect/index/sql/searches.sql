@@ -60,6 +60,18 @@ SELECT e.seq, (
 ) AS after
 FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.session IS NOT NULL;
 
+-- name: turns_of_texts
+-- Of the session of each of these episodes: how many trusted turns it has, counted up to a number.
+SELECT e.seq, (
+  SELECT COUNT(*) FROM (
+    SELECT 1 FROM episodes b
+    WHERE b.session = e.session AND COALESCE(b."user", '') = COALESCE(e."user", '')
+      AND b.seq <= :at AND b.session IS NOT NULL AND b.trust <> 'unverified'
+    LIMIT :most
+  )
+) AS turns
+FROM episodes e WHERE e.seq IN (SELECT value FROM json_each(:seqs)) AND e.session IS NOT NULL;
+
 -- name: cards_of_texts
 -- Of records that were not changed since they got their text. Tokens and facts are those of now.
 SELECT /* columns: card of v and t */

@@ -1,33 +1,57 @@
 """The Model Context Protocol server, which gives assistants a memory.
 
 Responsible for one run of the server, over stdio or over HTTP on loopback. Leaves tools and
-protocol to the modules beside this one. Invariant: every call has at most the trust of an agent,
-or less if a credential says so.
+protocol to the modules beside this one. Invariants: every call has at most the trust of an agent,
+or less if a credential says so; importing this loads nothing else, because a client that starts
+the server does not wait for it.
 """
 
 from __future__ import annotations
 
-import signal
-import sys
-from base64 import urlsafe_b64encode
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from recollect.assistants.mounts import Mounts
-from recollect.assistants.place import Scoping
-from recollect.config import MCP_TOKEN_VARIABLE, mcp_token
-from recollect.errors import ConfigError, Unsupported
-from recollect.store.seam import REAL, Seam
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.assistants.mounts import Mounts
+    from recollect.store.seam import Seam
 
 TOOL_SETS: Final = ("daily", "all")
 _PATH: Final = "/mcp"
 _TOKEN_BYTES: Final = 32
 _PREFIX: Final = "rcm_"
 _SESSIONS_MAX_COUNT: Final = 64
-_WAITING: Final = (
-    "Waiting for an MCP client on stdin; `recollect mcp install` adds it to one. Ctrl-C ends.\n"
-)
+_OPTIONS: Final = ("--store", "--space", "--folder", "--tools")
+
+
+def run_plain(given: Sequence[str]) -> bool:
+    """Serves stdio for a plain command line; False for any other, which is left to its parser.
+
+    A line is plain if it is ``mcp`` with options of ``serve`` and their values, and the folder is
+    there.
+    """
+    import os
+
+    values: dict[str, str] = {}
+    words = iter(given[1:])
+    for word in words:
+        name, sign, value = word.partition("=")
+        value = value if sign else next(words, "")
+        if name not in _OPTIONS or not value or value.startswith("-"):
+            return False
+        values[name] = value
+    folder, tools = values.get("--folder"), values.get("--tools", "daily")
+    if list(given[:1]) != ["mcp"] or tools not in TOOL_SETS:
+        return False
+    if folder is not None and not os.path.isdir(folder):
+        return False
+    serve(
+        store=values.get("--store"),
+        space=values.get("--space", "main"),
+        folder=folder,
+        tools=tools,
+    )
+    return True
 
 
 def serve(
@@ -38,48 +62,45 @@ def serve(
     tools: str = "daily",
     http: bool = False,
     port: int = 0,
-    seam: Seam = REAL,
+    seam: Seam | None = None,
 ) -> None:
     """Serves the mounts of ``folder`` (default: the current one) until the client disconnects.
 
     A signal also ends it.
     """
-    check_installed()
-    start = None if folder is None else Path(folder).absolute()
-    if start is not None and not start.is_dir():
+    import os
+
+    if folder is not None and not os.path.isdir(folder):
+        from recollect.errors import ConfigError
+
         raise ConfigError(f"{folder} is not a folder", hint="give the path of the project's folder")
-    mounts = Mounts.open(store, space=space, start=start, scope=Scoping(origin="agent"))
+
+    def opening() -> Mounts:
+        from pathlib import Path
+
+        from recollect.assistants.mounts import Mounts
+        from recollect.assistants.place import Scoping
+
+        start = None if folder is None else Path(folder).absolute()
+        return Mounts.open(store, space=space, start=start, scope=Scoping(origin="agent"))
+
     if http:
-        _serve_http(mounts, tools, port, seam)
+        check_installed()
+        _serve_http(opening(), tools, port, seam)
     else:
-        _serve_stdio(mounts, tools)
+        from recollect.interfaces.mcp import stdio
+
+        stdio.serve(opening, tools)
 
 
-def _serve_stdio(mounts: Mounts, tools: str) -> None:
-    import anyio
-    from mcp.server.stdio import stdio_server
-
-    from recollect.interfaces.mcp.server import build
-
-    async def run() -> None:
-        server = build(mounts, tools)
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
-
-    if sys.stdin.isatty():
-        sys.stderr.write(_WAITING)
-    # Waiting for a line cannot be interrupted, and no cleanup is needed: acknowledged writes are
-    # on the disk.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(run)
-
-
-def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
+def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam | None) -> None:
+    from recollect.config import mcp_token
     from recollect.interfaces.mcp.server import build
     from recollect.serving import guard, server
+    from recollect.store.seam import REAL
 
     given = mcp_token()
-    token = given or _new_token(seam)
+    token = given or _new_token(seam or REAL)
     guard.check_token(token)
     with server.listen(port) as listening:
         port = listening.getsockname()[1]
@@ -90,11 +111,17 @@ def _serve_http(mounts: Mounts, tools: str, port: int, seam: Seam) -> None:
 
 def _new_token(seam: Seam) -> str:
     """A token that a shell does not take for an option: it never begins with a hyphen."""
+    from base64 import urlsafe_b64encode
+
     return _PREFIX + urlsafe_b64encode(seam.random(_TOKEN_BYTES)).decode().rstrip("=")
 
 
 def _tell(address: str, token: str | None) -> None:
     """Prints the address, a newly created token, which is shown once, and a line to paste."""
+    import sys
+
+    from recollect.config import MCP_TOKEN_VARIABLE
+
     sys.stderr.write(f"Listening on {address}\n")
     if token is not None:
         sys.stderr.write(f"Authorization: Bearer {token}\n")
@@ -108,8 +135,12 @@ def _tell(address: str, token: str | None) -> None:
 
 def check_installed() -> None:
     """Raises Unsupported without the SDK, which is not loaded for it."""
+    from importlib.util import find_spec
+
+    from recollect.errors import Unsupported
+
     if find_spec("mcp") is None:
         raise Unsupported(
-            "the MCP server is not installed",
+            "the MCP server over HTTP is not installed",
             hint="install it with: pip install 'recollect[mcp]'",
         )

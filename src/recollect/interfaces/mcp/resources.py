@@ -1,6 +1,6 @@
 """The resources and the prompt, which a host reads without a tool.
 
-Responsible for ``recollect://`` addresses and for ``distill``. Leaves the protocol to ``server``.
+Responsible for ``recollect://`` addresses and for ``distill``. Leaves the protocol to ``calls``.
 Invariants: unverified text is quoted, never given as ``text``; the prompt only asks the host's own
 model to propose records, which come back through ``remember``.
 """
@@ -16,13 +16,9 @@ from recollect.assistants.mounted import MOUNTS
 from recollect.assistants.mounts import Mounts
 from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.mcp import answers
+from recollect.interfaces.mcp.lists import EPISODE, RECORD, STATUS
 from recollect.model.values import Episode, Record
 from recollect.recall.pack import count_tokens
-
-SCHEME: Final = "recollect://"
-STATUS: Final = f"{SCHEME}status"
-RECORD: Final = f"{SCHEME}record/"
-EPISODE: Final = f"{SCHEME}episode/"
 
 _EPISODES_MAX_COUNT: Final = 200
 _EPISODES_MAX_TOKENS: Final = 6_000

@@ -1,6 +1,6 @@
 """The tools: their arguments, their work on the mounts, their answers.
 
-Responsible for one table of tools. Leaves the protocol to ``server`` and the shape of answers to
+Responsible for one table of tools. Leaves the protocol to ``calls`` and the shape of answers to
 ``answers``. Invariants: descriptions are fixed and contain nothing from a memory; no tool approves
 or erases; a value that looks like a secret is not stored, whichever argument holds it.
 """

@@ -13,7 +13,6 @@ import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, get_args
 
@@ -30,7 +29,6 @@ from recollect.store.disk.layout import HOOKS_LOG, LOG
 from recollect.store.disk.regular_files import read_regular
 
 _LOG_MAX_BYTES: Final = 1 << 20
-_EXTRA: Final = "the MCP server is not installed: pip install 'recollect[mcp]'"
 # The lines of the log that say when something last happened.
 _LAST: Final = {
     "handed over": re.compile(r"context \S+ handed over"),
@@ -54,10 +52,8 @@ class Installed(msgspec.Struct, frozen=True, omit_defaults=True):
 def mcp_status(call: Call) -> None:
     """Show which clients start the server, and whether they can."""
     found = list(_clients())
-    problem = _EXTRA if find_spec("mcp") is None else None
-    document = {"installed": found, "problem": problem}
-    call.answer(document, lambda _: _draw_clients(found, problem))
-    _exit_unless(bool(found) and problem is None and not any(each.problem for each in found))
+    call.answer({"installed": found}, lambda _: _draw_clients(found))
+    _exit_unless(bool(found) and not any(each.problem for each in found))
 
 
 def _clients() -> Iterator[Installed]:
@@ -79,7 +75,7 @@ def _clients() -> Iterator[Installed]:
                 yield Installed(client, str(place.file), shlex.join(words), _missing(words))
 
 
-def _draw_clients(found: list[Installed], problem: str | None) -> None:
+def _draw_clients(found: list[Installed]) -> None:
     for each in found:
         _draw(each)
     names = {each.name for each in found}
@@ -88,8 +84,6 @@ def _draw_clients(found: list[Installed], problem: str | None) -> None:
         plain.say("No client starts the server.")
     if others:
         plain.say(plain.dim(f"not in the settings of: {', '.join(others)}"))
-    if problem:
-        plain.say(f"! {problem}")
     if not found:
         plain.next_step("recollect mcp install CLIENT")
 

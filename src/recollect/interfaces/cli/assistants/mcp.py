@@ -7,7 +7,6 @@ Invariant: a client's file is changed only after the change was shown and confir
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -84,13 +83,6 @@ def install(
             if fragile := note_if_fragile():
                 call.note(fragile)
             call.note_if_unknown()
-            _note_missing(call)
-
-
-def _note_missing(call: Call) -> None:
-    """A client would only see that the server exits at once, without the reason."""
-    if find_spec("mcp") is None:
-        call.note("The MCP server is not installed yet; run: pip install 'recollect[mcp]'")
 
 
 def _options(call: Call) -> list[str]:
