@@ -42,10 +42,10 @@ def test_without_the_extra_every_verb_that_tells_about_search_says_so(shell: She
     assert base(shell, "recall", "zebra", "--json").err == ""
     assert ALONE.removeprefix("search is ") in base(shell, "status").out
     assert base(shell, "status", "--json").json["search"]["embedder"] == "none"
-    doctor = base(shell, "doctor")
+    doctor = base(shell, "admin", "doctor")
     assert doctor.code == 0
     assert "search is by words alone" in doctor.out
-    assert ALONE in base(shell, "embed").out
+    assert ALONE in base(shell, "admin", "embed").out
 
 
 def test_with_the_extra_one_step_picks_it_up_for_both_memories_and_says_so(shell: Shell) -> None:
@@ -92,7 +92,7 @@ def test_an_encoder_without_its_extra_is_not_called_search_by_meaning(shell: She
     assert ONNX in base(shell, "init", "--embedder", f"onnx:{folder}", program=without).out
     base(shell, "remember", "We run the tests with make check.", program=without)
     assert ONNX.removeprefix("search is ") in base(shell, "status", program=without).out
-    doctor = base(shell, "doctor", program=without)
+    doctor = base(shell, "admin", "doctor", program=without)
     assert (doctor.code, "recollect[onnx]" in doctor.out) == (0, True)
     for verb in ("recall", "context"):
         told = base(shell, verb, "tests", program=without)

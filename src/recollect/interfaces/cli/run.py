@@ -41,6 +41,8 @@ def run(given: Sequence[str], start: Start, *, alone: bool) -> int:
         code = work()
     except Exit as ended:
         code = ended.code
+    except SystemExit:  # Rich's answer to a closed pipe
+        code = answer.CLOSED
     except Exception as error:  # noqa: BLE001 - the last place that can report it readably
         code = answer.refuse(error, given)
     if alone and is_brief:
