@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -197,12 +198,14 @@ def test_an_approval_does_not_take_the_place_of_trust(tmp_path: Path) -> None:
 
 def test_audit_records_say_who_what_and_when_and_no_more(tmp_path: Path) -> None:
     # S1-58 S1-101 S1-115: a plain record, without the text of a node
+    before = datetime.now(UTC).replace(microsecond=0)
     with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
         store.import_graph(fixture("graph"))
         actions = [Action(kind="revise", subject="decision.crane", text="A secret.", review=True)]
         runtime = PhaseMemoryRuntime(store)
         runtime.apply(actions)
         runtime.apply(actions, approval=approved(actions))
+    after = datetime.now(UTC)
     raw = (tmp_path / "audit.jsonl").read_bytes()
     assert b"secret" not in raw
     records = [json.loads(line) for line in raw.splitlines()]
@@ -212,6 +215,8 @@ def test_audit_records_say_who_what_and_when_and_no_more(tmp_path: Path) -> None
             "subject",
         ]  # fmt: skip
     assert [record["outcome"] for record in records] == ["denied", "started", "applied"]
+    times = [datetime.fromisoformat(record["at"]) for record in records]
+    assert [before, *times, after] == sorted([before, *times, after])
     assert not any((tmp_path / name).exists() for name in ("policies", "reviews"))
 
 

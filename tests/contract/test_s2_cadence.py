@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 
@@ -28,6 +29,9 @@ EVERY = ConsolidationRule(
 )
 NIGHTLY = ConsolidationRule(
     id="nightly", cadence={"cron": "0 3 * * *"}, when_filter="", then_emits=[]
+)
+WEEKLY = ConsolidationRule(
+    id="weekly", cadence={"cron": "0 0 * * 1"}, when_filter="", then_emits=[]
 )
 
 
@@ -79,12 +83,17 @@ def test_a_rule_runs_at_its_time_of_this_machines_clock(memory: Memory, seam: Cl
         episodes, _ = stores(memory)
         await put(episodes, episode("a"))
         assert await due(memory, NIGHTLY) == ["a"], "it never ran"
-        ran = 0
-        for _ in range(72):
+        assert await due(memory, WEEKLY) == ["a"]
+        ran: dict[str, list[datetime]] = {"nightly": [], "weekly": []}
+        for _ in range(24 * 7):
             seam.tick(HOUR_US)
-            ran += bool(await due(memory, NIGHTLY))
-            ran += bool(await due(memory, NIGHTLY))
-        assert ran == 3, "once a night"
+            for rule in (NIGHTLY, WEEKLY, NIGHTLY, WEEKLY):
+                if await due(memory, rule):
+                    ran[rule.id].append(datetime.fromisoformat(seam.now()))
+        assert len(ran["nightly"]) == 7, "once a night"
+        assert {at.hour for at in ran["nightly"]} == {2}, "03:00, an hour east of UTC"
+        (weekly,) = ran["weekly"]
+        assert (weekly.isoweekday(), weekly.hour) == (7, 23), "00:00 of Monday there"
         seam.tick(24 * 30 * HOUR_US)
         assert await due(memory, NIGHTLY) == ["a"]
         assert await due(memory, NIGHTLY) == [], "a month without a call is one pass"

@@ -163,16 +163,21 @@ def test_an_edit_is_taken_over_after_a_question(home: Home) -> None:
 
 
 def test_cleaning_asks_for_the_name_and_empties_the_folder(home: Home) -> None:
-    # S3-223: as printed; anything but the name keeps everything
+    # S3-223: as printed; anything but the name keeps everything, and a file of others always stays
+    foreign = home.root / "memory" / "notes.md"
+    foreign.write_text("My own notes.\n")
     kept = holding(home.root, CANARY)
     assert any(path.endswith("user-profile.md") for path in kept)
     assert home.printed(CLEAN_MEMORY).code == 4  # no terminal, no question
     ran = home.printed(CLEAN_MEMORY, typed="y\n")
     assert (ran.code != 0, "Would erase from the space" in ran.out) == (True, True)
+    assert "did not write stay: notes.md\n" in ran.out.replace("\r", "")
     assert holding(home.root, CANARY) == kept
     assert len(home.search()) == 3
     ran = home.printed(CLEAN_MEMORY, typed="main\n")
     assert (ran.code, "3 records" in ran.out) == (0, True), ran
+    assert f"NOT checked, not a page as it was rendered: {foreign}" in ran.out
+    assert foreign.read_text() == "My own notes.\n"
     assert holding(home.root, CANARY) == []
     assert home.search() == []
     with sqlite3.connect(home.root / "index.db") as db:
@@ -181,7 +186,7 @@ def test_cleaning_asks_for_the_name_and_empties_the_folder(home: Home) -> None:
     db.close()
     assert left == [0, 0, 0, 0]
     names = sorted(path.name for path in (home.root / "memory").glob("*.md"))
-    assert names == ["index.md", "user-preferences.md", "user-profile.md"]
+    assert names == ["index.md", "notes.md", "user-preferences.md", "user-profile.md"]
     with MemoryFiles(home.root) as files:
         assert [one.entry_count for one in files.list_memories()] == [0, 0]
 

@@ -203,7 +203,7 @@ def fields_changed(
     """What a person changed about the page itself."""
     for name in FIELDS:
         after, before = shown(read, name), shown(base, name)
-        if not _says(read, said, name) or after == before:
+        if not says(read, said, name) or after == before:
             continue
         current = shown(now(), name)
         if after != current:
@@ -221,7 +221,7 @@ def fields_changed(
             )
 
 
-def _says(read: Page, said: Collection[str], field: str) -> bool:
+def says(read: Page, said: Collection[str], field: str) -> bool:
     """True if a page says something about a field; what is missing is not an edit."""
     if field == "created":
         return words.date_of(read.created) is not None

@@ -17,7 +17,7 @@ from typing import Final, Literal, Self
 import msgspec
 
 from recollect.config import FOLDER, load
-from recollect.contracts.pages import checks
+from recollect.contracts.pages import checks, left_files
 from recollect.contracts.pages.ids import make_id
 from recollect.contracts.pages.reads import contents_of, file_of, hits_of, read_page, rebuilt_of
 from recollect.contracts.pages.schema import SCHEMA
@@ -41,6 +41,7 @@ from recollect.model.values import Cleaned, Condensed, PageLimits
 from recollect.propose.port import Proposer
 from recollect.recall.pack import count_tokens
 from recollect.store.disk.layout import PAGE_FOLDERS
+from recollect.store.pages.page_files import foreign_files
 
 HOME: Final = f"~/{FOLDER}"
 _TO_FORGET: Final = "strike its entries through (~~), or forget them"
@@ -272,18 +273,25 @@ class MemoryFiles:
         """Erase every entry and file for good, if ``confirm`` answers the question with True.
 
         ``all`` also erases what was said and done: episodes, sessions and receipts. Settings and
-        ``config.toml`` stay. It needs a person's trust. None if it was not confirmed.
+        ``config.toml`` stay, and so do files that this memory did not write: the question names
+        them. It needs a person's trust. None if it was not confirmed.
         """
         handle, position = handle_of(self._memory), self._memory.events.position
         planned = clean.clean(handle, what, dry_run=True)
-        records = counted(planned.records, "record")
-        if not confirm(f"Erase {records} and the files in {self._folder}? It cannot be undone."):
+        question = f"Erase {counted(planned.records, 'record')} and the files in {self._folder}?"
+        if not confirm(f"{question} It cannot be undone.{left_files.in_question(self._folder)}"):
             return None
         done = clean.clean(handle, what, expect=position)
+        before = left_files.lines_of(self._folder)
         self._memory.pages._render(self._folder, "gone")  # a person said yes to that
         preseed(handle_of(self._memory))
         self._render()
-        return done
+        places = [place for place in done.places if place not in before]
+        return msgspec.structs.replace(
+            done,
+            places=(*places, *left_files.lines_of(self._folder)),
+            files_kept=foreign_files(self._folder),
+        )
 
     # Shared.
 

@@ -7,7 +7,7 @@ space, or says ``--yes`` and names the store; what is erased is what was shown.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from recollect.errors import Changed, InvalidInput
 from recollect.interfaces.cli import options as o
@@ -28,6 +28,8 @@ What = Annotated[
         help="Records and pages; with `all` also episodes, sessions and receipts.",
     ),
 ]
+
+_NAMED_MAX_COUNT: Final = 5
 
 
 @verb
@@ -80,7 +82,12 @@ def _would(memory: Memory, planned: Cleaned) -> list[str]:
     kept = "Settings, policies, rules and frames stay."
     if planned.what == "memory":
         kept = "Episodes, sessions, settings, policies, rules and frames stay."
-    return [f"Would erase from the space {place}:", f"  {_amounts(planned)}", f"  {kept}"]
+    lines = [f"Would erase from the space {place}:", f"  {_amounts(planned)}", f"  {kept}"]
+    files = ", ".join(plain.safe(name) for name in planned.files_kept[:_NAMED_MAX_COUNT])
+    more = len(planned.files_kept) - _NAMED_MAX_COUNT
+    files += f" and {more} more" if more > 0 else ""
+    told = f"  Files among the pages that this memory did not write stay: {files}"
+    return [*lines, told] if files else lines
 
 
 def _done(memory: Memory, done: Cleaned) -> list[str]:
