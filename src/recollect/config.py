@@ -405,7 +405,7 @@ def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | No
         return found.embedder, None, found.before if embedder_names.is_free(found.before) else ""
     told = (
         f"{SETTINGS} in the memory's folder names an embedder that is used only if you choose it: "
-        "`recollect embed --embedder NAME`"
+        "`recollect admin embed --embedder NAME`"
     )
     return AUTO, told, ""
 

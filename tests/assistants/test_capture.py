@@ -79,7 +79,15 @@ def test_the_verb_says_what_becomes_of_prompts(
     places: Places, path: Path, prompts: str, typed: bool | None
 ) -> None:
     recorded().write(path)
-    words = ["--store", places.project.where, "capture", "claude-code", "--transcript", str(path)]
+    words = [
+        "--store",
+        places.project.where,
+        "hooks",
+        "capture",
+        "claude-code",
+        "--transcript",
+        str(path),
+    ]
     assert main([*words, "--prompts", prompts]) == 0
     with Memory.open(places.project.where) as memory:
         said = [
@@ -264,7 +272,15 @@ with open(sys.argv[2], "rb") as file:
 
 
 def capturing(places: Places, path: Path) -> subprocess.Popen[bytes]:
-    words = ["--store", places.project.where, "capture", "claude-code", "--transcript", str(path)]
+    words = [
+        "--store",
+        places.project.where,
+        "hooks",
+        "capture",
+        "claude-code",
+        "--transcript",
+        str(path),
+    ]
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words, "--json"],
         stdout=subprocess.PIPE,

@@ -14,7 +14,7 @@ import pytest
 
 from recollect import Memory
 from recollect.config import places
-from recollect.interfaces.cli import hook_log
+from recollect.interfaces.cli.assistants import hook_log
 from recollect.places import consent
 from recollect.places.known import adopt
 from recollect.recall.pack import count_tokens
@@ -70,7 +70,7 @@ class Project:
     def end(self, path: Path, *more: str) -> Ran:
         said = {"hook_event_name": "SessionEnd", "reason": "exit", **self.common()}
         return self.hook(
-            "capture", "claude-code", *more, said=said | {"transcript_path": str(path)}
+            "hooks", "capture", "claude-code", *more, said=said | {"transcript_path": str(path)}
         )
 
     def common(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def test_an_index_that_lags_is_healed_before_it_speaks(project: Project) -> None
 @pytest.mark.parametrize("raw", [b"", b"[]", b"\xff\xff", b'{"hook_event_name": 3}'])
 def test_what_does_not_read_is_logged_and_no_error(project: Project, raw: bytes) -> None:
     assert project.hook("context", raw=raw) == Ran(0, "", "")
-    assert project.hook("capture", "claude-code", raw=raw) == Ran(0, "", "")
+    assert project.hook("hooks", "capture", "claude-code", raw=raw) == Ran(0, "", "")
     assert len(project.log) == 2
     assert all("failed" in line for line in project.log)
 
@@ -220,7 +220,9 @@ def test_a_read_only_folder_is_not_an_error(project: Project, tmp_path: Path) ->
 
 def test_no_word_of_a_memory_or_a_session_is_in_the_log(project: Project, tmp_path: Path) -> None:
     said = {"hook_event_name": CANARY, "transcript_path": f"/{CANARY}", "session_id": CANARY}
-    project.hook("capture", "claude-code", said={**said, "hook_event_name": f"x\n{CANARY} y"})
+    project.hook(
+        "hooks", "capture", "claude-code", said={**said, "hook_event_name": f"x\n{CANARY} y"}
+    )
     project.hook("context", said={**project.common(), "hook_event_name": {CANARY: 1}})
     project.end(recorded().write(tmp_path / "t.jsonl"))
     assert len(project.log) == 3
@@ -242,7 +244,8 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompts
     recollect.config recollect.errors recollect.index recollect.index.caches
     recollect.index.words recollect.index.words.text
-    recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
+    recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.assistants
+    recollect.interfaces.cli.assistants.hook
     recollect.interfaces.cli.lean
     recollect.model recollect.model.instants recollect.model.limits recollect.places
     recollect.places.known recollect.store recollect.store.disk
@@ -332,7 +335,8 @@ def test_a_hook_loads_little(
 def test_a_hook_that_reads_ends_at_once_and_leaves_nothing(project: Project) -> None:
     before = sorted(project.store.iterdir())
     late = f"import atexit; atexit.register(print, 'late'); {PROGRAM}"
-    for words, is_late in ((["context"], False), (["capture", "claude-code"], True)):
+    capture = ["capture", "claude-code"]  # as earlier releases installed it
+    for words, is_late in ((["context"], False), (["hooks", *capture], True), (capture, True)):
         said = {"hook_event_name": "UserPromptSubmit", "prompt": "which staging database"}
         done = subprocess.run(
             [sys.executable, "-c", late, *words, "--hook"],

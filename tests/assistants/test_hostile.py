@@ -256,7 +256,17 @@ def test_a_special_file_neither_hangs_a_hook_nor_hides_the_other_memory(
     assert "TimeUp" not in (clone.home / ".recollect" / "log" / "hooks.log").read_text()
 
 
-@pytest.mark.parametrize("words", [("recall", "codename"), ("remember", "x"), ("doctor",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recall", "codename"),
+        ("remember", "x"),
+        (
+            "admin",
+            "doctor",
+        ),
+    ],
+)
 def test_the_command_line_refuses_it_at_once(clone: Clone, words: tuple[str, ...]) -> None:
     clone.store.mkdir()
     fifo(clone.store / "events.wal")
@@ -274,7 +284,13 @@ def test_it_is_refused_in_a_known_memory_too(clone: Clone, name: str) -> None:
     fifo(path)
     clone.folder = clone.client
     assert clone.start("--time-limit", "20").code == 0
-    for words in (("recall", "codename"), ("doctor",)):
+    for words in (
+        ("recall", "codename"),
+        (
+            "admin",
+            "doctor",
+        ),
+    ):
         assert "not a file" in "".join(command(clone, *words)[1:])
 
 
@@ -377,7 +393,7 @@ def test_what_a_person_chose_for_a_project_is_kept(clone: Clone) -> None:
     assert embedder_of(clone.folder, clone.home) == f"onnx:{model}"
     settings(clone, json.dumps({"embedder": "onnx:tools/evil"}))
     assert embedder_of(clone.folder, clone.home) == f"onnx:{model}"
-    assert command(clone, "embed", "--embedder", "static").code == 0
+    assert command(clone, "admin", "embed", "--embedder", "static").code == 0
     assert embedder_of(clone.folder, clone.home) == "static"
     chosen = clone.home / ".recollect" / "embedders.json"
     assert chosen.stat().st_mode & 0o777 == 0o600

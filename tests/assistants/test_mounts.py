@@ -63,7 +63,7 @@ def test_an_answer_says_which_texts_have_no_vectors_yet(
     for mount in ("project", "personal"):
         for number in range(3):
             both.remember(f"Server {number} listens.", mount=mount)
-    lacking = "2 texts have no vectors yet: run `recollect embed`"
+    lacking = "2 texts have no vectors yet: run `recollect admin embed`"
     assert both.recall("server").notes == (lacking,)
     assert both.context("server").notes == (lacking.replace("2 texts have", "1 text has"),)
     assert both.recall("server").notes == ()
@@ -312,7 +312,7 @@ def test_an_unknown_mount_is_refused(both: Mounts) -> None:
 def test_the_module_loads_no_driver() -> None:
     program = (
         "import sys, recollect.assistants.mounts; "
-        "print([name for name in ('asyncio', 'typer', 'mcp', 'psycopg') if name in sys.modules])"
+        "print([name for name in ('asyncio', 'rich', 'mcp', 'psycopg') if name in sys.modules])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

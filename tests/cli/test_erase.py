@@ -31,7 +31,9 @@ def test_what_remains_of_a_key_is_said(store: Shell) -> None:
 
 def test_where_the_reason_of_a_successor_remains_is_said(store: Shell) -> None:
     old = remembered(store, "sits in row 3")
-    new = store.run("supersede", old, "sits in row 5", "--reason", "Ann moved", "--json").json["id"]
+    new = store.run(
+        "remember", "sits in row 5", "--replaces", old, "--reason", "Ann moved", "--json"
+    ).json["id"]
     for told in (store.run("erase", new, "--dry-run"), store.run("erase", new, "--yes")):
         assert f"superseding {old} remains with it" in told.out
         assert f"recollect erase {old}" in told.out
@@ -57,7 +59,9 @@ def test_names_that_were_not_found_and_one_id_too_many_say_what_to_type(store: S
     assert wrong.code == 3
     assert "next: `list` shows what there is; upper and lower case matter" in wrong.err
     assert "next: give one id; to erase several" in store.run("erase", "one", "two", "--yes").err
-    assert "next: `receipts` lists all of them" in store.run("replay", "c-none").err
+    assert (
+        "next: `proof receipts` lists all of them" in store.run("context", "--replay", "c-none").err
+    )
 
 
 def test_erase_takes_one_choice_in_one_memory(store: Shell) -> None:

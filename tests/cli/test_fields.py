@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from recollect import AsyncMemory, InvalidInput, Memory
-from recollect.interfaces.cli.fields import field_options
+from recollect.interfaces.cli.daily.fields import field_options
 from recollect.interfaces.mcp.tools import Remember as Tool
 from recollect.lifecycle.commands import Remember as Act
 from recollect.memory.handle.fields import RecordFields

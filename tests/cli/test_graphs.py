@@ -166,7 +166,7 @@ def test_an_import_into_a_workspace_writes_its_files(shell: Shell) -> None:
     FileBackedMemoryGraphStore(shell.folder / "w").close()
     brought(shell, "w/.recollect", given(), profile())
     assert visible(shell.folder / "w") == visible(shell.folder / "by-calls")
-    done = shell.run("--store", "w/.recollect", "doctor")
+    done = shell.run("--store", "w/.recollect", "admin", "doctor")
     assert done.code == 0, done.out
     assert "show the memory" in done.out
     with FileBackedMemoryGraphStore(shell.folder / "w") as store:
@@ -180,7 +180,7 @@ def test_any_import_into_a_workspace_writes_its_files(shell: Shell) -> None:
     (shell.folder / "mem0.json").write_text('{"results": [{"id": "a1", "memory": "It snows."}]}')
     assert shell.run("--store", "w/.recollect", "import", "mem0.json").code == 0
     assert len(list((shell.folder / "w" / "nodes").iterdir())) == 2
-    done = shell.run("--store", "w/.recollect", "doctor")
+    done = shell.run("--store", "w/.recollect", "admin", "doctor")
     assert "show the memory" in done.out
 
 
@@ -249,7 +249,7 @@ def test_a_file_that_is_in_the_way_stays_and_is_named(shell: Shell) -> None:
     said = brought(shell, "w/.recollect", given())
     assert mine.read_text() == '{"mine": 1}'
     assert "nodes/b.new.json was left as it is" in " ".join(said.split())
-    assert shell.run("--store", "w/.recollect", "doctor").code == 1
+    assert shell.run("--store", "w/.recollect", "admin", "doctor").code == 1
 
 
 def test_what_has_no_place_in_an_envelope_is_named(shell: Shell) -> None:

@@ -132,7 +132,8 @@ def old_memory(folder: Path) -> list[str]:
 
 
 COMMANDS = [
-    ["recall", "tea kitchen"], ["recent"], ["context", "tea kitchen"], ["list"], ["review"],
+    ["recall", "tea kitchen"], ["list", "--recent"], ["context", "tea kitchen"],
+    ["list"], ["review"],
     ["log"], ["show", "ID"], ["recall", "tea", "--json"],
 ]  # fmt: skip
 

@@ -84,7 +84,7 @@ def test_b2_a_sentence_that_i_bring_back_is_mine(store: Shell, memory: Memory) -
     (said,) = memory.observe("prod is going to ireland")
     agent = memory.scoped(trust="agent")
     agent.revise(region.id, "Prod runs in Ireland.", evidence=[Quote(said.id, "ireland")])
-    assert store.run("revert", "prod.region", "--to", str(region.seq)).code == 0
+    assert store.run("undo", "prod.region", "--to", str(region.seq)).code == 0
     now = memory.get(key="prod.region")
     assert (now.text, now.trust) == ("Prod runs in Frankfurt.", "person")
 
@@ -141,8 +141,8 @@ def test_m1_what_a_review_replaced_is_an_earlier_value(store: Shell, memory: Mem
     found = memory.recall("what was the refund limit before?").hits
     assert "The refund limit is 500 euros." in [hit.text for hit in found]
     assert "500 euros" in store.run("show", new.id).out
-    assert "500 euros" in store.run("audit", "--id", "refund.limit").out
-    back = store.run("revert", "refund.limit").out
+    assert "500 euros" in store.run("proof", "audit", "--id", "refund.limit").out
+    back = store.run("undo", "refund.limit", "--yes").out
     assert "500 euros" in back
     assert "waiting" not in back
 

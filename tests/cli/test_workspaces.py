@@ -1,4 +1,4 @@
-"""`recollect doctor` names what to repair in the files of a graph workspace around the memory."""
+"""`recollect admin doctor` names what to repair in the files of a graph workspace."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def broken(root: Path) -> None:
 
 
 def doctor(shell: Shell, *more: str) -> Ran:
-    return shell.run("--store", "w/.recollect", "doctor", *more)
+    return shell.run("--store", "w/.recollect", "admin", "doctor", *more)
 
 
 # Words of each finding, with its name in the first column.

@@ -124,7 +124,7 @@ def t06_add_import_export_and_repair_diagnostics() -> None:
     shell("recollect --store cli export markitect envelope.json")
     envelope = json.loads(Path("envelope.json").read_text())
     print("T06", envelope["schema_version"], len(envelope["nodes"]), len(envelope["edges"]))
-    print("T06", "self-consistent" in shell("recollect --store cli doctor"))
+    print("T06", "self-consistent" in shell("recollect --store cli admin doctor"))
 
 
 def t07_update_docs_with_local_persistence_examples() -> None:

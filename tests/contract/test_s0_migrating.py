@@ -427,7 +427,7 @@ def test_an_import_into_the_folder_of_an_original_takes_it_over_first(tmp_path: 
     again = recollect(home(tmp_path), "import", str(home(tmp_path)))
     assert (again["kept"], again["changed"], again["known"]) == (0, 0, 4)
     assert [one["why"] for one in again["problems"]] == [
-        "this is a ledger of Recollect; copy what was written in it with `recollect push`",
+        "this is a ledger of Recollect; copy what was written in it with `recollect admin push`",
         NO_ID,
     ]
     with ChronoStore(tmp_path) as store:

@@ -199,7 +199,7 @@ COVERED = {
     "On the command line": [
         "recollect --store quay/.recollect import", "/graph.json", "/profile.json",
         "recollect --store quay/.recollect export markitect",
-        "recollect --store quay/.recollect doctor",
+        "recollect --store quay/.recollect admin doctor",
     ],
 }  # fmt: skip
 

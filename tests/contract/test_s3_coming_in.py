@@ -61,7 +61,7 @@ def test_a_program_is_told_what_a_person_can_do(root: Path) -> None:
             for id in ("20260420-1402-a1b23c", "20260420-1630-3f0e99", "20260421-0915-c4f1a5")
         ]
         assert "not in this memory: 3 entries." in way_on
-        assert "`recollect rebuild-index --unknown adopt`" in way_on
+        assert "`recollect admin rebuild-index --unknown adopt`" in way_on
         assert files.search("Acme") == []
         assert (root / "memory" / "user-profile.md").read_text() == FILE
 

@@ -126,10 +126,10 @@ def test_a_rebuild_that_is_stopped_leaves_the_old_index(home: Home) -> None:
 def test_the_two_files_are_on_every_list_from_the_beginning(tmp_path: Path) -> None:  # S3-187
     home = Home(tmp_path, tmp_path, lambda *words: Ran(1, "", "not used"))
     assert home.process("init").code == 0
-    listed = home.process("page", "list").out
+    listed = home.process("pages", "list").out
     for name in ("user-profile", "user-preferences"):
         assert name in listed
-        assert f"# {name.replace('-', ' ').title()}\n" in home.process("page", "show", name).out
+        assert f"# {name.replace('-', ' ').title()}\n" in home.process("pages", "show", name).out
 
 
 def test_a_fresh_install_writes_the_two_files_with_its_first_sync(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_fresh_install_writes_the_two_files_with_its_first_sync(tmp_path: Path
     home = Home(tmp_path, tmp_path, lambda *words: Ran(1, "", "not used"))
     assert home.process("init").code == 0
     assert [path.name for path in tmp_path.rglob("*.md")] == []
-    synced = home.process("sync", "--json").json
+    synced = home.process("pages", "sync", "--json").json
     pages = Path(synced["folder"])
     assert pages.name == "pages"
     for name in ("user-profile", "user-preferences"):

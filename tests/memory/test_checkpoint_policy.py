@@ -83,7 +83,7 @@ def test_an_event_is_signed_by_the_first_write_after_its_time(
     assert not overdue(memory)
     seam.now_us += 61_000_000
     assert overdue(memory) == ["overdue by the policy of this memory: 3 events not signed yet"]
-    assert "3 events not signed yet; run `recollect checkpoint`" in (
+    assert "3 events not signed yet; run `recollect proof checkpoint`" in (
         memory.admin.verify().problem or ""
     )
     assert memory.admin.verify().ok

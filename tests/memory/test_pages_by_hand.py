@@ -150,7 +150,7 @@ def test_an_agent_does_not_change_when_a_person_said_it(
     assert "may not change it" in refusal.reason
     assert dates(page) == ["2026-04-22T10:00:00"]  # it waits for a person
     (left,) = memory.pages.sync(folder, propose=True).refused
-    assert "recollect sync" in left.reason
+    assert "recollect pages sync" in left.reason
     assert memory.review.list() == []
 
 

@@ -151,7 +151,7 @@ def test_a_user_proves_what_that_user_sees_and_nothing_else(memory: Memory) -> N
     key = keyed(memory)
     with pytest.raises(NotFound, match="covers") as refused:
         alice.proof.prove(mine.id)  # signing concerns everybody
-    assert "recollect checkpoint" in str(refused.value.hint)
+    assert "recollect proof checkpoint" in str(refused.value.hint)
     memory.proof.checkpoint()
     proof = alice.proof.prove(mine.id)
     assert "14C" in said(proof, key)

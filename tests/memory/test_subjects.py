@@ -405,7 +405,7 @@ def test_without_a_key_the_erasure_is_done_all_the_same(where: Path, home: Path)
         memory.scoped(user="ann").remember(f"In {WORD}")
         done = memory.erase(subject="ann", certificate=True)
         assert done.certificate is None
-        assert "recollect admin key create" in (done.uncertified or "")
+        assert "recollect proof key create" in (done.uncertified or "")
     assert hits(where) == []
 
 

@@ -286,7 +286,7 @@ def test_after_a_rotation_the_witness_pins_the_new_key(place: Path, folder: Path
         Keys(memory).rotate()
         assert len(Witnesses(memory).all()) == 1
         memory.remember("More.")
-        assert "recollect admin witness add" in (
+        assert "recollect proof witness add" in (
             memory.proof.checkpoint().witnesses[0].problem or ""
         )
         Witnesses(memory).add(folder)

@@ -242,7 +242,7 @@ def test_a_pull_that_is_killed_again_and_again_comes_to_its_end(
     size = source.size_bytes()
     source.close()
     ledger = tmp_path / "back" / "events.wal"
-    pull = ["--store", str(tmp_path / "back"), "pull", str(tmp_path / "mine")]
+    pull = ["--store", str(tmp_path / "back"), "admin", "pull", str(tmp_path / "mine")]
     codes = [killed_beyond(int(size * part), ledger, pull) for part in (0.2, 0.4, 0.6, 0.8)]
     assert min(codes) < 0, "none was killed in time"
     assert killed_beyond(size, ledger, pull) == 0

@@ -211,7 +211,7 @@ def one_round(place: Path, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def on_a_terminal(place: Path, seed: int, answers: str) -> list[str]:
-    """A round whose way in is `recollect sync` on a terminal, with these answers."""
+    """A round whose way in is `recollect pages sync` on a terminal, with these answers."""
     chance = random.Random(seed)
     world = World(place, chance)
     world.write(world.mine)
@@ -220,5 +220,5 @@ def on_a_terminal(place: Path, seed: int, answers: str) -> list[str]:
     shell = Shell(world.mine, world.home, lambda: Ran(0, "", ""))
     return world.come_in(
         f"terminal {answers!r}",
-        lambda: shell.terminal("--store", str(world.mine), "sync", typed=answers),
+        lambda: shell.terminal("--store", str(world.mine), "pages", "sync", typed=answers),
     )

@@ -192,7 +192,7 @@ def test_a_proof_is_handed_out_only_under_a_checkpoint(
     opened: tuple[Visitor, Memory], tmp_path: Path
 ) -> None:
     visitor, memory = opened
-    assert "recollect admin key create" in visitor.get("/main/ledger/2").words
+    assert "recollect proof key create" in visitor.get("/main/ledger/2").words
     assert visitor.get("/main/ledger/2/proof").status == 404
     key = Keys(memory).create()
     page = visitor.get("/main/ledger/2")

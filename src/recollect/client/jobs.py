@@ -195,7 +195,7 @@ class Jobs:
                 return value_of(self._handle(each).ask(name, {"job": str(number)}), Job)
             except NotFound:
                 continue
-        raise NotFound(f"job {id} does not exist", hint="`recollect job list` lists them")
+        raise NotFound(f"job {id} does not exist", hint="`recollect admin job list` lists them")
 
 
 def _number(id: int) -> int:

@@ -266,8 +266,8 @@ def _bottom(head: AuditHead, count: int) -> Iterator[str]:
     yield "</tbody>\n</table>\n<footer>"
     yield f"{count:,} {'entry' if count == 1 else 'entries'}. Times are by the clock of the "
     yield "machine that wrote the event. Texts are shortened; one event whole, with its proof: "
-    yield "<code>recollect prove --event N</code>. Characters that cannot be seen are marks such "
-    yield "as [U+202E].</footer>\n</body>\n</html>\n"
+    yield "<code>recollect proof prove --event N</code>. Characters that cannot be seen are marks "
+    yield "such as [U+202E].</footer>\n</body>\n</html>\n"
 
 
 def _said(text: str) -> str:

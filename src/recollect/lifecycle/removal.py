@@ -167,7 +167,9 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
     if act.what == "receipt":
         receipt = view.receipt(act.id)
         if receipt is None or not visible(actor, receipt):
-            raise NotFound(f"receipt {act.id!r} was not found", hint="`receipts` lists all of them")
+            raise NotFound(
+                f"receipt {act.id!r} was not found", hint="`proof receipts` lists all of them"
+            )
         return {receipt.seq}
     if act.what == "proposal":
         proposal = view.proposal(act.id)

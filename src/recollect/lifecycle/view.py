@@ -107,7 +107,7 @@ def require_whole_space(actor: c.Actor, what: str = "a preset") -> None:
 
 def no_preset(name: str) -> NotFound:
     return NotFound(
-        f"preset {name!r} was not found", hint="`recollect preset list` lists all of them"
+        f"preset {name!r} was not found", hint="`recollect settings preset list` lists all of them"
     )
 
 

@@ -113,7 +113,9 @@ def _beside(log: Source, by_name: Mapping[str, Source]) -> Source | None:
 
 def _log(source: Source, snapshot: Source | None) -> Iterator[Found]:
     if next(iter(source.chunks()), b"").startswith(_OURS):
-        why = "this is a ledger of Recollect; copy what was written in it with `recollect push`"
+        why = (
+            "this is a ledger of Recollect; copy what was written in it with `recollect admin push`"
+        )
         yield Trouble(where=source.name, why=why)
         return
     state = state_of(source, snapshot)

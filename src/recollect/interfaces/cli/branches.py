@@ -40,7 +40,7 @@ Edits = Annotated[
 ]
 Digest = Annotated[
     str | None,
-    Option("--digest", metavar="HEX", help="The digest that you saw in `branch diff --json`."),
+    Option("--digest", metavar="HEX", help="The digest that you saw in `branches diff --json`."),
 ]
 
 
@@ -108,7 +108,7 @@ def merge(
         shown = branches.diff(name)
         if digest not in (None, shown.digest):
             raise Changed(
-                "the branch is not what you saw", hint=f"`recollect branch diff {name}` shows it"
+                "the branch is not what you saw", hint=f"`recollect branches diff {name}` shows it"
             )
         if not call.json and digest is None:
             plain.say(*_compared(shown))
@@ -147,7 +147,7 @@ def condense(
 def _edit(given: str) -> tuple[str, str]:
     id, equals, text = given.partition("=")
     if not equals or not text:
-        raise InvalidInput(f"--edit {given!r} is not ID=TEXT", hint="`branch diff` shows the ids")
+        raise InvalidInput(f"--edit {given!r} is not ID=TEXT", hint="`branches diff` shows the ids")
     return id, text
 
 

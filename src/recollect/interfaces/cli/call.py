@@ -19,7 +19,7 @@ from recollect import config
 from recollect.assistants.mounted import Mount
 from recollect.config import AUTO, Settings, load, place_of
 from recollect.errors import Forbidden, IntegrityError, InvalidInput, NotFound, Unavailable
-from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import answer, plain, questions
 from recollect.interfaces.cli.declare import Abort, Option, Parameter, declared, parameters_of
 from recollect.memory import Memory, Store
 from recollect.places import known
@@ -199,7 +199,7 @@ class Call(msgspec.Struct, frozen=True):
         if self.json or not sys.stdout.isatty():
             yield None
             return
-        from recollect.interfaces.cli.draw import progress
+        from recollect.interfaces.cli.screens.draw import progress
 
         with progress(title) as tick:
             yield tick
@@ -210,9 +210,7 @@ class Call(msgspec.Struct, frozen=True):
             return
         if self.json or not sys.stdin.isatty():
             raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
-        from typer import confirm
-
-        if not confirm(question, err=True):
+        if not questions.confirm(question):
             raise Abort
 
     def confirm_name(self, name: str, *, yes: bool, what: str) -> None:
@@ -221,15 +219,7 @@ class Call(msgspec.Struct, frozen=True):
             return
         if self.json or not sys.stdin.isatty():
             raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
-        from typer import prompt
-
-        typed = prompt(
-            "This cannot be undone. Type the name of the space",
-            default="",
-            err=True,
-            show_default=False,
-        )
-        if typed != name:
+        if questions.prompt("This cannot be undone. Type the name of the space") != name:
             raise Abort
 
 

@@ -120,7 +120,6 @@ TrustOption = Annotated[
 # What a read shows.
 Count = Annotated[int, Option("-k", metavar="N", help="The most hits to return.")]
 Unit = Annotated[Literal["any", "record", "episode"], Option(help="What to look for.")]
-ListUnit = Annotated[Literal["record", "episode"], Option("--unit", help="What to list.")]
 Include = Annotated[
     list[str] | None,
     Option(

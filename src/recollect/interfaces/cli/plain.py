@@ -349,7 +349,7 @@ def forgotten(value: Forgotten) -> None:
         say(f"  hidden with it  {id}")
     for id in value.showing:
         say(f"  still shown       {id}")
-    next_step(f"recollect restore {value.id}")
+    next_step(f"recollect undo {value.id}")
 
 
 def erasure(value: Erasure) -> None:

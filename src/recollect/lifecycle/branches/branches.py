@@ -44,7 +44,7 @@ from recollect.model.limits import BRANCH_MAX_CHANGES, EVIDENCE_MAX_COUNT
 from recollect.model.rules import at_least, lowest, may_review
 from recollect.model.validate import Json
 
-_SHOW_AGAIN: Final = "`recollect branch diff` shows what is there now"
+_SHOW_AGAIN: Final = "`recollect branches diff` shows what is there now"
 _LISTED_MAX_COUNT: Final = 5
 
 
@@ -164,7 +164,7 @@ def _merged(
     if not may_review(actor.trust):
         raise Forbidden(
             "merging a branch needs a person",
-            hint=f"ask the person to run `recollect branch merge {branch.name}`",
+            hint=f"ask the person to run `recollect branches merge {branch.name}`",
         )
     _check_settled(view, act, branch, rows)
     bodies: list[e.AnyBody] = []
@@ -199,8 +199,8 @@ def _check_settled(
         raise Conflict(
             f"what these would change has changed since: {', '.join(left[:_LISTED_MAX_COUNT])}"
             + more,
-            hint="decide each: `ours` keeps what the memory has, `theirs` takes the branch's, "
-            "or give an edited text; `recollect branch diff` shows both sides",
+            hint="settle each: `ours` keeps what the memory has, `theirs` takes the branch's, "
+            "or give an edited text; `recollect branches diff` shows both sides",
         )
 
 

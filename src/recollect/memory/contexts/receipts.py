@@ -200,7 +200,7 @@ def find(handle: Handle, id: str) -> ReceiptRow:
             return row
         if attempt == 1:
             _write_waiting(handle)
-    raise NotFound(f"there is no receipt {id!r}", hint="`receipts` lists all of them")
+    raise NotFound(f"there is no receipt {id!r}", hint="`proof receipts` lists all of them")
 
 
 def receipt_of(reads: Reads, row: ReceiptRow) -> Receipt:

@@ -259,7 +259,9 @@ def worker_of(jobs: Jobs, kinds: Iterable[str] = (), *, closes: bool = False) ->
 
 
 def _no_schedule(kind: str) -> NotFound:
-    return NotFound(f"no schedule is set for {kind}", hint="`recollect schedule list` lists them")
+    return NotFound(
+        f"no schedule is set for {kind}", hint="`recollect admin schedule list` lists them"
+    )
 
 
 def _trust(trust: Trust) -> Trust:

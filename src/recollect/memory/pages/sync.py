@@ -43,7 +43,7 @@ from recollect.store.pages.page_notes import notes_for
 
 _UNKNOWN: Final = "{} is not in this memory: erased, or never there"
 _STAYS: Final = {
-    "description": "description stays {}: change it here, or with `recollect page describe`",
+    "description": "description stays {}: change it here, or with `recollect pages describe`",
     "tags": "tags stay {}: `tags: []` removes them",
 }
 _NOW: Final = ("", "today", "now")  # in place of a date

@@ -36,7 +36,7 @@ class Proofs(Calls):
         ``witnesses``; the checkpoint is kept all the same.
 
         Raises:
-            NotFound: No key signs this ledger; create one with ``recollect admin key create``.
+            NotFound: No key signs this ledger; create one with ``recollect proof key create``.
             NotInstalled: The extra ``proof`` is not installed.
             IntegrityError: The ledger contradicts an earlier checkpoint.
             Forbidden: The handle is bound to one user, or has less than a person's trust.

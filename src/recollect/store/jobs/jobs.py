@@ -142,7 +142,7 @@ def too_many(space: str) -> LimitExceeded:
 
 def no_job(id: int) -> NotFound:
     """The error for a job that is not there, or not this caller's."""
-    return NotFound(f"job {id} does not exist", hint="`recollect job list` lists them")
+    return NotFound(f"job {id} does not exist", hint="`recollect admin job list` lists them")
 
 
 def job_of(row: Row) -> Job:

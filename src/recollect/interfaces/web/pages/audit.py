@@ -87,7 +87,7 @@ def page(asked: Asked, memory: Memory) -> View:
         verdict=None if check is None else verdict(check.found),
         is_now=check is not None and head is not None and check.found.head == head.hash,
     )
-    words: list[object] = ["audit"]
+    words: list[object] = ["proof", "audit"]
     words += ["--since", since] if since else []
     words += ["--until", until] if until else []
     python = asked.python(

@@ -82,7 +82,9 @@ def page(asked: Asked, memory: Memory) -> View:
         percent=None if running is None else running.percent,
     )
     calls = (
-        asked.call(asked.python("events.get", event.seq), asked.cli("erasures", past=False)),
+        asked.call(
+            asked.python("events.get", event.seq), asked.cli("proof", "erasures", past=False)
+        ),
         asked.call(asked.python("admin.verify"), asked.cli("admin", "verify", past=False)),
     )
     refresh_s = 0 if running is None else REFRESH_S

@@ -181,7 +181,7 @@ def _calls(asked: Asked, question: Question) -> tuple[Call, ...]:
         found.append(
             asked.call(
                 asked.python("admin.why_not", id, question.q, **given),
-                asked.cli("why-not", id, question.q, *words),
+                asked.cli("admin", "why-not", id, question.q, *words),
             )
         )
     return tuple(found)

@@ -47,7 +47,8 @@ def page(asked: Asked, memory: Memory) -> View:
             draft = msgspec.structs.replace(draft, name="")
     main = shown(memory, base, draft, asked.text("q"))
     call = asked.call(
-        asked.python("settings.presets.get", base.name), asked.cli("preset", "show", base.name)
+        asked.python("settings.presets.get", base.name),
+        asked.cli("settings", "preset", "show", base.name),
     )
     return View(title=f"Change {base.name}", main=main, answer=base, calls=(call,))
 

@@ -60,7 +60,11 @@ def page(asked: Asked, memory: Memory) -> View:
         title="Presets",
         main=Main(presets=tuple(shown(each) for each in found)),
         answer=found,
-        calls=(asked.call(asked.python("settings.presets.list"), asked.cli("preset", "list")),),
+        calls=(
+            asked.call(
+                asked.python("settings.presets.list"), asked.cli("settings", "preset", "list")
+            ),
+        ),
     )
 
 
@@ -70,7 +74,7 @@ def one(asked: Asked, memory: Memory) -> View:
     q = asked.text("q")
     side, problem = _tried(memory, preset, q) if q else (None, None)
     calls = [asked.call(asked.python("settings.presets.get", preset.name),
-                        asked.cli("preset", "show", preset.name))]  # fmt: skip
+                        asked.cli("settings", "preset", "show", preset.name))]  # fmt: skip
     if q:
         calls.append(
             asked.call(
