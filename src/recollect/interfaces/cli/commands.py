@@ -182,7 +182,7 @@ GROUPS: Final[dict[str, Entry]] = {
             "preset": Group(
                 "Presets, which shape a context.",
                 {
-                    "set": "settings.presets:set_frame",
+                    "set": "settings.presets:set_preset",
                     "list": "settings.presets:list_all",
                     "show": "settings.presets",
                     "drop": "settings.presets",
