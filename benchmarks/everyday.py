@@ -222,7 +222,7 @@ def _place(asked: Asked, hits: Sequence[Hit]) -> tuple[int | None, float]:
 
 def _hook(settings: Settings) -> Callable[[str], str]:
     """The prompt hook over this memory alone."""
-    places = Places(project=settings, me=settings, named=False)
+    places = Places(project=settings, personal=settings, named=False)
     return lambda prompt: prompts.for_prompt(places, prompt, tokens=_HOOK_TOKENS)
 
 

@@ -112,7 +112,7 @@ def _import(file: Path, workspace: Path) -> float:
 
 def _bulk(count: int, workspace: Path) -> float:
     with Memory.open(workspace, embedder="none") as memory:
-        agent = memory.scoped(origin="agent", user="ada")
+        agent = memory.scoped(trust="agent", user="ada")
         began = process_time()
         for first in range(0, count, _BATCH):
             with agent.batch() as batch:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks a proof that `recollect prove` made, without Recollect.
+"""Checks a proof that `recollect proof prove` made, without Recollect.
 
     python verify_proof.py PROOF.json KEY...
 
 It needs Python 3.11 and the package cryptography. Get each KEY from its owner, not from where the
-proof came from: a public key, or a file with the output of `recollect admin key list`. Every key
+proof came from: a public key, or a file with the output of `recollect proof key list`. Every key
 must have signed, and every signature must be of one of the keys. With --others, signatures of
 other keys are named and not checked. Exits with 0 if all of it holds, with 1 if something does
 not, and with 2 if it was called wrongly or could not write its answer.
@@ -186,7 +186,7 @@ def keys_in(word):
     is_key = KEY.fullmatch(word)
     raw = word.encode() if is_key else contents(word, "a public key or an ordinary file of them")
     found = KEY.findall(raw.decode("utf-16" if raw[:2] == b"\xff\xfe" else "utf-8-sig", "replace"))
-    need(found, f"no public key in {shown(word)}: give what `recollect admin key list` shows")
+    need(found, f"no public key in {shown(word)}: give what `recollect proof key list` shows")
     return [key_of(line) for line in found]
 
 

@@ -34,7 +34,7 @@ GROUPS: Final = {
     "links": ("Links", "Links"),
     "proofs": ("Proofs", "Proofs"),
     "settings": ("MemorySettings", "MemorySettings"),
-    "frames": ("Frames", "Frames"),
+    "presets": ("Presets", "Presets"),
     "receipts": ("Receipts", "Receipts"),
     "documents": ("Documents", "Documents"),
     "rules": ("Rules", "Rules"),
@@ -155,7 +155,7 @@ def _is_door(method: Method) -> bool:
 
 
 def _property(method: Method) -> str:
-    """A group of a memory, such as ``frames``: the async group of the same calls."""
+    """A group of a memory, such as ``presets``: the async group of the same calls."""
     if not _is_door(method):
         return (
             f"    @property\n    def {method.name}(self) -> Awaitable[int]:\n"

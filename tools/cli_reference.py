@@ -1,8 +1,9 @@
-"""The page docs/reference/cli.md, made from the declarations of the verbs.
+"""The page docs/reference/cli.md, made from the declarations of the commands.
 
-Responsible for one section for each verb: how it is called, what it does, its arguments and
+Responsible for one section for each command: how it is called, what it does, its arguments and
 options. Leaves writing the page to ``tools.reference``. Invariant: the page says nothing that
-``recollect VERB --help`` does not say, except where an option that every verb has is listed.
+``recollect COMMAND --help`` does not say, except where an option that every command has is
+listed.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from recollect.interfaces import cli
-from recollect.interfaces.cli.app import GROUPS, Verbs, verb_at
 from recollect.interfaces.cli.call import Verb, shared_parameters
+from recollect.interfaces.cli.commands import HEADINGS, Entry, Group, verb_at
 from recollect.interfaces.cli.declare import Parameter
 
 _HEAD: Final = """\
 # The command line
 
-Made by `make reference` from the declarations of the verbs; do not edit it. `recollect VERB --help`
-prints the same in a terminal. Arguments in brackets may be left out.
+Made by `make reference` from the declarations of the commands; do not edit it. `recollect help`
+lists the commands, `recollect help all` those of the groups as well, and `recollect help COMMAND`
+prints what this page says about one. Arguments in brackets may be left out.
 
-## Options of every verb
+`recollect --install-completion` lets the Tab key complete commands and options in bash, zsh and
+fish; `recollect --show-completion` prints what that writes.
 
-They may stand before the verb or after it. Before it, `--debug` shows the traceback of an
+## Options of every command
+
+They may stand before the command or after it. Before it, `--debug` shows the traceback of an
 unexpected error and `--version` prints the version. [Settings](settings.md) explains where a memory
 is found.
 """
@@ -42,25 +47,23 @@ _CODE: Final = re.compile(r" +(\d+) +(.+)")
 def page() -> str:
     """The text of the page."""
     parts = [_HEAD, *_table(shared_parameters()), ""]
-    for heading, verbs in Verbs.headings.items():
-        parts += [f"## {heading}", "", *_sections(verbs, "")]
+    for heading, commands in HEADINGS.items():
+        parts += [f"## {heading}", "", *_sections(commands, "")]
     return "\n".join([*parts, _CODES_HEAD, *_codes(), ""])
 
 
-def _sections(verbs: Mapping[str, str], group: str) -> Iterator[str]:
-    """The sections of some verbs, and of the verbs of a group in its place."""
-    for name, home in verbs.items():
+def _sections(commands: Mapping[str, Entry], group: str) -> Iterator[str]:
+    """The sections of some commands, and of the commands of a group in its place."""
+    for name, entry in commands.items():
         path = f"{group} {name}".strip()
-        if home:
-            yield from _section(path, verb_at(home, name))
+        if not isinstance(entry, Group):
+            yield from _section(path, verb_at(entry, name))
             continue
-        inner, about, alone = GROUPS[name]
-        if alone:
-            yield from _section(path, verb_at(alone, name))
+        if entry.alone:
+            yield from _section(path, verb_at(entry.alone, name))
         else:
-            yield from (f"### {path}", "", _plain(about), "")
-        for part in inner.headings.values():
-            yield from _sections(part, path)
+            yield from (f"### {path}", "", entry.about, "")
+        yield from _sections(entry.commands, path)
 
 
 def _section(path: str, verb: Verb) -> Iterator[str]:

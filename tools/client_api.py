@@ -25,7 +25,7 @@ from tools.async_api import GROUPS, ROOT, Method
 TARGET: Final = ROOT / "src/recollect/client/calls"
 _SPACE: Final = "/v1/spaces/{space}"
 
-# Calls whose operation has another name; the others have their own. Of ``memory.frames`` and the
+# Calls whose operation has another name; the others have their own. Of ``memory.presets`` and the
 # other parts all are listed.
 NAMES: Final = {
     "admin": {
@@ -45,9 +45,9 @@ NAMES: Final = {
         "retention": "retention", "set_retention": "set_retention", "subjects": "subjects",
         "set_subjects": "set_subjects",
     },
-    "frames": {
-        "list": "list_frames", "get": "get_frame", "since": "frame_since", "set": "set_frame",
-        "drop": "drop_frame",
+    "presets": {
+        "list": "list_presets", "get": "get_preset", "since": "preset_since", "set": "set_preset",
+        "drop": "drop_preset",
     },
     "receipts": {"list": "list_receipts", "get": "get_receipt", "erase": "erase_receipt"},
     "documents": {
@@ -77,8 +77,8 @@ NAMES: Final = {
 }  # fmt: skip
 # Where a memory has a group, if it is not called as its module is.
 DOORS: Final = {
-    "links": "graph", "proofs": "proof", "receipts": "proof.receipts", "frames": "settings.frames",
-    "rules": "settings.rules", "documents": "settings.documents",
+    "links": "graph", "proofs": "proof", "receipts": "proof.receipts", "presets":
+    "settings.presets", "rules": "settings.rules", "documents": "settings.documents",
 }  # fmt: skip
 # Calls that are written by hand, because their arguments are not those of their operation.
 BY_HAND: Final = {
@@ -88,7 +88,7 @@ BY_HAND: Final = {
     "admin": {"verify"},
     "events": {"list", "submit", "tail", "wait"},
     "receipts": {"list"},
-    "frames": {"set"},
+    "presets": {"set"},
     "documents": {"set"},
     "rules": {"due"},
     "sessions": {"active", "episodes"},
@@ -98,7 +98,7 @@ BY_HAND_WHOLE: Final = ("tokens", "jobs", "leaving")
 # Names in a path that are called otherwise in the plain API, and answers inside a value.
 RENAMED: Final = {("receipts", "get"): {"id": "receipt"}, ("receipts", "erase"): {"id": "receipt"}}
 INSIDE: Final = {
-    ("frames", "since"): "since", ("settings", "retention"): "days",
+    ("presets", "since"): "since", ("settings", "retention"): "days",
     ("settings", "subjects"): "who", ("admin", "digest"): "digest", ("pages", "read"): "text",
     ("sessions", "close"): "session",
 }  # fmt: skip

@@ -20,7 +20,7 @@ from recollect.memory import Batch, Memory, Store
 from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
 from recollect.memory.contexts.contexts import Contexts
-from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.presets import Presets
 from recollect.memory.contexts.receipts import Receipts
 from recollect.memory.correction.leaving import Leaving
 from recollect.memory.documents import Documents
@@ -38,7 +38,7 @@ from recollect.memory.settings import MemorySettings
 from recollect.memory.tokens import Tokens
 from recollect.memory.writing import Writing
 from recollect.model import values
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 
 _HEAD: Final = """\
 # Python
@@ -69,7 +69,7 @@ _GROUPS: Final = (
     ("Proof", "memory.proof", Proofs),
     ("Receipts", "memory.proof.receipts", Receipts),
     ("Settings", "memory.settings", MemorySettings),
-    ("Frames", "memory.settings.frames", Frames),
+    ("Presets", "memory.settings.presets", Presets),
     ("Rules", "memory.settings.rules", Rules),
     ("Documents", "memory.settings.documents", Documents),
     ("Admin", "memory.admin", Admin),
@@ -81,7 +81,7 @@ _VALUES_HEAD: Final = """\
 ## Values
 
 Frozen, each with `to_dict()`. `Record`, `Episode`, `Hit`, `Recall` and `Context` are in
-`recollect`, `Frame` is in `recollect.model.frames`, all others are in `recollect.model.values`.
+`recollect`, `Preset` is in `recollect.model.presets`, all others are in `recollect.model.values`.
 
 | value | fields | |
 |---|---|---|"""
@@ -192,7 +192,7 @@ def _first_sentence(documented: object) -> str:
 
 
 def _all_values() -> Iterator[type[msgspec.Struct]]:
-    named: dict[str, type[msgspec.Struct]] = {"Frame": Frame}
+    named: dict[str, type[msgspec.Struct]] = {"Preset": Preset}
     for name in values.__all__:
         one = getattr(values, name)
         if isinstance(one, type) and issubclass(one, values.Value) and one is not values.Value:

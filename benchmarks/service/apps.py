@@ -38,7 +38,7 @@ def app(kind: str, store: str, listening: socket.socket) -> Iterator[tuple[App, 
         yield echo if kind == BARE else leaking, "none"
         return
     with Store.open(store, embedder="none") as opened:
-        token = opened.tokens.create("echo", space="main", origin="agent").token
+        token = opened.tokens.create("echo", space="main", trust="agent").token
         _add_route(opened)
         port = listening.getsockname()[1]
         yield service.App(opened, Gate([f"127.0.0.1:{port}"])), token

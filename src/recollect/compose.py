@@ -191,7 +191,7 @@ def restore_backup(backup: Path, settings: Settings, seam: Seam = REAL) -> str:
     if not isinstance(backend, FileBackend):
         raise Unsupported(
             "a backup can only be restored into a folder",
-            hint="restore it into one, then `recollect push` it to this place",
+            hint="restore it into one, then `recollect admin push` it to this place",
         )
     name = read_manifest(backup).space
     try:
@@ -308,7 +308,7 @@ def searching(settings: Settings) -> Searching:
     chosen = _resolved(settings)
     if chosen == names.NONE:
         install, able = _install("encoder"), _installed() != names.NONE
-        then = "run `recollect embed`" if able else f"{install}, then `recollect embed`"
+        then = "run `recollect admin embed`" if able else f"{install}, then `recollect admin embed`"
         return Searching(chosen, by_words=True, next_step=then)
     steps = {word: _step(word, settings) for word in names.embedders(chosen)}
     lacking = {word: step for word, step in steps.items() if step is not None}

@@ -103,14 +103,14 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     """The places of the two memories that an assistant sees side by side."""
 
     project: Settings  # where it is, or would be made
-    me: Settings
+    personal: Settings
     named: bool  # the place of the project's memory was given explicitly
     in_repository: bool = False  # the project is a git repository
 
     @property
     def is_one(self) -> bool:
         """True if the project's memory is the person's own."""
-        return place_of(self.project.where) == place_of(self.me.where)
+        return place_of(self.project.where) == place_of(self.personal.where)
 
     @property
     def writes_to_project(self) -> bool:
@@ -238,7 +238,7 @@ def places(
     known_in = None if named else known_file(home)
     return Places(
         project=_settings(found, AUTO, variables, home, known_in),
-        me=_settings(_home(home), AUTO, variables, home),
+        personal=_settings(_home(home), AUTO, variables, home),
         named=named,
         in_repository=not named and _repository_of_project(start, home) is not None,
     )
@@ -405,7 +405,7 @@ def _recorded_embedder(place: str, known_in: Path | None) -> tuple[str, str | No
         return found.embedder, None, found.before if embedder_names.is_free(found.before) else ""
     told = (
         f"{SETTINGS} in the memory's folder names an embedder that is used only if you choose it: "
-        "`recollect embed --embedder NAME`"
+        "`recollect admin embed --embedder NAME`"
     )
     return AUTO, told, ""
 

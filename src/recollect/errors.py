@@ -13,7 +13,7 @@
     │   └── NotInstalled     an optional package is missing: install it
     ├── ConfigError      the settings or the location of the workspace are wrong
     │   └── KeyMissing       the key of a subject is not on this machine: bring it here
-    └── IntegrityError   the ledger or its index is damaged: run `recollect doctor`
+    └── IntegrityError   the ledger or its index is damaged: run `recollect admin doctor`
 
 Each error carries a stable ``code`` for programs and, where there is one, a ``hint`` that
 names the next step for a person. Errors of drivers never leave the package as they are.
@@ -72,7 +72,7 @@ class NotFound(RecollectError):
 
 
 class Forbidden(RecollectError):
-    """The handle's origin or scope does not allow the act."""
+    """The handle's trust or scope does not allow the act."""
 
     code = "forbidden"
 

@@ -79,7 +79,7 @@ def test_the_readme_lines_work_awaited(tmp_path: Path) -> None:
         ]
         before = await memory.at(record.seq)
         assert (await before.events.position, len(await before.list())) == (record.seq, 1)
-        assert (await memory.scoped(origin="agent").remember("three")).trust == "agent"
+        assert (await memory.scoped(trust="agent").remember("three")).trust == "agent"
         assert repr(memory).startswith("AsyncMemory(")
 
     tell(story, tmp_path)

@@ -18,11 +18,11 @@ from recollect.aio import (
     AsyncBranches,
     AsyncDocuments,
     AsyncEvents,
-    AsyncFrames,
     AsyncJobs,
     AsyncLinks,
     AsyncMemorySettings,
     AsyncPages,
+    AsyncPresets,
     AsyncProofs,
     AsyncReceipts,
     AsyncReview,
@@ -32,7 +32,7 @@ from recollect.aio import (
 )
 from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
-from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.presets import Presets
 from recollect.memory.contexts.receipts import Receipts
 from recollect.memory.documents import Documents
 from recollect.memory.events import Events
@@ -49,8 +49,8 @@ from tools import async_api
 
 NOT_ASYNC = set(
     """
-    admin batch branches documents entered events frames graph jobs name pages proof receipts review
-    rules scope scoped sessions settings tokens trust where
+    admin batch branches documents entered events presets graph jobs name pages proof receipts
+    review rules scope scoped sessions settings tokens trust where
     """.split()
 )  # no I/O of their own
 OWN = {"run"}  # several calls in one hop: only the async API has hops
@@ -66,7 +66,7 @@ CLASSES = [
     (Proofs, AsyncProofs),
     (MemorySettings, AsyncMemorySettings),
     (Documents, AsyncDocuments),
-    (Frames, AsyncFrames),
+    (Presets, AsyncPresets),
     (Receipts, AsyncReceipts),
     (Rules, AsyncRules),
     (Sessions, AsyncSessions),
@@ -93,7 +93,7 @@ def function(member: object) -> object:
 def async_words(annotation: str) -> str:
     annotation = re.sub(r"\bFollowing\b", "AsyncIterator[Change]", annotation)
     groups = (
-        "Admin|Branches|Calls|Documents|Events|Frames|Jobs|Links|Memory|MemorySettings|Pages|Proofs|"
+        "Admin|Branches|Calls|Documents|Events|Presets|Jobs|Links|Memory|MemorySettings|Pages|Proofs|"
         "Receipts|Review|Rules|Sessions|Store|Tokens"
     )
     return re.sub(rf"\b({groups})\b", r"Async\1", annotation)
@@ -187,12 +187,12 @@ def test_a_changed_signature_is_noticed(tmp_path: Path, monkeypatch: pytest.Monk
     """The control: a plain module with one more argument no longer fits its async module."""
     plain = tmp_path / "memory"
     shutil.copytree(async_api.PLAIN, plain, ignore=shutil.ignore_patterns("__pycache__"))
-    frames = plain / "contexts" / "frames.py"
-    frames.write_text(
-        frames.read_text("utf-8").replace(
+    presets = plain / "contexts" / "presets.py"
+    presets.write_text(
+        presets.read_text("utf-8").replace(
             "def get(self, name: str)", "def get(self, name: str, *, more: int = 0)"
         ),
         "utf-8",
     )
     monkeypatch.setattr(async_api, "PLAIN", plain)
-    assert async_api.stale() == ["frames"]
+    assert async_api.stale() == ["presets"]

@@ -30,7 +30,7 @@ def places(tmp_path: Path) -> Places:
     store.mkdir(parents=True)
     return Places(
         project=Settings(where=str(store), why="named"),
-        me=Settings(where=str(tmp_path / "home" / ".recollect"), why="home"),
+        personal=Settings(where=str(tmp_path / "home" / ".recollect"), why="home"),
         named=True,
     )
 
@@ -46,7 +46,7 @@ Content = list[tuple[str, str, str, str, str | None, str]]
 def content(places: Places) -> Content:
     """All that was captured, oldest first, as far as it is the same in every memory."""
     with Memory.open(places.project.where) as memory:
-        found = memory.sessions.episodes(limit=10_000, include=["held", "shadowed", "forgotten"])
+        found = memory.sessions.episodes(limit=10_000, include=["waiting", "hidden", "forgotten"])
         return [_content(episode) for episode in reversed(found)]
 
 
@@ -79,10 +79,20 @@ def test_the_verb_says_what_becomes_of_prompts(
     places: Places, path: Path, prompts: str, typed: bool | None
 ) -> None:
     recorded().write(path)
-    words = ["--store", places.project.where, "capture", "claude-code", "--transcript", str(path)]
+    words = [
+        "--store",
+        places.project.where,
+        "hooks",
+        "capture",
+        "claude-code",
+        "--transcript",
+        str(path),
+    ]
     assert main([*words, "--prompts", prompts]) == 0
     with Memory.open(places.project.where) as memory:
-        said = [each for each in memory.sessions.episodes(include=["held"]) if each.role == "user"]
+        said = [
+            each for each in memory.sessions.episodes(include=["waiting"]) if each.role == "user"
+        ]
     assert [each.text for each in reversed(said)] == (
         [] if prompts == "none" else [words for role, words in SAID if role == "user"]
     )
@@ -217,7 +227,7 @@ def test_no_secret_is_in_any_byte_and_without_redaction_all_are(
 
     control = tmp_path / "control"
     with open(path, "rb") as file, Memory.open(control) as memory:
-        keeping = Keeping(memory.scoped(origin="agent"), redacts=False)
+        keeping = Keeping(memory.scoped(trust="agent"), redacts=False)
         keeping.keep(Transcript(tool_results=True).read(file), time.monotonic() + 60)
     assert found_in(control) == set(PLANTED)
 
@@ -255,14 +265,22 @@ def until_killed(messages):
             os.kill(os.getpid(), signal.SIGKILL)
         yield message
 
-memory = Memory.open(sys.argv[1]).scoped(agent="claude-code", origin="agent")
+memory = Memory.open(sys.argv[1]).scoped(agent="claude-code", trust="agent")
 with open(sys.argv[2], "rb") as file:
     Keeping(memory).keep(until_killed(Transcript().read(file)), time.monotonic() + 60)
 """
 
 
 def capturing(places: Places, path: Path) -> subprocess.Popen[bytes]:
-    words = ["--store", places.project.where, "capture", "claude-code", "--transcript", str(path)]
+    words = [
+        "--store",
+        places.project.where,
+        "hooks",
+        "capture",
+        "claude-code",
+        "--transcript",
+        str(path),
+    ]
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words, "--json"],
         stdout=subprocess.PIPE,
@@ -302,6 +320,6 @@ def test_two_processes_at_once_and_one_that_was_killed_give_the_same_memory(
         assert memory.admin.verify().ok
 
     alone = Settings(where=str(tmp_path / "alone"), why="named")
-    once = Places(project=alone, me=places.me, named=True)
+    once = Places(project=alone, personal=places.personal, named=True)
     assert claude_code(once, path).kept == 260
     assert content(places) == content(once)

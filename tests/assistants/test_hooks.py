@@ -14,7 +14,7 @@ import pytest
 
 from recollect import Memory
 from recollect.config import places
-from recollect.interfaces.cli import hook_log
+from recollect.interfaces.cli.assistants import hook_log
 from recollect.places import consent
 from recollect.places.known import adopt
 from recollect.recall.pack import count_tokens
@@ -70,7 +70,7 @@ class Project:
     def end(self, path: Path, *more: str) -> Ran:
         said = {"hook_event_name": "SessionEnd", "reason": "exit", **self.common()}
         return self.hook(
-            "capture", "claude-code", *more, said=said | {"transcript_path": str(path)}
+            "hooks", "capture", "claude-code", *more, said=said | {"transcript_path": str(path)}
         )
 
     def common(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def project(tmp_path: Path) -> Project:
         memory.remember("The staging database moved to port 5433.")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
         memory.remember("Deploys happen on Fridays only.", key="deploy.day")
-        memory.scoped(origin="unverified").remember(f"The staging port is {CANARY}.")
+        memory.scoped(trust="unverified").remember(f"The staging port is {CANARY}.")
     settings = places(start=made.folder, home=made.home, environment={}).project
     adopt(settings)
     consent.give(settings)
@@ -166,7 +166,9 @@ def test_the_end_of_a_session_captures_it_and_says_so_in_the_log(
     assert "5433" in project.prompt("what about the staging database port").context
     with Memory.open(project.store) as memory:
         captured = [
-            each for each in memory.sessions.episodes(include=["held"]) if each.id.startswith("cc-")
+            each
+            for each in memory.sessions.episodes(include=["waiting"])
+            if each.id.startswith("cc-")
         ]
         assert len(captured) == len(SAID)
 
@@ -179,7 +181,7 @@ def test_an_index_that_lags_is_healed_before_it_speaks(project: Project) -> None
 @pytest.mark.parametrize("raw", [b"", b"[]", b"\xff\xff", b'{"hook_event_name": 3}'])
 def test_what_does_not_read_is_logged_and_no_error(project: Project, raw: bytes) -> None:
     assert project.hook("context", raw=raw) == Ran(0, "", "")
-    assert project.hook("capture", "claude-code", raw=raw) == Ran(0, "", "")
+    assert project.hook("hooks", "capture", "claude-code", raw=raw) == Ran(0, "", "")
     assert len(project.log) == 2
     assert all("failed" in line for line in project.log)
 
@@ -218,7 +220,9 @@ def test_a_read_only_folder_is_not_an_error(project: Project, tmp_path: Path) ->
 
 def test_no_word_of_a_memory_or_a_session_is_in_the_log(project: Project, tmp_path: Path) -> None:
     said = {"hook_event_name": CANARY, "transcript_path": f"/{CANARY}", "session_id": CANARY}
-    project.hook("capture", "claude-code", said={**said, "hook_event_name": f"x\n{CANARY} y"})
+    project.hook(
+        "hooks", "capture", "claude-code", said={**said, "hook_event_name": f"x\n{CANARY} y"}
+    )
     project.hook("context", said={**project.common(), "hook_event_name": {CANARY: 1}})
     project.end(recorded().write(tmp_path / "t.jsonl"))
     assert len(project.log) == 3
@@ -240,7 +244,8 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompts
     recollect.config recollect.errors recollect.index recollect.index.caches
     recollect.index.words recollect.index.words.text
-    recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.hook
+    recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.assistants
+    recollect.interfaces.cli.assistants.hook
     recollect.interfaces.cli.lean
     recollect.model recollect.model.instants recollect.model.limits recollect.places
     recollect.places.known recollect.store recollect.store.disk
@@ -260,10 +265,10 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.model.events.ledger
     recollect.model.events.proposals recollect.model.events.records
     recollect.model.events.settings
-    recollect.model.frames recollect.model.reasons recollect.model.values
+    recollect.model.presets recollect.model.reasons recollect.model.values
     recollect.model.values.contexts recollect.model.values.recall recollect.model.values.records
     recollect.model.visible recollect.recall recollect.recall.asking
-    recollect.recall.frames recollect.recall.pack recollect.recall.rank
+    recollect.recall.presets recollect.recall.pack recollect.recall.rank
     recollect.recall.relevance recollect.recall.scoring recollect.recall.visibility
     recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.figures
@@ -330,7 +335,8 @@ def test_a_hook_loads_little(
 def test_a_hook_that_reads_ends_at_once_and_leaves_nothing(project: Project) -> None:
     before = sorted(project.store.iterdir())
     late = f"import atexit; atexit.register(print, 'late'); {PROGRAM}"
-    for words, is_late in ((["context"], False), (["capture", "claude-code"], True)):
+    capture = ["capture", "claude-code"]  # as earlier releases installed it
+    for words, is_late in ((["context"], False), (["hooks", *capture], True), (capture, True)):
         said = {"hook_event_name": "UserPromptSubmit", "prompt": "which staging database"}
         done = subprocess.run(
             [sys.executable, "-c", late, *words, "--hook"],

@@ -129,7 +129,7 @@ def test_no_folder_reaches_the_memory_of_another_project(
     assert "BLUEBIRD" not in said
     assert "blue folder" in said  # the person's own still speaks
     assert clone.captured(tmp_path) == Ran(0, "", "")
-    with Mounts.open(start=clone.folder, scope=Scoping(origin="agent")) as mounts:
+    with Mounts.open(start=clone.folder, scope=Scoping(trust="agent")) as mounts:
         assert all("BLUEBIRD" not in hit.value.text for hit in mounts.recall(ASKED).hits)
     assert everything_in(clone.kept) == before
 
@@ -256,7 +256,17 @@ def test_a_special_file_neither_hangs_a_hook_nor_hides_the_other_memory(
     assert "TimeUp" not in (clone.home / ".recollect" / "log" / "hooks.log").read_text()
 
 
-@pytest.mark.parametrize("words", [("recall", "codename"), ("remember", "x"), ("doctor",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recall", "codename"),
+        ("remember", "x"),
+        (
+            "admin",
+            "doctor",
+        ),
+    ],
+)
 def test_the_command_line_refuses_it_at_once(clone: Clone, words: tuple[str, ...]) -> None:
     clone.store.mkdir()
     fifo(clone.store / "events.wal")
@@ -274,7 +284,13 @@ def test_it_is_refused_in_a_known_memory_too(clone: Clone, name: str) -> None:
     fifo(path)
     clone.folder = clone.client
     assert clone.start("--time-limit", "20").code == 0
-    for words in (("recall", "codename"), ("doctor",)):
+    for words in (
+        ("recall", "codename"),
+        (
+            "admin",
+            "doctor",
+        ),
+    ):
         assert "not a file" in "".join(command(clone, *words)[1:])
 
 
@@ -344,7 +360,7 @@ def test_no_model_of_a_clone_is_run(clone: Clone) -> None:
         "real = onnxruntime.InferenceSession\n"
         "def run(*_, **__): print('a model was run'); return real(*_, **__)\n"
         "onnxruntime.InferenceSession = run\n"
-        "mounts = Mounts.open(scope=Scoping(origin='agent'))\n"
+        "mounts = Mounts.open(scope=Scoping(trust='agent'))\n"
         "mounts.remember('alice sits by the window', mount='project')\n"
         "print(len(mounts.recall('who sits at the window', mount='project').hits))"
     )
@@ -360,7 +376,7 @@ def test_unreadable_settings_do_not_hide_a_memory(clone: Clone, text: str) -> No
     assert "blue folder" in clone.asked()
     log = clone.store / "log" / "hooks.log"
     assert "ignored settings" in log.read_text()
-    with Mounts.open(start=clone.folder, scope=Scoping(origin="agent")) as mounts:
+    with Mounts.open(start=clone.folder, scope=Scoping(trust="agent")) as mounts:
         mounts.remember("The door is green.", mount="project")
         assert mounts.recall("which colour has the door", mount="project").hits
     ran = command(clone, "recall", "green door")
@@ -377,7 +393,7 @@ def test_what_a_person_chose_for_a_project_is_kept(clone: Clone) -> None:
     assert embedder_of(clone.folder, clone.home) == f"onnx:{model}"
     settings(clone, json.dumps({"embedder": "onnx:tools/evil"}))
     assert embedder_of(clone.folder, clone.home) == f"onnx:{model}"
-    assert command(clone, "embed", "--embedder", "static").code == 0
+    assert command(clone, "admin", "embed", "--embedder", "static").code == 0
     assert embedder_of(clone.folder, clone.home) == "static"
     chosen = clone.home / ".recollect" / "embedders.json"
     assert chosen.stat().st_mode & 0o777 == 0o600

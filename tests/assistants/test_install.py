@@ -14,8 +14,8 @@ from tests.cli.running import Shell
 MOMENTS = {
     "SessionStart": "context --hook",
     "UserPromptSubmit": "context --hook",
-    "PreCompact": "capture claude-code --hook",
-    "SessionEnd": "capture claude-code --hook",
+    "PreCompact": "hooks capture claude-code --hook",
+    "SessionEnd": "hooks capture claude-code --hook",
 }
 THEIRS = {
     "model": "opus",
@@ -112,12 +112,26 @@ def test_what_others_changed_since_stays(shell: Shell) -> None:
     }
 
 
+def test_hooks_of_an_earlier_release_are_known_and_replaced(shell: Shell) -> None:
+    shell.run("hooks", "install", "claude-code", "--yes")
+    now = local(shell).read_text()
+    before = now.replace("hooks capture claude-code", "capture claude-code")
+    assert before != now
+    local(shell).write_text(before)
+    assert shell.run("hooks", "status").code == 0
+    shell.run("hooks", "install", "claude-code", "--yes")
+    assert local(shell).read_text() == now
+    local(shell).write_text(before)
+    shell.run("hooks", "install", "claude-code", "--undo", "--yes")
+    assert "recollect" not in local(shell).read_text()
+
+
 def test_project_and_user_name_other_files(shell: Shell) -> None:
     shared = shell.folder / ".claude" / "settings.json"
     own = shell.home / ".claude" / "settings.json"
     assert shell.run("hooks", "install", "claude-code", "--project", "--yes").code == 0
     assert commands(json.loads(shared.read_text()), "SessionEnd") == [
-        "recollect capture claude-code --hook"
+        "recollect hooks capture claude-code --hook"
     ]
     assert shell.run("hooks", "install", "claude-code", "--user", "--yes").code == 0
     assert own.exists()
@@ -153,9 +167,9 @@ def test_settings_of_another_form_are_left_alone(shell: Shell, bad: str) -> None
 def test_the_installed_commands_do_what_they_say(shell: Shell) -> None:
     shell.run("init")
     shell.run("remember", "The staging database moved to port 5433.")
-    captured = shell.run("capture", "claude-code", "--transcript", "nowhere.jsonl")
+    captured = shell.run("hooks", "capture", "claude-code", "--transcript", "nowhere.jsonl")
     assert captured.code == 2
-    assert shell.run("capture", "claude-code").code == 2
+    assert shell.run("hooks", "capture", "claude-code").code == 2
     assert shell.run("context", "staging port").code == 0
     assert "hooks" in shell.run("--help").out
 

@@ -60,10 +60,10 @@ def test_an_answer_says_which_texts_have_no_vectors_yet(
     both: Mounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("recollect.embed.static.StaticEmbedder.recall_max_pieces", 1)
-    for mount in ("project", "me"):
+    for mount in ("project", "personal"):
         for number in range(3):
             both.remember(f"Server {number} listens.", mount=mount)
-    lacking = "2 texts have no vectors yet: run `recollect embed`"
+    lacking = "2 texts have no vectors yet: run `recollect admin embed`"
     assert both.recall("server").notes == (lacking,)
     assert both.context("server").notes == (lacking.replace("2 texts have", "1 text has"),)
     assert both.recall("server").notes == ()
@@ -83,7 +83,7 @@ def test_reading_makes_nothing(project: Path, home: Path) -> None:
 
 def test_a_first_write_goes_to_me_unless_there_is_a_project(project: Path, home: Path) -> None:
     with mounts_at(project, home) as mounts:
-        assert mounts.remember("I drink tea.").mount == "me"
+        assert mounts.remember("I drink tea.").mount == "personal"
         assert not (project / ".recollect").exists()
         assert mounts.remember("We build with make.", mount="project").mount == "project"
         assert mounts.remember("The tests are in tests.").mount == "project"
@@ -112,7 +112,7 @@ def test_in_a_repository_a_write_goes_to_the_project_and_keys_never_meet(
         assert texts(one, "database port") == [("project", "The database is on port 5433.")]
         assert texts(two, "database port") == [("project", "The database is on port 3306.")]
         assert one.observe("Said here.").mount == "project"
-        assert one.remember("I drink tea.", mount="me").mount == "me"
+        assert one.remember("I drink tea.", mount="personal").mount == "personal"
     assert (project / ".git" / "recollect" / "events.wal").exists()
     assert not (project / ".recollect").exists()
 
@@ -129,7 +129,7 @@ def test_a_repository_that_does_not_point_back_gets_a_folder_of_its_own(
 def test_a_home_under_git_is_not_a_project(home: Path, project: Path) -> None:
     repository(home)
     with mounts_at(project, home) as mounts:
-        assert mounts.remember("I drink tea.").mount == "me"
+        assert mounts.remember("I drink tea.").mount == "personal"
 
 
 def test_a_named_store_is_the_projects(project: Path, home: Path, tmp_path: Path) -> None:
@@ -146,21 +146,21 @@ def test_a_named_store_is_the_projects(project: Path, home: Path, tmp_path: Path
 
 def test_recall_asks_both_and_says_from_where(both: Mounts) -> None:
     both.remember("The deploy key of this project is in the vault.", mount="project")
-    both.remember("I keep the deploy key in my own pocket.", mount="me")
-    both.remember("A key opens doors.", mount="me")
+    both.remember("I keep the deploy key in my own pocket.", mount="personal")
+    both.remember("A key opens doors.", mount="personal")
     assert texts(both, "deploy key project") == [
         ("project", "The deploy key of this project is in the vault."),
-        ("me", "I keep the deploy key in my own pocket."),
-        ("me", "A key opens doors."),
+        ("personal", "I keep the deploy key in my own pocket."),
+        ("personal", "A key opens doors."),
     ]
-    assert texts(both, "deploy key pocket")[0][0] == "me"
+    assert texts(both, "deploy key pocket")[0][0] == "personal"
     assert len(both.recall("key", k=2).hits) == 2
-    assert {hit.mount for hit in both.recall("key", mount="me").hits} == {"me"}
+    assert {hit.mount for hit in both.recall("key", mount="personal").hits} == {"personal"}
 
 
 def test_each_mounts_own_order_is_kept(both: Mounts) -> None:
     for number in range(12):
-        mount = "me" if number % 3 else "project"
+        mount = "personal" if number % 3 else "project"
         both.remember(f"tea {'and water ' * (number % 5)}number {number}", mount=mount)
     merged = both.recall("tea water", k=100).hits
     for mount, memory in both.readers():
@@ -170,51 +170,52 @@ def test_each_mounts_own_order_is_kept(both: Mounts) -> None:
 
 def test_a_context_packs_both_under_one_budget(both: Mounts) -> None:
     for number in range(30):
-        both.remember(f"Tea number {number} is green.", mount="me" if number % 2 else "project")
+        mount = "personal" if number % 2 else "project"
+        both.remember(f"Tea number {number} is green.", mount=mount)
     context = both.context("green tea", tokens=200)
     assert 0 < context.tokens <= 200
-    assert {hit.mount for hit in context.hits} == {"project", "me"}
+    assert {hit.mount for hit in context.hits} == {"project", "personal"}
     assert len(context.hits) + len(context.omitted) == 30
     for hit in context.hits:
         assert hit.value.text in str(context)
 
 
 def test_the_same_id_in_both_is_told_apart(both: Mounts) -> None:
-    for mount, memory in [both.writer("project"), both.writer("me")]:
+    for mount, memory in [both.writer("project"), both.writer("personal")]:
         memory.remember(f"Tea of {mount}.", id="tea")
     assert both.get("tea").mount == "project"
-    assert both.get("tea", mount="me").value.text == "Tea of me."
-    assert {hit.mount for hit in both.context("tea").hits} == {"project", "me"}
+    assert both.get("tea", mount="personal").value.text == "Tea of me."
+    assert {hit.mount for hit in both.context("tea").hits} == {"project", "personal"}
 
 
 def test_an_id_is_found_in_either(both: Mounts) -> None:
-    mine = both.remember("I drink coffee.", mount="me").value
+    mine = both.remember("I drink coffee.", mount="personal").value
     ours = both.remember("We deploy on Monday.").value
-    assert both.revise(mine.id, "I drink tea.", reason="said so").mount == "me"
+    assert both.revise(mine.id, "I drink tea.", reason="said so").mount == "personal"
     assert both.revise(ours.content_id, "We deploy on Tuesday.").mount == "project"
     assert [step.what for step in both.history(mine.id).value] == ["added", "revised"]
     assert both.why(ours.id).value.record.text == "We deploy on Tuesday."
-    assert both.forget(mine.id).mount == "me"
+    assert both.forget(mine.id).mount == "personal"
     assert texts(both, "drink tea coffee") == []
     assert both.get(mine.id).value.id == mine.id
 
 
 def test_what_is_unverified_in_either_stays_apart(both: Mounts) -> None:
-    for mount in ("project", "me"):
+    for mount in ("project", "personal"):
         for number in range(4):
             both.observe(f"tea {mount} {number}", role="tool", mount=mount)
         both.remember(f"Trusted tea {mount}.", mount=mount)
     found = both.recall("tea")
     assert {hit.value.text for hit in found.hits} == {"Trusted tea project.", "Trusted tea me."}
     assert len(found.unverified) == UNVERIFIED_MAX_HITS
-    assert found.held == 8
+    assert found.waiting == 8
     assert "tea project 0" not in str(both.context("tea"))
 
 
 def test_in_the_home_folder_both_are_one(home: Path) -> None:
     with mounts_at(home, home) as mounts:
-        assert mounts.remember("One.", mount="project").mount == "me"
-        assert [mount for mount, _ in mounts.readers()] == ["me"]
+        assert mounts.remember("One.", mount="project").mount == "personal"
+        assert [mount for mount, _ in mounts.readers()] == ["personal"]
         assert len(mounts.recall("one").hits) == 1
 
 
@@ -237,7 +238,7 @@ def test_a_memory_that_came_from_elsewhere_has_no_part(both: Mounts, project: Pa
     for mount in (None, "project"):
         with pytest.raises(Forbidden, match="was not created on this machine"):
             both.remember("Into it.", mount=mount)
-    assert both.remember("Into mine.", mount="me").mount == "me"
+    assert both.remember("Into mine.", mount="personal").mount == "personal"
     assert (project / ".recollect" / "events.wal").read_bytes() == before
 
 
@@ -250,7 +251,7 @@ def test_what_could_not_be_listed_is_not_made(project: Path, home: Path) -> None
 
 def test_every_handle_is_narrowed(project: Path, home: Path) -> None:
     at = places(start=project, home=home, environment={})
-    with Mounts(at, scope=Scoping(origin="agent", agent="helper")) as mounts:
+    with Mounts(at, scope=Scoping(trust="agent", agent="helper")) as mounts:
         made = mounts.remember("An agent said so.").value
         assert made.trust == "agent"
         assert made.scope.agent == "helper"
@@ -266,11 +267,11 @@ def test_an_unused_mount_is_never_opened(both: Mounts, home: Path) -> None:
     assert len(both.recall("here", mount="project").hits) == 1
 
 
-@pytest.mark.parametrize("damaged", ["project", "me"])
+@pytest.mark.parametrize("damaged", ["project", "personal"])
 def test_a_damaged_mount_does_not_silence_the_other(
     project: Path, home: Path, damaged: str
 ) -> None:
-    folders = {"project": project, "me": home}
+    folders = {"project": project, "personal": home}
     with mounts_at(project, home) as mounts:
         for mount in folders:
             mounts.remember(f"Tea in {mount}.", mount=mount)
@@ -295,7 +296,7 @@ def test_a_damaged_mount_does_not_silence_the_other(
 def test_what_cannot_be_made_is_said(project: Path, home: Path) -> None:
     (home / ".recollect").write_text("a file where a folder should be")
     with mounts_at(project, home) as mounts, pytest.raises(ConfigError):
-        mounts.remember("Nowhere to go.", mount="me")
+        mounts.remember("Nowhere to go.", mount="personal")
 
 
 def test_an_unknown_mount_is_refused(both: Mounts) -> None:
@@ -311,7 +312,7 @@ def test_an_unknown_mount_is_refused(both: Mounts) -> None:
 def test_the_module_loads_no_driver() -> None:
     program = (
         "import sys, recollect.assistants.mounts; "
-        "print([name for name in ('asyncio', 'typer', 'mcp', 'psycopg') if name in sys.modules])"
+        "print([name for name in ('asyncio', 'rich', 'mcp', 'psycopg') if name in sys.modules])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -322,28 +323,28 @@ def test_the_module_loads_no_driver() -> None:
 def test_a_key_in_both_must_be_chosen(both: Mounts) -> None:
     ours = both.remember("The port is 5432.", key="db.port", id="ours-1").value
     assert both.get("db.port").value == both.get("ours").value == ours
-    mine = both.remember("The port is 1.", key="db.port", mount="me", id="mine-1").value
+    mine = both.remember("The port is 1.", key="db.port", mount="personal", id="mine-1").value
     with pytest.raises(Ambiguous, match="ours-1 in project and mine-1 in me"):
         both.forget("db.port")
-    assert both.get("db.port", mount="me").value == mine
-    assert both.revise("mine-1", "The port is 2.").mount == "me"
-    both.remember("An id means itself.", mount="me", id="ours")
-    assert both.get("ours").mount == "me"
+    assert both.get("db.port", mount="personal").value == mine
+    assert both.revise("mine-1", "The port is 2.").mount == "personal"
+    both.remember("An id means itself.", mount="personal", id="ours")
+    assert both.get("ours").mount == "personal"
     both.remember("Another.", id="ours-2")
-    assert both.get("ours").mount == "me"  # the project's two do not hide it
+    assert both.get("ours").mount == "personal"  # the project's two do not hide it
     with pytest.raises(Ambiguous, match="ours-1, ours-2"):
         both.get("ours-")
 
 
 def test_an_id_in_one_does_not_take_the_key_of_the_other(both: Mounts) -> None:
-    mine = both.remember("I am allergic to nuts.", key="allergy", mount="me").value
+    mine = both.remember("I am allergic to nuts.", key="allergy", mount="personal").value
     assert both.get("allergy").value == mine
     junk = both.lowered("agent").remember("junk", id="allergy", mount="project").value
     for call in (both.get, both.forget, both.history):
         with pytest.raises(Ambiguous, match=f"allergy in project and {mine.id} in me"):
             call("allergy")
-    both.lowered("agent").remember("more junk", id="pet", mount="me")
-    pet = both.remember("I have a cat.", key="pet", mount="me").value
+    both.lowered("agent").remember("more junk", id="pet", mount="personal")
+    pet = both.remember("I have a cat.", key="pet", mount="personal").value
     with pytest.raises(Ambiguous, match=pet.id):
         both.forget("pet")  # unclear in one of them is unclear in both
     assert both.get("allergy", mount="project").value == junk
@@ -351,7 +352,7 @@ def test_an_id_in_one_does_not_take_the_key_of_the_other(both: Mounts) -> None:
 
 
 def test_a_key_with_less_trust_does_not_block_an_id_in_the_other(both: Mounts) -> None:
-    mine = both.remember("I am allergic to nuts.", id="allergy", mount="me").value
+    mine = both.remember("I am allergic to nuts.", id="allergy", mount="personal").value
     both.lowered("agent").remember("junk", key="allergy", mount="project")
     assert both.get("allergy").value == mine
     both.remember("The team's allergies.", key="allergy", mount="project")

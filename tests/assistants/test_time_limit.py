@@ -39,9 +39,10 @@ def hang(*_, **__):
 {place}
 from recollect.__main__ import main; sys.exit(main())
 """
-NO_LIMIT = "import recollect.interfaces.cli.hook as h; h._limit_time = lambda seconds: None\n"
+HOOK = "recollect.interfaces.cli.assistants.hook"
+NO_LIMIT = f"import {HOOK} as h; h._limit_time = lambda seconds: None\n"
 # The limit of a hook to which none is given, with room for a busy machine.
-PATIENT = "import recollect.interfaces.cli.hook as h; h._MAX_S = dict.fromkeys(h._MAX_S, 60.0)\n"
+PATIENT = f"import {HOOK} as h; h._MAX_S = dict.fromkeys(h._MAX_S, 60.0)\n"
 LIMIT_S = 0.4
 SLACK_S = 60.0  # for starting Python on a busy machine
 

@@ -29,7 +29,7 @@ LONG_S = ("--time-limit", "120")  # a machine that is busy keeps a prompt late, 
 def said_in(store: Path) -> list[Episode]:
     """All episodes, oldest first."""
     with Memory.open(store) as memory:
-        return memory.sessions.episodes(include=["held", "shadowed", "forgotten"])[::-1]
+        return memory.sessions.episodes(include=["waiting", "hidden", "forgotten"])[::-1]
 
 
 def test_a_prompt_is_kept_as_the_word_of_a_person(project: Project) -> None:
@@ -183,7 +183,7 @@ def test_an_erased_prompt_does_not_come_back(tmp_path: Path) -> None:
     store = tmp_path / "memory"
     places = Places(
         project=Settings(where=str(store), why="named"),
-        me=Settings(where=str(tmp_path / "home"), why="home"),
+        personal=Settings(where=str(tmp_path / "home"), why="home"),
         named=True,
     )
     session = Session()
@@ -229,7 +229,7 @@ def test_words_are_quoted_from_what_was_said_last(memory: Memory) -> None:
     memory.observe("It is port 5433.", id="a")
     memory.observe("Again: it is\n port 5433.", id="b")
     memory.observe("So it is port 5433!", role="assistant")
-    memory.scoped(origin="agent").observe("The user says it is port 5433")
+    memory.scoped(trust="agent").observe("The user says it is port 5433")
     assert typed.quoted(memory, "it  is port 5433") == Quote("b", "it  is port 5433")
     for words in ("port 5434", "It Is", " ", f"port 5433{' ' * 4_000}"):
         assert typed.quoted(memory, words) is None

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from recollect import Memory, Store
-from recollect.interfaces.cli.draw_review import marked
+from recollect.interfaces.cli.screens.draw_review import marked
 from tests.cli.running import Shell
 from tests.web.visiting import served
 
 HELD: dict[str, object] = {
     "kind": "instruction", "confidence": 0.12, "valid_from": "2020-01-02", "key": "tea.time",
-    "valid_to": "2098-03-04", "source_type": "inferred", "expires": "2097-05-06",
+    "valid_to": "2098-03-04", "how_known": "inferred", "expires": "2097-05-06",
     "said_at": "2021-07-08", "tags": ["pinned", "system"],
     "data": {"x": "long " * 100 + "hidden words"},
     "about": "person:Eve", "is_hypothesis": True,
@@ -27,13 +27,13 @@ SEEN = (
 
 def held(folder: Path) -> str:
     with Memory.open(folder, embedder="none") as memory:
-        eve = memory.scoped(origin="unverified", user="eve", session="s-web")
+        eve = memory.scoped(trust="unverified", user="eve", session="s-web")
         return eve.remember("Tea is at four.", **HELD).id  # type: ignore[arg-type]
 
 
 def test_every_field_of_a_held_record_is_on_the_screen(shell: Shell) -> None:
     id = held(shell.folder / "store")
-    shown = shell.run("--store", str(shell.folder / "store"), "review", id).out
+    shown = shell.run("--store", str(shell.folder / "store"), "review", "show", id).out
     assert [each for each in SEEN if each not in shown] == []
 
 
@@ -70,7 +70,7 @@ def test_blanks_alone_are_a_change() -> None:
 def test_a_new_entry_is_shown_with_its_tags(store: Shell, entry: str) -> None:
     page = page_of(store)
     page.write_text(f"{page.read_text()}\n{entry}")
-    shown = store.run("sync").out
+    shown = store.run("pages", "sync").out
     assert [
         each for each in ("Alice drinks tea.", "+#pinned", "+#system") if each not in shown
     ] == []
@@ -82,12 +82,12 @@ def test_an_entry_in_the_place_of_another_shows_what_it_strikes(store: Shell) ->
     page.write_text(
         f"{page.read_text()}\n## [2021-07-08] #pinned #supersedes:{id}\nAlice sits in row 9.\n"
     )
-    shown = store.run("sync").out
+    shown = store.run("pages", "sync").out
     wanted = ("- Alice sits in row 3.", "+ Alice sits in row 9.", "2021-07-08", "+#pinned")
     assert [each for each in wanted if each not in shown] == []
 
 
 def page_of(store: Shell) -> Path:
     store.run("remember", "Alice sits in row 3.", "--about", "person:Alice")
-    folder = Path(store.run("sync", "--json").json["folder"])
+    folder = Path(store.run("pages", "sync", "--json").json["folder"])
     return next(iter(folder.glob("person-*.md")))

@@ -18,19 +18,21 @@ def test_the_name_given_at_init_is_shown_with_what_a_person_does(shell: Shell) -
     assert shell.run("remember", "Tea is at four.", "--key", "tea").code == 0
     assert "Mara Lindt: " in shell.run("log").out
     assert "by Mara Lindt (claimed)" in shell.run("log", "--event", "3").out
-    assert "Mara Lindt (claimed): remembered" in shell.run("audit").out
+    assert "Mara Lindt (claimed): remembered" in shell.run("proof", "audit").out
     assert "Mara Lindt" in shell.run("show", "tea").out
 
 
 def test_a_person_who_approves_is_named(shell: Shell) -> None:
     shell.run("init", "--name", "Mara")
     shell.run("remember", "Tea is at four.", "--key", "tea")
-    shell.run("remember", "Tea is at five.", "--key", "tea", "--origin", "agent")
+    shell.run("remember", "Tea is at five.", "--key", "tea", "--trust", "agent")
     (waiting,) = shell.run("review", "--json").json["waiting"]
-    shell.run("review", f"{waiting['id']}@{waiting['digest']}", "--approve")
-    assert "Mara (claimed): approved" in shell.run("audit").out
-    assert '"approved_by":"Mara"' in shell.run("audit", "--format", "jsonl").out.replace(" ", "")
-    assert "<b>Mara</b>" in shell.run("audit", "--format", "html").out
+    shell.run("review", "approve", f"{waiting['id']}@{waiting['digest']}")
+    assert "Mara (claimed): approved" in shell.run("proof", "audit").out
+    assert '"approved_by":"Mara"' in shell.run("proof", "audit", "--format", "jsonl").out.replace(
+        " ", ""
+    )
+    assert "<b>Mara</b>" in shell.run("proof", "audit", "--format", "html").out
 
 
 def test_the_name_can_be_changed_and_left_out(shell: Shell) -> None:

@@ -1,4 +1,4 @@
-"""`recollect clean`: what is shown, what is asked, what goes and what stays."""
+"""`recollect admin clean`: what is shown, what is asked, what goes and what stays."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def fill(memory: Memory) -> None:
     mine.remember(f"{CANARY} of Ann", evidence=[], tags=[CANARY])
     memory.graph.link(new.id, old.id, "relates_to")
     memory.forget(memory.remember(f"{CANARY} forgotten").id)
-    memory.scoped(origin="unverified").remember(f"{CANARY} held")
-    memory.scoped(origin="agent").review.propose(f"{CANARY} proposed", evidence=[said.id])
-    memory.scoped(origin="agent").review.propose(f"{CANARY} alone")
+    memory.scoped(trust="unverified").remember(f"{CANARY} held")
+    memory.scoped(trust="agent").review.propose(f"{CANARY} proposed", evidence=[said.id])
+    memory.scoped(trust="agent").review.propose(f"{CANARY} alone")
     page = next(page.name for page in memory.pages.list() if CANARY in page.name)
     memory.pages.describe(page, description=f"{CANARY} described")
     memory.pages.flag(page, f"{CANARY} flagged")
@@ -59,7 +59,7 @@ def files_with(shell: Shell) -> list[str]:
 
 def test_a_dry_run_shows_what_would_go(filled: Shell) -> None:
     before = files_with(filled)
-    ran = filled.run("--store", "app", "clean", "all", "--dry-run")
+    ran = filled.run("--store", "app", "admin", "clean", "all", "--dry-run")
     assert ran.code == 0
     assert ran.out.startswith("Would erase from the space main in ")
     assert "5 records, 2 episodes, 2 sessions, 1 receipt, 2 proposals, 2 documents" in ran.out
@@ -69,10 +69,10 @@ def test_a_dry_run_shows_what_would_go(filled: Shell) -> None:
 
 def test_clean_memory_leaves_what_was_said(filled: Shell) -> None:
     # S3-223: records and pages go; S3-225: settings stay
-    ran = filled.run("--store", "app", "clean", "memory", "--yes", "--json")
+    ran = filled.run("--store", "app", "admin", "clean", "memory", "--yes", "--json")
     assert (ran.code, ran.json["records"], ran.json["episodes"]) == (0, 5, 0)
     with Memory.open(filled.folder / "app") as memory:
-        assert memory.list(include=["archived", "forgotten", "held"]) == []
+        assert memory.list(include=["archived", "forgotten", "waiting"]) == []
         assert memory.review.list() == []
         assert {page.name for page in memory.pages.list()} == {"user-preferences", "user-profile"}
         assert (
@@ -95,7 +95,7 @@ def settings_stay(shell: Shell, memory: Memory) -> None:
 
 def test_clean_all_leaves_no_word(filled: Shell) -> None:
     # S3-224 S3-225
-    ran = filled.run("--store", "app", "clean", "all", "--yes")
+    ran = filled.run("--store", "app", "admin", "clean", "all", "--yes")
     assert ran.code == 0, ran.err
     assert ran.out.startswith("Erased from the space main:\n  5 records, 2 episodes, 2 sessions")
     assert files_with(filled) == []
@@ -104,17 +104,20 @@ def test_clean_all_leaves_no_word(filled: Shell) -> None:
         assert {finding.level for finding in memory.admin.doctor()} <= {"ok", "info"}
         assert memory.remember("New.").text == "New."
         assert len(memory.recall(CANARY)) == 0
-    again = filled.run("--store", "app", "clean", "all", "--yes", "--json").json
+    again = filled.run("--store", "app", "admin", "clean", "all", "--yes", "--json").json
     assert (again["records"], again["episodes"], again["sessions"]) == (1, 0, 0)
-    assert "there is nothing to erase" in filled.run("--store", "app", "clean", "all", "--yes").out
+    assert (
+        "there is nothing to erase"
+        in filled.run("--store", "app", "admin", "clean", "all", "--yes").out
+    )
 
 
 def test_the_name_is_typed_again(filled: Shell) -> None:  # S3-223
     before = files_with(filled)
     for typed in ("y\n", "yes\n", "\n", "Main\n"):
-        assert filled.terminal("--store", "app", "clean", "memory", typed=typed).code != 0
+        assert filled.terminal("--store", "app", "admin", "clean", "memory", typed=typed).code != 0
         assert files_with(filled) == before
-    ran = filled.terminal("--store", "app", "clean", "memory", typed="main\n")
+    ran = filled.terminal("--store", "app", "admin", "clean", "memory", typed="main\n")
     assert ran.code == 0
     assert "Would erase from the space" in ran.out
     assert "Erased from the space" in ran.out
@@ -122,12 +125,12 @@ def test_the_name_is_typed_again(filled: Shell) -> None:  # S3-223
 
 def test_what_is_refused(filled: Shell) -> None:  # S3-223
     before = files_with(filled)
-    words = ("--store", "app", "clean", "all")
+    words = ("--store", "app", "admin", "clean", "all")
     asked = filled.process(*words)  # no terminal
     assert (asked.code, "needs a confirmation" in asked.err) == (4, True), asked
     assert filled.run(*words, "--json").code == 4
-    assert filled.run("clean", "all", "--yes").code == 2  # which store?
-    assert filled.run("--store", "app", "clean", "settings", "--yes").code == 2
+    assert filled.run("admin", "clean", "all", "--yes").code == 2  # which store?
+    assert filled.run("--store", "app", "admin", "clean", "settings", "--yes").code == 2
     assert files_with(filled) == before
 
 
@@ -143,7 +146,7 @@ def test_something_written_meanwhile_is_noticed(filled: Shell) -> None:
 
 def test_who_may_not(filled: Shell) -> None:
     with Memory.open(filled.folder / "app") as memory:
-        for handle in (memory.scoped(origin="agent"), memory.scoped(user="ann")):
+        for handle in (memory.scoped(trust="agent"), memory.scoped(user="ann")):
             with pytest.raises(Forbidden):
                 clean(handle_of(handle), "memory")
         with pytest.raises(Unsupported):
@@ -165,7 +168,7 @@ def test_an_interrupted_clean_is_finished(filled: Shell) -> None:
         with pytest.raises(Interruption):
             clean(handle_of(memory), "all", progress=stop)
     assert files_with(filled) != []
-    assert filled.run("--store", "app", "clean", "all", "--yes").code == 0
+    assert filled.run("--store", "app", "admin", "clean", "all", "--yes").code == 0
     assert files_with(filled) == []
 
 
@@ -173,5 +176,5 @@ def test_pages_elsewhere_are_not_touched(filled: Shell, tmp_path: Path) -> None:
     """The control of the canary: what is rendered into another folder stays, as documented."""
     with Memory.open(filled.folder / "app") as memory:
         memory.pages.render(tmp_path / "vault")
-    filled.run("--store", "app", "clean", "all", "--yes")
+    filled.run("--store", "app", "admin", "clean", "all", "--yes")
     assert holding(tmp_path / "vault", CANARY) != []

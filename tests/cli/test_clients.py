@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ConfigError
-from recollect.interfaces.cli import json_text
-from recollect.interfaces.cli.clients import Place, addition, files, removal
-from recollect.interfaces.cli.program import note_if_fragile
+from recollect.interfaces.cli.assistants import json_text
+from recollect.interfaces.cli.assistants.clients import Place, addition, files, removal
+from recollect.interfaces.cli.assistants.program import note_if_fragile
 from tests.cli.running import Shell
 
 ENTRY: dict[str, object] = {"command": "/x/recollect", "args": ["-P", "mcp", "--space", 'a"]b']}

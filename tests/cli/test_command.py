@@ -12,15 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from recollect.interfaces.cli.commands import TOP
 from tests.cli.running import COMMAND, Shell
 
 pytestmark = pytest.mark.ci
-
-VERBS = (
-    "init remember observe recall context replay list show revise forget undo revert restore erase "
-    "retain tag link receipts erasures "
-    "status doctor frame demo admin capture hooks"
-).split()
 
 
 def test_the_first_minute(shell: Shell) -> None:
@@ -67,30 +62,17 @@ def test_the_demo_tells_its_story(shell: Shell) -> None:
     shutil.rmtree(left["where"])
 
 
-def test_help_names_every_verb_and_exit_code(shell: Shell) -> None:
+def test_help_names_every_command_and_exit_code(shell: Shell) -> None:
     ran = shell.process("--help")
     assert ran.code == 0
-    for verb in VERBS:
-        assert f"\n  {verb} " in ran.out
-    assert "--install-completion" in ran.out
-    assert "Exit codes" in ran.out
+    for name in TOP.commands:
+        assert f"\n  {name} " in ran.out
+    every = shell.process("help", "all").out
+    assert "--install-completion" in every
+    assert "Exit codes" in every
     assert shell.run().code == 2
     assert "rebuild" in shell.run("admin").out
     assert shell.run("--version").out.startswith("recollect ")
-
-
-def test_the_shell_completes(shell: Shell) -> None:
-    def complete(words: str, at: int) -> list[str]:
-        env = {
-            "_RECOLLECT_COMPLETE": "complete_bash",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(at),
-        }
-        return shell.process(env=env).out.split()
-
-    assert complete("recollect rec", 1) == ["recall", "recent", "receipts"]
-    assert complete("recollect admin re", 2) == ["restore-backup", "rebuild"]
-    assert complete("recollect recall --include sh", 3) == ["shadowed"]
 
 
 def test_a_bar_is_drawn_on_a_terminal_alone(shell: Shell) -> None:
@@ -103,7 +85,14 @@ def test_a_bar_is_drawn_on_a_terminal_alone(shell: Shell) -> None:
 def test_a_closed_pipe_is_not_an_error(shell: Shell) -> None:
     shell.run("init")
     shell.run("remember", "Tea is at four.")
-    for words in ("status", "list --json", "doctor", "recall tea", "recall tea --json", "--help"):
+    for words in (
+        "status",
+        "list --json",
+        "admin doctor",
+        "recall tea",
+        "recall tea --json",
+        "--help",
+    ):
         reading, writing = os.pipe()
         os.close(reading)
         done = subprocess.run(
@@ -129,14 +118,14 @@ def run_by_shell(shell: Shell, line: str) -> subprocess.CompletedProcess[bytes]:
     )
 
 
-@pytest.mark.parametrize("words", ["recall tea", "list", "list --json", "doctor", "status"])
+@pytest.mark.parametrize("words", ["recall tea", "list", "list --json", "admin doctor", "status"])
 def test_a_closed_output_is_not_an_internal_error(shell: Shell, words: str) -> None:
     shell.run("init")
     shell.run("remember", "Tea is at four.")
     for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):
         done = run_by_shell(shell, f"recollect {words} {closed}")
         assert (done.returncode, done.stderr) == (0, b"")
-    assert shell.run("doctor").code == 0  # nothing was written into its files
+    assert shell.run("admin", "doctor").code == 0  # nothing was written into its files
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
@@ -156,7 +145,7 @@ def test_json_loads_no_rich(shell: Shell) -> None:
         "import sys; from recollect.interfaces.cli import main; main(sys.argv[1:]); "
         "sys.exit(any(name.partition('.')[0] == 'rich' for name in sys.modules))"
     )
-    for words in (["recall", "here"], ["recall", "here", "--json"], ["doctor", "--json"]):
+    for words in (["recall", "here"], ["recall", "here", "--json"], ["admin", "doctor", "--json"]):
         ran = subprocess.run(
             [sys.executable, "-c", code, *words],
             cwd=shell.folder,

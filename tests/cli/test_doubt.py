@@ -20,9 +20,9 @@ def test_a_refuted_record_is_shown_only_if_asked_for(store: Shell) -> None:  # S
     listed = store.run(*chosen, "list").out
     assert "[refuted] The cache halves latency." in listed
     assert "[hypothesis] Latency is the disk." in listed
-    assert "[refuted] The cache halves latency." in store.run(*chosen, "recent").out
+    assert "[refuted] The cache halves latency." in store.run(*chosen, "list", "--recent").out
     packed = store.run(*chosen, "context", "what about the latency?").out
     assert "HYP-1" not in packed
     assert "Latency is the disk. [HYP-2] (hypothesis)" in packed
-    why = store.run(*chosen, "why-not", "HYP-1", "latency").out
+    why = store.run(*chosen, "admin", "why-not", "HYP-1", "latency").out
     assert "it was refuted: its confidence is 0" in why

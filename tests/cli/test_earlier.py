@@ -35,9 +35,9 @@ def test_a_plain_question_shows_no_earlier_value(store: Shell) -> None:
 def test_status_uses_the_word_of_the_list(store: Shell) -> None:
     store.run("remember", "The staging port is 5432.", "--key", "staging.port")
     store.run("remember", "The staging port is 5439.", "--key", "staging.port")
-    assert "[superseded]" in store.run("list", "--include", "superseded").out
-    assert "superseded 1," in store.run("status").out
-    assert store.run("status", "--json").json["superseded"] == 1
+    assert "[replaced]" in store.run("list", "--include", "replaced").out
+    assert "replaced 1," in store.run("status").out
+    assert store.run("status", "--json").json["replaced"] == 1
 
 
 def test_every_field_that_ends_in_at_is_an_instant(store: Shell) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.interfaces.cli.program import guarded, guarded_text, is_exposed
+from recollect.interfaces.cli.assistants.program import guarded, guarded_text, is_exposed
 from tests.cli.running import Shell
 
 # What a repository could hold to be imported in the place of what we import.
@@ -159,7 +159,7 @@ def test_doctor_finds_old_entries_and_changes_nothing_without_a_yes(project: She
     assert project.run("init").code == 0
     files = laid_out(project)
     before = [file.read_bytes() for file in files]
-    seen = project.run("doctor", "--json")
+    seen = project.run("admin", "doctor", "--json")
     assert (seen.code, seen.json["ok"]) == (1, False)
     told = [found for found in seen.json["findings"] if found["what"] == "commands"]
     assert len(told) == len(files) == 10
@@ -171,7 +171,7 @@ def test_doctor_rewrites_old_entries_after_a_yes(project: Shell) -> None:
     assert project.run("init").code == 0
     files = laid_out(project)
     assert not any(map(is_safe, files))
-    assert project.run("doctor", "--yes").code == 0
+    assert project.run("admin", "doctor", "--yes").code == 0
     assert all(map(is_safe, files))
     hook = json.loads(files[0].read_text())
     command = hook["hooks"]["SessionStart"][0]["hooks"][0]["command"]
@@ -181,7 +181,7 @@ def test_doctor_rewrites_old_entries_after_a_yes(project: Shell) -> None:
     assert entry["recollect"]["env"] == {"A": "b"}
     assert entry["x"] == {"command": "y"}
     written = [file.read_bytes() for file in files]
-    again = project.run("doctor", "--json").json
+    again = project.run("admin", "doctor", "--json").json
     assert not [found for found in again["findings"] if found["what"] == "commands"]
     assert [file.read_bytes() for file in files] == written
 
@@ -189,10 +189,10 @@ def test_doctor_rewrites_old_entries_after_a_yes(project: Shell) -> None:
 def test_a_person_on_a_terminal_is_asked_and_may_say_no(project: Shell) -> None:
     assert project.run("init").code == 0
     file = old_client(project, "home/.cursor/mcp.json")
-    shown = project.terminal("doctor", typed="n\n")
+    shown = project.terminal("admin", "doctor", typed="n\n")
     assert (shown.code, is_safe(file)) == (1, False)
     assert "Rewrite them?" in shown.out
-    assert (project.terminal("doctor", typed="y\n").code, is_safe(file)) == (0, True)
+    assert (project.terminal("admin", "doctor", typed="y\n").code, is_safe(file)) == (0, True)
 
 
 @pytest.mark.parametrize("verb", ["hooks", "mcp"])
@@ -211,7 +211,7 @@ def test_a_file_that_cannot_be_parsed_is_named(project: Shell) -> None:
     assert project.run("init").code == 0
     file = path_of(project, "home/.cursor/mcp.json")
     file.write_text('{ /* mine\n "mcpServers": {"recollect": {"command": "python"}} }')
-    told = project.run("doctor", "--json")
+    told = project.run("admin", "doctor", "--json")
     (found,) = [one for one in told.json["findings"] if one["what"] == "commands"]
     assert (told.code, found["level"]) == (0, "note")
     assert str(file) in found["detail"]

@@ -31,7 +31,9 @@ def test_what_remains_of_a_key_is_said(store: Shell) -> None:
 
 def test_where_the_reason_of_a_successor_remains_is_said(store: Shell) -> None:
     old = remembered(store, "sits in row 3")
-    new = store.run("supersede", old, "sits in row 5", "--reason", "Ann moved", "--json").json["id"]
+    new = store.run(
+        "remember", "sits in row 5", "--replaces", old, "--reason", "Ann moved", "--json"
+    ).json["id"]
     for told in (store.run("erase", new, "--dry-run"), store.run("erase", new, "--yes")):
         assert f"superseding {old} remains with it" in told.out
         assert f"recollect erase {old}" in told.out
@@ -57,17 +59,20 @@ def test_names_that_were_not_found_and_one_id_too_many_say_what_to_type(store: S
     assert wrong.code == 3
     assert "next: `list` shows what there is; upper and lower case matter" in wrong.err
     assert "next: give one id; to erase several" in store.run("erase", "one", "two", "--yes").err
-    assert "next: `receipts` lists all of them" in store.run("replay", "c-none").err
+    assert (
+        "next: `proof receipts` lists all of them" in store.run("context", "--replay", "c-none").err
+    )
 
 
 def test_erase_takes_one_choice_in_one_memory(store: Shell) -> None:
     remembered(store, "Here.", "--key", "k", "--about", "x")
-    remembered(store, "Mine.", "--key", "k", "--mount", "me")
+    remembered(store, "Mine.", "--key", "k", "--memory", "personal")
     for words in ((), ("k", "--key", "k"), ("--key", "k", "--about", "x")):
         assert store.run("erase", *words, "--yes").code == 2
     assert store.run("erase", "--key", "k", "--yes", "--json").error["code"] == "ambiguous"
-    assert store.run("erase", "--about", "x", "--yes", "--json").json["mount"] == "project"
-    assert store.run("erase", "--filter", "key = 'k'", "--yes", "--json").json["mount"] == "me"
+    assert store.run("erase", "--about", "x", "--yes", "--json").json["memory"] == "project"
+    mine = store.run("erase", "--filter", "key = 'k'", "--yes", "--json").json
+    assert mine["memory"] == "personal"
 
 
 @pytest.mark.parametrize("words", [("db.port",), ("--about", "db")])
@@ -80,7 +85,7 @@ def test_what_was_not_shown_is_not_erased(store: Shell, words: tuple[str, ...]) 
     assert (refused.code, "5432" in refused.out, "5433" in refused.out) == (5, True, False)
     assert "changed since this was shown, so nothing was erased" in refused.out
     assert "run the command again" in refused.out
-    kept = store.run("list", "--include", "superseded", "--include", "archived", "--json").json
+    kept = store.run("list", "--include", "replaced", "--include", "archived", "--json").json
     assert {record["text"] for record in kept["records"]} == {"5432", "5433"}
     asked = store.terminal("erase", *words, typed="y\n", meanwhile=lambda: None)  # the control
     assert (asked.code, "5433" in asked.out) == (0, True)

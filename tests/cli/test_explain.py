@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.interfaces.cli import explain
+from recollect.interfaces.cli.screens import explain
 from recollect.recall.earlier import EARLIER_SIGNAL
 from recollect.recall.relevance import RANKING_SIGNALS
 from recollect.recall.talk import TALK_SIGNALS
@@ -68,23 +68,26 @@ def test_bars_are_drawn_in_ascii_if_the_terminal_lacks_blocks(told: Shell) -> No
 
 
 def test_why_not_names_what_stands_in_its_place(told: Shell) -> None:
-    why = told.run("why-not", "old", "which seat?")
+    why = told.run("admin", "why-not", "old", "which seat?")
     assert why.code == 0
-    assert "Not in the answer: it is hidden: superseded by new" in why.out
+    assert "Not in the answer: it was replaced by new" in why.out
     assert "new  Alice prefers an aisle seat." in why.out
-    answer = told.run("why-not", "old", "which seat?", "--json").json
-    assert (answer["reason"], answer["by"]) == ("superseded", ["new"])
+    answer = told.run("admin", "why-not", "old", "which seat?", "--json").json
+    assert (answer["reason"], answer["by"]) == ("replaced", ["new"])
 
 
 def test_why_not_draws_what_was_weighed(told: Shell) -> None:
-    drawn = told.run("why-not", "new", "which seat on the flight?", "-k", "1").out
+    drawn = told.run("admin", "why-not", "new", "which seat on the flight?", "-k", "1").out
     assert "Not in the answer: it comes at place" in drawn
     assert "its relevance is" in drawn
     assert "│███" in drawn
     assert "On the flight" in drawn  # the one before it
-    there = told.run("why-not", "new", "which seat?", "--frame", "task", "--json").json
+    there = told.run("admin", "why-not", "new", "which seat?", "--preset", "task", "--json").json
     assert (there["reason"], there["place"] is not None) == ("there", True)
 
 
 def test_why_not_about_nothing_is_refused(told: Shell) -> None:
-    assert told.run("why-not", "nonesuch", "which seat?", "--json").error["code"] == "not_found"
+    assert (
+        told.run("admin", "why-not", "nonesuch", "which seat?", "--json").error["code"]
+        == "not_found"
+    )

@@ -15,13 +15,14 @@ import msgspec
 import pytest
 
 from recollect import AsyncMemory, InvalidInput, Memory
-from recollect.interfaces.cli.fields import field_options
+from recollect.interfaces.cli.daily.fields import field_options
 from recollect.interfaces.mcp.tools import Remember as Tool
 from recollect.lifecycle.commands import Remember as Act
 from recollect.memory.handle.fields import RecordFields
 from recollect.memory.writing import Writing
 from recollect.model.events import RecordAdded
 from recollect.model.values import Record
+from recollect.model.words import COLUMNS
 from tests.cli.running import Shell
 
 # A value for each field, and what the record then says.
@@ -37,7 +38,7 @@ EXAMPLES: dict[str, tuple[object, object]] = {
     "said_at": ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000000Z"),
     "valid_from": ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00.000000Z"),
     "valid_to": ("2199-01-01T00:00:00Z", "2199-01-01T00:00:00.000000Z"),
-    "source_type": ("observed", "observed"),
+    "how_known": ("observed", "observed"),
     "is_hypothesis": (True, True),
     "replaces": ("old", "old"),
     "reason": ("she moved", "she moved"),
@@ -52,14 +53,14 @@ NOT_FOR_MODELS = {
     "said_at",
     "valid_from",
     "valid_to",
-    "source_type",
+    "how_known",
     "is_hypothesis",
     "replaces",
     "reason",
     "id",
 }
 NAMES = set(RecordFields.__annotations__)
-STORED = (NAMES | {"supersedes"}) - {"replaces", "reason"}  # as events and records have them
+SAID = NAMES - {"reason"}  # of a record; the reason is in its history
 CALL = {"self", "text", "idempotency_key", "expect"}  # of the call, not of the record
 
 each_field = pytest.mark.parametrize("field", sorted(NAMES))
@@ -73,8 +74,10 @@ def test_each_place_names_every_field() -> None:
     assert missing(EXAMPLES) == []
     assert missing(inspect.signature(Memory.remember).parameters) == []
     assert missing(inspect.signature(AsyncMemory.remember).parameters) == []
-    for stored in (Act, RecordAdded, Record):
-        assert missing(stored.__struct_fields__, STORED) == []
+    assert missing(Record.__struct_fields__, SAID) == []
+    codes = [COLUMNS.get(name, name) for name in SAID]
+    for stored in (Act, RecordAdded):
+        assert missing(stored.__struct_fields__, codes) == []
     assert missing(option.field for option in field_options()) == []
     assert missing({*Tool.__struct_fields__, *NOT_FOR_MODELS}) == []
 
@@ -99,7 +102,7 @@ def told_by(memory: Memory, record: Any, field: str) -> object:
     """What the memory says of a field; a reason is kept with the record that was replaced."""
     if field == "reason":
         return memory.history("old")[-1].note
-    return getattr(record, "supersedes" if field == "replaces" else field)
+    return getattr(record, field)
 
 
 @each_field
@@ -147,7 +150,7 @@ def test_the_command_line_takes_each_field(field: str, store: Shell) -> None:
     found = store.run("remember", "From a shell.", option.flag, *typed, *also, "--json").json
     if field == "reason":
         found = store.run("show", "old", "--json").json["history"][-1]
-    name = {"replaces": "supersedes", "reason": "note"}.get(field, field)
+    name = {"reason": "note"}.get(field, field)
     assert found[name] == json.loads(msgspec.json.encode(told))
 
 

@@ -2,57 +2,123 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 
 import pytest
 
-from recollect.interfaces.cli import app, plain
+from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.commands import TOP, find
+from recollect.interfaces.cli.former import FORMER, OTHER_WORDS, is_command
 from recollect.model.counts import counted, size
 from tests.cli.running import COMMAND, Shell
 
 
 @pytest.mark.parametrize(
-    ("word", "verb"),
+    ("typed", "wanted"),
     [
-        ("search", "recall"),
-        ("add", "remember"),
-        ("delete", "forget"),
+        ("search tea", "recall tea"),
+        ("add tea", "remember tea"),
+        ("delete r-1", "forget r-1` or `recollect erase r-1"),
         ("ls", "list"),
-        ("approve", "review"),
-        ("why", "show ID"),
+        ("approve r-1", "review approve r-1"),
+        ("why r-1", "show r-1"),
+        ("recal 'two words' -k 3", "recall 'two words' -k 3"),
+        ("verify --deep", "admin verify --deep"),
+        ("admin verfy", "admin verify"),
+        ("backup spare", "admin backup spare"),
+        ("page sync", "pages sync"),
     ],
 )
-def test_a_word_of_another_program_is_answered_with_ours(
-    shell: Shell, word: str, verb: str
+def test_a_word_that_is_no_command_is_answered_with_the_command_line(
+    shell: Shell, typed: str, wanted: str
 ) -> None:
-    done = shell.run(word, "tea")
-    assert done.code == 2
-    assert f"`recollect {verb}" in done.err
+    done = shell.run(*shlex.split(typed))
+    assert (done.code, done.out) == (2, "")
+    assert f"use `recollect {wanted}`" in done.err
 
 
-def test_every_suggested_verb_is_one() -> None:
-    verbs = app.Verbs(name="x").list_commands(None)
-    for suggestion in app._OTHER_WORDS.values():
-        assert suggestion.split()[0] in (*verbs, "--version")
-    assert not app._OTHER_WORDS.keys() & set(verbs)  # or a real verb could not be reached
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (
+            "supersede r-1 'It moved.' --reason new",
+            "remember 'It moved.' --replaces r-1 --reason new",
+        ),
+        ("supersede", "remember TEXT --replaces ID"),
+        ("revert r-1 --to 7", "undo r-1 --to 7"),
+        ("restore r-1", "undo r-1"),
+        ("retract r-1 --dry-run", "forget r-1 --dry-run --derived"),
+        ("settle r-1 --holds", "review confirm r-1"),
+        ("settle r-1 --fails --reason no", "review refute r-1 --reason no"),
+        ("retain --dry-run", "erase --expired --dry-run"),
+        ("retain --keep 30", "settings retention 30"),
+        ("tag r-1 red blue --remove green", "revise r-1 --tag red --tag blue --untag green"),
+        ("link a b --kind cites", "graph link a b --kind cites"),
+        ("link a b --remove", "graph unlink a b"),
+        ("graph r-1 --hops 2", "graph show r-1 --hops 2"),
+        ("path a b", "graph path a b"),
+        ("replay c-1 --query tea", "context --replay c-1 tea"),
+        ("review r-1@0 --approve", "review approve r-1@0"),
+        ("review r-1", "review show r-1"),
+        ("consolidate seats", "settings rule run seats"),
+        ("frame list", "settings preset list"),
+        ("admin key create", "proof key create"),
+        ("admin seal", "admin close-segment"),
+        ("curate --below 0.1", "admin archive --below 0.1"),
+        ("recent --limit 3", "list --recent --limit 3"),
+        ("schedule list", "admin schedule list"),
+        ("doctor --yes", "admin doctor --yes"),
+        ("clean memory", "admin clean memory"),
+    ],
+)
+def test_a_former_name_is_answered_with_the_whole_line(
+    shell: Shell, typed: str, wanted: str
+) -> None:
+    done = shell.run(*shlex.split(typed))
+    assert (done.code, done.out) == (2, "")
+    assert f"use `recollect {wanted}`" in done.err
+    assert done.err.count("`recollect ") == 1
+
+
+def test_every_suggested_command_is_one() -> None:
+    for suggestion in (*OTHER_WORDS.values(), *FORMER.values()):
+        words = suggestion.split() if isinstance(suggestion, str) else suggestion(["x", "y"])
+        found = find(list(words))
+        assert is_command(words) or list(words) == ["--version"], suggestion
+        assert not found.rest or not found.rest[0][0].islower() or isinstance(found.entry, str)
+    assert not OTHER_WORDS.keys() & TOP.commands.keys()  # or a real command could not be reached
+    assert not {path[0] for path in FORMER if len(path) == 1} & TOP.commands.keys()
 
 
 def test_words_that_mean_nothing_are_still_refused(shell: Shell) -> None:
-    assert "No such command" in shell.run("frobnicate").err
-    assert "No such command" in shell.run("frame", "search").err  # only before a verb
-
-
-def test_a_verb_of_admin_is_found_without_the_word(shell: Shell) -> None:
-    for verb in ("verify", "drop-space", "migrate", "token"):
-        assert f"use `recollect admin {verb}`" in shell.run(verb).err
+    assert "run `recollect help`" in shell.run("frobnicate").err
+    assert "run `recollect help settings preset`" in shell.run("settings", "preset", "zzz").err
+    assert "use `" not in shell.run("settings", "preset", "search").err  # only before a command
 
 
 def test_help_and_version_are_found(shell: Shell) -> None:
-    assert "Daily use" in shell.run("help").out
-    assert shell.run("help").out.count("...") == 1  # of the usage: no verb's sentence is cut off
+    top = shell.run("help").out
+    assert "Every day" in top
+    assert top.count("...") == 1  # of the usage: no sentence is cut off
+    assert top == shell.run("--help").out == shell.run().out
+    assert (shell.run().code, shell.run("help").code) == (2, 0)
     assert "Usage: recollect recall" in shell.run("help", "recall").out
+    assert shell.run("help", "recall").out == shell.run("recall", "--help").out
+    assert "rule set" in shell.run("help", "settings").out
+    assert shell.run("help", "settings").out == shell.run("settings").out
+    every = shell.run("help", "all").out
+    assert all(f"{name}:" in every for name in ("review", "graph", "settings", "admin"))
+    assert all(word in every for word in ("token create", "--install-completion", "Exit codes"))
     assert shell.run("-V").out == shell.run("--version").out != ""
+
+
+def test_the_help_is_one_screen(shell: Shell) -> None:
+    lines = shell.run("--help").out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert len(TOP.commands) <= 31  # and help itself
 
 
 def test_a_usage_error_names_the_verbs_help(shell: Shell) -> None:
@@ -60,6 +126,7 @@ def test_a_usage_error_names_the_verbs_help(shell: Shell) -> None:
     assert "run `recollect list --help`" in shell.run("list", "episodes").err  # it takes no text
     assert "`recollect remember --help`" in shell.run("remember", "a", "--tag").err
     assert "`recollect --help`" in shell.run("--frob").err
+    assert "did you mean --full" in shell.run("recall", "x", "--ful").err
 
 
 def test_text_that_is_not_utf8_is_named(store: Shell) -> None:
@@ -141,7 +208,7 @@ sys.exit(main(["list"]))
 
 
 @pytest.mark.parametrize(
-    "module", ["recollect.interfaces.cli.app", "recollect.interfaces.cli.both"]
+    "module", ["recollect.interfaces.cli.commands", "recollect.interfaces.cli.daily.both"]
 )
 def test_an_interrupted_start_has_no_traceback(store: Shell, module: str) -> None:
     done = subprocess.run(
@@ -162,7 +229,7 @@ def test_a_declined_confirmation_says_so(store: Shell) -> None:
 
 
 def test_frames_are_listed_under_headings(store: Shell) -> None:
-    heading, *rows = store.run("frame", "list").out.splitlines()
+    heading, *rows = store.run("settings", "preset", "list").out.splitlines()
     for signal, weight in (("similarity", "0.35"), ("reinforcement", "0.10")):
         (row,) = [row for row in rows if row.startswith("attention")]
         assert row[heading.index(signal) :].startswith(weight)

@@ -16,15 +16,15 @@ from tests.cli.running import Shell
 def chain(store: Shell) -> None:
     for name in ("one", "two", "three", "four", "five"):
         store.run("remember", f"What {name} says.", "--id", f"r-{name}")
-    store.run("link", "r-one", "r-two", "--kind", "cites", "--name", "edge-7")
-    store.run("link", "r-two", "r-three", "--kind", "supports", "--weight", "0.5")
-    store.run("link", "r-four", "r-one")
-    store.run("link", "r-three", "r-one")
+    store.run("graph", "link", "r-one", "r-two", "--kind", "cites", "--name", "edge-7")
+    store.run("graph", "link", "r-two", "r-three", "--kind", "supports", "--weight", "0.5")
+    store.run("graph", "link", "r-four", "r-one")
+    store.run("graph", "link", "r-three", "r-one")
 
 
 def test_graph_draws_what_is_around_a_record(store: Shell) -> None:
     chain(store)
-    said = store.run("graph", "r-one", "--hops", "2")
+    said = store.run("graph", "show", "r-one", "--hops", "2")
     assert said.code == 0
     assert said.out.splitlines() == [
         "r-one  What one says.",
@@ -33,12 +33,12 @@ def test_graph_draws_what_is_around_a_record(store: Shell) -> None:
         "├─ relates_to ← r-four  What four says.",
         "└─ cites → r-two  What two says.",
     ]
-    found = store.run("graph", "r-one", "--kind", "cites", "--json").json
+    found = store.run("graph", "show", "r-one", "--kind", "cites", "--json").json
     assert [one["id"] for one in found["records"]] == ["r-one", "r-two"]
     assert (found["links"][0]["name"], found["more"]) == ("edge-7", False)
-    some = store.run("graph", "r-one", "--limit", "2", "--direction", "in")
+    some = store.run("graph", "show", "r-one", "--limit", "2", "--direction", "in")
     assert some.out.splitlines()[-1] == "there is more: raise --limit, or ask for one --kind"
-    assert store.run("graph", "r-none").code != 0
+    assert store.run("graph", "show", "r-none").code != 0
 
 
 def test_graph_lists_all(store: Shell) -> None:
@@ -69,18 +69,18 @@ def test_after_the_last_record_there_is_nothing_more(store: Shell) -> None:
 def test_options_of_the_other_form_are_refused(store: Shell) -> None:
     chain(store)
     for words, hint in (
-        (("--hops", "2"), "recollect graph ID --hops 2"),
-        (("--direction", "in"), "recollect graph ID --hops 2"),
+        (("--hops", "2"), "recollect graph show ID --hops 2"),
+        (("--direction", "in"), "recollect graph show ID --hops 2"),
         (("r-one", "--after", "r-two"), "leave out the id"),
     ):
-        said = store.run("graph", *words)
+        said = store.run("graph", "show", *words)
         assert said.code == 2
         assert hint in said.err
 
 
 def test_path_draws_each_link(store: Shell) -> None:
     chain(store)
-    said = store.run("path", "r-four", "r-two")
+    said = store.run("graph", "path", "r-four", "r-two")
     assert said.out.splitlines() == [
         "r-four  What four says.",
         "  ↓ relates_to",
@@ -88,21 +88,21 @@ def test_path_draws_each_link(store: Shell) -> None:
         "  ↓ cites",
         "r-two  What two says.",
     ]
-    back = store.run("path", "r-two", "r-four")
+    back = store.run("graph", "path", "r-two", "r-four")
     assert back.out.splitlines()[1] == "  ↑ cites"
-    none = store.run("path", "r-one", "r-five")
+    none = store.run("graph", "path", "r-one", "r-five")
     assert (none.code, none.out) == (1, "No path leads from r-one to r-five.\n")
-    assert store.run("path", "r-one", "r-five", "--json").json["records"] == []
+    assert store.run("graph", "path", "r-one", "r-five", "--json").json["records"] == []
 
 
 def test_a_hostile_text_or_kind_cannot_draw(store: Shell) -> None:
     store.run("remember", "one\n├─ fake → r-x\x1b[31m", "--id", "r-one")
     store.run("remember", "two", "--id", "r-two")
-    store.run("link", "r-one", "r-two", "--kind", "a\nb")
+    store.run("graph", "link", "r-one", "r-two", "--kind", "a\nb")
     for said in (
-        store.run("graph", "r-one"),
+        store.run("graph", "show", "r-one"),
         store.run("graph"),
-        store.run("path", "r-one", "r-two"),
+        store.run("graph", "path", "r-one", "r-two"),
     ):
         assert "\x1b[31m" not in said.out
         assert not any(line.startswith("├─ fake") for line in said.out.splitlines())

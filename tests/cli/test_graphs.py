@@ -166,7 +166,7 @@ def test_an_import_into_a_workspace_writes_its_files(shell: Shell) -> None:
     FileBackedMemoryGraphStore(shell.folder / "w").close()
     brought(shell, "w/.recollect", given(), profile())
     assert visible(shell.folder / "w") == visible(shell.folder / "by-calls")
-    done = shell.run("--store", "w/.recollect", "doctor")
+    done = shell.run("--store", "w/.recollect", "admin", "doctor")
     assert done.code == 0, done.out
     assert "show the memory" in done.out
     with FileBackedMemoryGraphStore(shell.folder / "w") as store:
@@ -180,7 +180,7 @@ def test_any_import_into_a_workspace_writes_its_files(shell: Shell) -> None:
     (shell.folder / "mem0.json").write_text('{"results": [{"id": "a1", "memory": "It snows."}]}')
     assert shell.run("--store", "w/.recollect", "import", "mem0.json").code == 0
     assert len(list((shell.folder / "w" / "nodes").iterdir())) == 2
-    done = shell.run("--store", "w/.recollect", "doctor")
+    done = shell.run("--store", "w/.recollect", "admin", "doctor")
     assert "show the memory" in done.out
 
 
@@ -249,7 +249,7 @@ def test_a_file_that_is_in_the_way_stays_and_is_named(shell: Shell) -> None:
     said = brought(shell, "w/.recollect", given())
     assert mine.read_text() == '{"mine": 1}'
     assert "nodes/b.new.json was left as it is" in " ".join(said.split())
-    assert shell.run("--store", "w/.recollect", "doctor").code == 1
+    assert shell.run("--store", "w/.recollect", "admin", "doctor").code == 1
 
 
 def test_what_has_no_place_in_an_envelope_is_named(shell: Shell) -> None:
@@ -348,7 +348,7 @@ def test_what_a_person_changed_here_stays(shell: Shell) -> None:
 def test_what_an_earlier_release_imported_keeps_its_ids(tmp_path: Path) -> None:
     """There the id of the graph stood before the ids of its nodes, and edges had no names."""
     with Memory.open(tmp_path / "m", embedder="none") as memory:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for node in given()["nodes"]:
             id = f"markitect-quay/{node['id']}"
             agent.remember(node["text"], id=id, kind=node["kind"], idempotency_key=id)
@@ -409,7 +409,7 @@ def test_the_calls_of_the_store_name_what_they_cannot_keep(tmp_path: Path) -> No
 
 def test_an_envelope_brings_its_paths(tmp_path: Path) -> None:
     # S1-63 S1-114: events tell where a path began, what was said on it and how it ended
-    with FileBackedMemoryGraphStore(tmp_path / "a", origin="person") as store:
+    with FileBackedMemoryGraphStore(tmp_path / "a", trust="person") as store:
         store.save_node(Node(id="n", kind="claim", text="It rains."))
         paths.extend(store, "main", {"id": "e.0", "kind": "said"})
         for id, parent in (("b1", "main"), ("b2", "b1"), ("bad", "main"), ("open", "b1")):
@@ -439,7 +439,7 @@ def test_a_gate_is_in_front_of_an_import_too(tmp_path: Path) -> None:
         with pytest.raises(Forbidden):
             store.import_profile(opened)
         assert store.list_nodes() == []
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as store:
         store.import_profile(opened)
         assert store.import_graph(given()) == []
 

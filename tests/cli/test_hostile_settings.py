@@ -12,7 +12,7 @@ from time import process_time
 import pytest
 
 from recollect.errors import ConfigError
-from recollect.interfaces.cli import changes, hook_settings, json_text
+from recollect.interfaces.cli.assistants import changes, hook_settings, json_text
 from tests.cli.running import Shell
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from recollect.config import config_home
 from recollect.errors import ConfigError
-from recollect.interfaces.cli.changes import Change, Kept
-from recollect.interfaces.cli.clients import Place, addition, removal
+from recollect.interfaces.cli.assistants.changes import Change, Kept
+from recollect.interfaces.cli.assistants.clients import Place, addition, removal
 from tests.cli.running import Shell
 
 OTHERS = {

@@ -11,36 +11,39 @@ from tests.cli.test_verbs import remembered
 
 def test_keys_are_created_rotated_pinned_and_listed(store: Shell) -> None:
     remembered(store, "One.")
-    assert "No key is trusted" in store.run("admin", "key", "list").out
-    assert (store.run("checkpoint").code, store.run("admin", "key", "rotate").code) == (3, 3)
-    made = store.run("admin", "key", "create", "--json").json
+    assert "No key is trusted" in store.run("proof", "key", "list").out
+    assert (store.run("proof", "checkpoint").code, store.run("proof", "key", "rotate").code) == (
+        3,
+        3,
+    )
+    made = store.run("proof", "key", "create", "--json").json
     assert made["signs"]
-    assert store.run("admin", "key", "create").code == 5
-    assert made["key"] in store.run("admin", "key", "list").out
-    assert store.run("admin", "key", "pin", made["key"]).code == 0
-    assert store.run("admin", "key", "pin", "what").code == 2
-    told = store.run("admin", "key", "rotate").out
+    assert store.run("proof", "key", "create").code == 5
+    assert made["key"] in store.run("proof", "key", "list").out
+    assert store.run("proof", "key", "pin", made["key"]).code == 0
+    assert store.run("proof", "key", "pin", "what").code == 2
+    told = store.run("proof", "key", "rotate").out
     (new,) = [line for line in told.splitlines() if line.startswith("recollect/")]
     assert new != made["key"]
-    listed = store.run("admin", "key", "list", "--json").json
+    listed = store.run("proof", "key", "list", "--json").json
     assert [one["key"] for one in listed] == [made["key"], new]
-    assert "Created the key" not in store.run("admin", "key", "list").out
+    assert "Created the key" not in store.run("proof", "key", "list").out
 
 
 def test_a_checkpoint_is_printed_and_verified(store: Shell) -> None:
     remembered(store, "One.")
     assert store.run("admin", "verify", "--anchored").code == 1
-    store.run("admin", "key", "create")
-    made = store.run("checkpoint", "--json").json
+    store.run("proof", "key", "create")
+    made = store.run("proof", "checkpoint", "--json").json
     assert made["note"].startswith(f"{made['ledger']}\n{made['size']}\n")
-    assert made["note"] in store.run("checkpoint").out
+    assert made["note"] in store.run("proof", "checkpoint").out
     done = store.run("admin", "verify", "--anchored")
     assert (done.code, "Anchored" in done.out) == (0, True)
     assert "as it was kept elsewhere up to event 2" in done.out
     kept = store.folder / "kept.note"
     kept.write_text(made["note"])
     assert store.run("admin", "verify", "--anchor", str(kept)).code == 0
-    assert "checkpoint" in store.run("admin", "seal").out
+    assert "checkpoint" in store.run("admin", "close-segment").out
     ledger = next((store.folder / ".recollect" / "sealed").glob("*.wal"))
     ledger.write_bytes(ledger.read_bytes().replace(b"One.", b"Two."))
     assert "Broken at event 2" in store.run("admin", "verify").out
@@ -48,8 +51,8 @@ def test_a_checkpoint_is_printed_and_verified(store: Shell) -> None:
 
 def test_an_ordinary_command_loads_nothing_that_signs(store: Shell) -> None:
     remembered(store, "One.")
-    store.run("admin", "key", "create")
-    store.run("checkpoint")
+    store.run("proof", "key", "create")
+    store.run("proof", "checkpoint")
     python = [sys.executable, "-P", "-X", "importtime", "-m", "recollect"]
     for words, loads in (
         (["remember", "Two."], False),
@@ -77,9 +80,9 @@ def test_without_the_package_that_signs_no_key_is_left_and_verify_still_works(st
             cwd=store.folder, env=store.environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
-    refused = run("admin", "key", "create")
+    refused = run("proof", "key", "create")
     assert "pip install 'recollect[proof]'" in refused.stderr
     assert refused.returncode != 0
     assert run("admin", "verify").returncode == 0
-    store.run("admin", "key", "create")  # the control: with a key, signatures have to be checked
+    store.run("proof", "key", "create")  # the control: with a key, signatures have to be checked
     assert "signatures need" in run("admin", "verify").stderr

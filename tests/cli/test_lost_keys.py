@@ -73,14 +73,14 @@ def test_a_call_that_needs_the_key_says_what_to_do(
     assert told.code not in (0, 1)
     assert said in told.err
     assert step in told.err
-    findings = memory.run("doctor", "--json").json["findings"]
+    findings = memory.run("admin", "doctor", "--json").json["findings"]
     (found,) = [one for one in findings if one["what"] in ("keys", "master key")]
     assert found["level"] == "problem"
     assert found["detail"].startswith("1 event of 1 subject cannot be read: ")
     assert said in found["detail"]
     assert step[1:] in found["fix"]
     assert ("--accept-loss" in found["fix"]) is (what in LOST)
-    assert memory.run("doctor").code == 1
+    assert memory.run("admin", "doctor").code == 1
 
 
 @pytest.mark.parametrize("index", ["there", "missing"])
@@ -89,7 +89,7 @@ def test_a_memory_goes_on_when_the_loss_is_accepted(memory: Shell, what: str, in
     lose(memory, what)
     if index == "missing":
         without_index(memory)
-    done = memory.run("doctor", "--accept-loss", "--yes", "--reason", "the disk burnt")
+    done = memory.run("admin", "doctor", "--accept-loss", "--yes", "--reason", "the disk burnt")
     assert done.code == 0, done.out + done.err
     assert [one["text"] for one in memory.run("list", "--json").json["records"]] == [OTHER]
     assert memory.run("admin", "verify", "--deep").code == 0
@@ -97,7 +97,7 @@ def test_a_memory_goes_on_when_the_loss_is_accepted(memory: Shell, what: str, in
     assert kinds[-2:] == ["ledger.loss_accepted", "events.erased"]
     (ledger,) = memory.folder.rglob("events.wal")
     assert b"the disk burnt" in ledger.read_bytes()
-    again = memory.run("doctor", "--accept-loss", "--yes")
+    again = memory.run("admin", "doctor", "--accept-loss", "--yes")
     assert again.code != 0
     assert "no loss to accept" in again.err
     assert memory.run("remember", "He is back.", "--user", "bob").code == 0
@@ -114,12 +114,12 @@ def test_a_wrong_setting_is_no_loss(
     with monkeypatch.context() as patch:
         for name, value in lose(memory, what).items():
             patch.setenv(name, value)
-        refused = memory.run("doctor", "--accept-loss", "--yes")
+        refused = memory.run("admin", "doctor", "--accept-loss", "--yes")
         assert "no loss to accept" in refused.err
         with Memory.open(memory.folder / ".recollect") as opened, pytest.raises(ConfigError):
             opened.admin.accept_loss()
     without_index(memory)
-    assert memory.run("doctor").code == 0
+    assert memory.run("admin", "doctor").code == 0
     assert SAID in memory.run("list").out
 
 
@@ -140,7 +140,7 @@ def test_nothing_is_lost_when_the_key_comes_back(memory: Shell) -> None:
     shutil.rmtree(memory.home / ".recollect")
     for path in memory.folder.rglob("index.db*"):
         path.unlink()
-    assert memory.run("doctor").code == 1
+    assert memory.run("admin", "doctor").code == 1
     shutil.copytree(kept, memory.home / ".recollect")
-    assert memory.run("doctor").code == 0
+    assert memory.run("admin", "doctor").code == 0
     assert SAID in memory.run("list").out

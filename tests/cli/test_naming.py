@@ -12,8 +12,8 @@ def test_a_key_or_a_beginning_stands_for_an_id(store: Shell) -> None:
     assert id in store.run("log", "--id", id[:-2]).out
     assert store.run("revise", "staging.port", "It is 5433.", "--json").json["id"] == id
     assert store.run("forget", id[:-1], "--json").json["id"] == id
-    assert store.run("restore", "staging.port", "--json").json["id"] == id
-    assert store.run("why-not", "staging.port", "moon", "--json").json["id"] == id
+    assert store.run("undo", "staging.port", "--json").json["id"] == id
+    assert store.run("admin", "why-not", "staging.port", "moon", "--json").json["id"] == id
     assert store.run("show", "staging.por").code == 3
     assert store.run("erase", "staging.port", "--yes", "--json").json["id"] == id
 

@@ -30,7 +30,7 @@ DOORS: dict[str, Door] = {
         name: lambda memory, at, name=name: memory.remember("Tea.", **{name: at})  # type: ignore[misc]
         for name in FIELDS
     },
-    "an unverified source": lambda memory, at: memory.scoped(origin="unverified").remember(
+    "an unverified source": lambda memory, at: memory.scoped(trust="unverified").remember(
         "Tea.", said_at=at
     ),
     "observe": lambda memory, at: memory.observe("Tea.", said_at=at),
@@ -132,7 +132,8 @@ def old_memory(folder: Path) -> list[str]:
 
 
 COMMANDS = [
-    ["recall", "tea kitchen"], ["recent"], ["context", "tea kitchen"], ["list"], ["review"],
+    ["recall", "tea kitchen"], ["list", "--recent"], ["context", "tea kitchen"],
+    ["list"], ["review"],
     ["log"], ["show", "ID"], ["recall", "tea", "--json"],
 ]  # fmt: skip
 

@@ -20,12 +20,14 @@ def project(store: Shell) -> Shell:
 
 def test_a_folder_is_remembered(project: Shell) -> None:
     folder = project.folder / "docs" / "memory"
-    assert project.run("sync", "docs/memory", "--yes", "--json").json["folder"] == str(folder)
+    assert project.run("pages", "sync", "docs/memory", "--yes", "--json").json["folder"] == str(
+        folder
+    )
     page = folder / "person-alice.md"
     page.write_text(page.read_text().replace("row 3", "row 4"))
-    done = project.run("sync", "--yes", "--json").json
+    done = project.run("pages", "sync", "--yes", "--json").json
     assert (done["folder"], len(done["applied"])) == (str(folder), 1)
-    assert project.run("page", "status", "--json").json["folder"] == str(folder)
+    assert project.run("pages", "status", "--json").json["folder"] == str(folder)
     assert not (project.folder / ".recollect" / "pages").exists()
     assert (project.folder / ".recollect" / ".gitignore").read_text() == "*\n"
     assert (
@@ -38,7 +40,7 @@ def test_erasing_cleans_the_remembered_folder(project: Shell) -> None:
     folder = project.folder / "docs"
     folder.mkdir()
     project.run("remember", "Bob likes tea.", "--about", "person:Bob")
-    project.run("sync", "docs", "--yes")
+    project.run("pages", "sync", "docs", "--yes")
     (folder / "README.md").write_text("Row 3 of the readme.")
     page = folder / "person-alice.md"
     page.write_text(page.read_text() + "\nA note.\n")
@@ -62,7 +64,7 @@ def test_erasing_cleans_the_remembered_folder(project: Shell) -> None:
 def test_erasing_takes_a_moved_entry_out_of_the_remembered_folder(project: Shell) -> None:
     folder = project.folder / "docs"
     project.run("remember", "Bob likes tea.", "--about", "person:Bob")
-    project.run("sync", "docs", "--yes")
+    project.run("pages", "sync", "docs", "--yes")
     alice, bob = folder / "person-alice.md", folder / "person-bob.md"
     entry = alice.read_text().partition("## [")[2]
     bob.write_text(bob.read_text().replace("tea", "coffee") + f"\n## [{entry}")
@@ -78,9 +80,9 @@ def test_erasing_takes_a_moved_entry_out_of_the_remembered_folder(project: Shell
 
 def test_erasing_names_a_file_of_ones_own_and_leaves_it(project: Shell) -> None:
     folder = project.folder / "docs"
-    project.run("sync", "docs", "--yes")
+    project.run("pages", "sync", "docs", "--yes")
     found = project.run("remember", "Bob likes tea.", "--about", "person:Bob", "--json").json
-    page = project.run("page", "show", "person-bob").out  # never rendered to the folder
+    page = project.run("pages", "show", "person-bob").out  # never rendered to the folder
     diary = folder / "diary.md"
     diary.write_text(f"# Diary\n\nMonday.\n\n## [{page.partition('## [')[2]}\n# Tuesday\n\nMine.\n")
     before = diary.read_text()
@@ -94,7 +96,7 @@ def test_an_interrupted_erasure_is_finished_by_the_next_sync(
     project: Shell, is_changed: bool
 ) -> None:
     folder = project.folder / "docs"
-    project.run("sync", "docs", "--yes")
+    project.run("pages", "sync", "docs", "--yes")
     page = folder / "person-alice.md"
     page.write_text(page.read_text() + ("\n## [broken\n" if is_changed else ""))
     (alice,) = project.run("list", "--json").json["records"]
@@ -104,86 +106,86 @@ def test_an_interrupted_erasure_is_finished_by_the_next_sync(
     project.run("erase", alice["id"], "--yes")
     assert page.exists()
     home.write_bytes(kept)
-    told = project.run("sync").out
+    told = project.run("pages", "sync").out
     assert page.exists() == is_changed  # nothing tells what a person added to it
     assert (f"{alice['id']} is not in this memory" in told) == is_changed
 
 
 def test_no_clone_chooses_a_folder(project: Shell, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
-    refused = project.run("sync", str(outside))
+    refused = project.run("pages", "sync", str(outside))
     assert refused.code == 4
     assert "outside" in refused.err
     assert not outside.exists()
-    assert project.run("sync", str(outside), "--yes").code == 0
-    assert project.run("sync", "docs/memory", "--yes").code == 0
+    assert project.run("pages", "sync", str(outside), "--yes").code == 0
+    assert project.run("pages", "sync", "docs/memory", "--yes").code == 0
     memory = project.folder / "docs" / "memory"
     (project.folder / "docs").rename(project.folder / "old")
     (project.folder / "docs").symlink_to(tmp_path)  # with a pull
     (tmp_path / "memory").mkdir()
-    assert project.run("sync").code == 2
+    assert project.run("pages", "sync").code == 2
     assert list((tmp_path / "memory").iterdir()) == []
     (project.folder / "docs").unlink()
     (project.folder / "old").rename(project.folder / "docs")
-    assert project.run("sync").code == 0
+    assert project.run("pages", "sync").code == 0
     assert memory.exists()
 
 
 def test_a_folder_with_other_files_is_asked_about(project: Shell) -> None:
     (project.folder / "src").mkdir()
     (project.folder / "src" / "main.py").write_text("x = 1\n")
-    refused = project.run("sync", "src")
+    refused = project.run("pages", "sync", "src")
     assert (refused.code, "other files" in refused.err) == (4, True)
     assert [path.name for path in (project.folder / "src").iterdir()] == ["main.py"]
-    assert project.run("sync", "src", "--yes").code == 0
-    assert project.run("sync", "src").code == 0
-    assert project.run("sync", "src/main.py").code == 2
+    assert project.run("pages", "sync", "src", "--yes").code == 0
+    assert project.run("pages", "sync", "src").code == 0
+    assert project.run("pages", "sync", "src/main.py").code == 2
 
 
 def test_a_folder_that_does_not_exist_is_asked_about(project: Shell) -> None:
     folder = project.folder / "dcos"
-    refused = project.run("sync", "dcos")
+    refused = project.run("pages", "sync", "dcos")
     assert (refused.code, folder.exists()) == (4, False)
     assert f"{folder} does not exist. Making it needs a confirmation" in refused.err
     assert "--yes" in refused.err
-    watched = project.run("sync", "dcos", "--watch")
+    watched = project.run("pages", "sync", "dcos", "--watch")
     assert (watched.code, folder.exists()) == (4, False)
-    assert "recollect sync dcos --yes" in watched.err
-    no = project.terminal("sync", "dcos", typed="n\n")
+    assert "recollect pages sync dcos --yes" in watched.err
+    no = project.terminal("pages", "sync", "dcos", typed="n\n")
     assert (no.code, folder.exists()) == (1, False)
     assert not (project.home / ".recollect" / "page-folders.json").exists()
-    assert project.terminal("sync", "dcos", typed="y\n").code == 0
+    assert project.terminal("pages", "sync", "dcos", typed="y\n").code == 0
     assert (folder / "person-alice.md").exists()
-    assert project.run("sync", "dcos").code == 0  # it is known now
+    assert project.run("pages", "sync", "dcos").code == 0  # it is known now
 
 
 def test_the_name_of_a_page_is_not_a_folder(project: Shell) -> None:
     for flags in ((), ("--yes",)):
-        refused = project.run("sync", "nowhere.md", *flags)
+        refused = project.run("pages", "sync", "nowhere.md", *flags)
         assert refused.code == 2
         assert "nowhere.md is the name of a page" in refused.err
-        assert "`recollect sync`" in refused.err
-    project.run("sync", "docs", "--yes")
-    named = project.run("sync", "docs/person-alice.md")
-    assert f"`recollect sync {project.folder / 'docs'}`" in named.err
+        assert "`recollect pages sync`" in refused.err
+    project.run("pages", "sync", "docs", "--yes")
+    named = project.run("pages", "sync", "docs/person-alice.md")
+    assert f"`recollect pages sync {project.folder / 'docs'}`" in named.err
     assert not (project.folder / "nowhere.md").exists()
 
 
 def test_the_notes_of_a_folder_stay_out_of_git(project: Shell) -> None:
     ignore = project.folder / "docs" / ".gitignore"
-    project.run("sync", "docs", "--yes")
+    project.run("pages", "sync", "docs", "--yes")
     assert not ignore.exists()  # nothing is under git here
     subprocess.run(["git", "init", "-q", project.folder], check=True)
-    project.run("sync", "docs")
+    project.run("pages", "sync", "docs")
     assert ignore.read_text() == ".pages.json\n"
     ignore.write_text("build")
     for _ in range(2):
-        project.run("sync", "docs")
+        project.run("pages", "sync", "docs")
         assert ignore.read_text() == "build\n.pages.json\n"
     (project.folder / "mine").write_text("build\n")
     ignore.unlink()
     ignore.symlink_to(project.folder / "mine")
-    project.run("sync", "docs")
+    project.run("pages", "sync", "docs")
     assert (project.folder / "mine").read_text() == "build\n"
 
 
@@ -191,7 +193,7 @@ def test_a_watched_folder_is_remembered(project: Shell) -> None:
     folder = project.folder / "docs"
     folder.mkdir()
     process = subprocess.Popen(
-        [COMMAND, "sync", "docs", "--watch"],
+        [COMMAND, "pages", "sync", "docs", "--watch"],
         cwd=project.folder,
         env=project.environment,
         stdout=subprocess.PIPE,
@@ -202,4 +204,4 @@ def test_a_watched_folder_is_remembered(project: Shell) -> None:
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
-    assert project.run("page", "status", "--json").json["folder"] == str(folder)
+    assert project.run("pages", "status", "--json").json["folder"] == str(folder)

@@ -115,7 +115,7 @@ def test_a_file_of_keys_may_say_other_things_too(tmp_path: Path) -> None:
         assert run(file, str(keys)).returncode == 0, text
     for useless in ("", "  signs here\n", "\0\n"):
         keys.write_text(useless)
-        assert b"recollect admin key list" in run(file, str(keys)).stderr
+        assert b"recollect proof key list" in run(file, str(keys)).stderr
     keys.write_text(f"{LINE}\n{LINE[:-1]}\n")  # one that was cut is not passed over
     assert run(file, str(keys)).returncode == 1
     keys.write_text(f"{LINE}\n{STRANGER.public}\n")

@@ -23,13 +23,15 @@ def checked(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_proof_is_printed_written_and_checked_without_recollect(store: Shell) -> None:
     id = remembered(store, "Alice sits in 14C.")
-    assert store.run("prove", id).code == 3  # there is no key yet
-    key = store.run("admin", "key", "create", "--json").json["key"]
-    printed = store.run("prove", id)
+    assert store.run("proof", "prove", id).code == 3  # there is no key yet
+    key = store.run("proof", "key", "create", "--json").json["key"]
+    printed = store.run("proof", "prove", id)
     assert printed.code == 0
-    assert store.run("prove", id, "--json").out == printed.out  # it is one JSON document anyway
+    assert (
+        store.run("proof", "prove", id, "--json").out == printed.out
+    )  # it is one JSON document anyway
     file = store.folder / "proof.json"
-    told = store.run("prove", id, "--out", str(file)).out
+    told = store.run("proof", "prove", id, "--out", str(file)).out
     assert "Wrote the proof of event 2" in told
     assert file.read_text() == printed.out
     done = checked(str(file), key)
@@ -38,7 +40,7 @@ def test_a_proof_is_printed_written_and_checked_without_recollect(store: Shell) 
     assert "cryptography" in done.stderr  # the control
     pinned = store.folder / "keys.txt"
     for options in ((), ("--json",)):
-        pinned.write_text(store.run("admin", "key", "list", *options).out)
+        pinned.write_text(store.run("proof", "key", "list", *options).out)
         assert checked(str(file), str(pinned)).returncode == 0
     assert "in the ledger that was signed" not in done.stdout
     for usage in ([], [str(file)], ["--help"]):
@@ -52,39 +54,41 @@ def test_a_proof_is_printed_written_and_checked_without_recollect(store: Shell) 
 
 def test_what_a_tired_person_types(store: Shell) -> None:
     id = remembered(store, "Alice sits in 14C.")
-    store.run("admin", "key", "create")
-    assert store.run("prove").code == 2
-    assert store.run("prove", "--event", "0").code == 2
-    assert store.run("prove", "--event", "99").code == 3
-    assert store.run("prove", "what").code == 3
+    store.run("proof", "key", "create")
+    assert store.run("proof", "prove").code == 2
+    assert store.run("proof", "prove", "--event", "0").code == 2
+    assert store.run("proof", "prove", "--event", "99").code == 3
+    assert store.run("proof", "prove", "what").code == 3
     there = store.folder / "there.json"
     there.write_text("mine")
-    refused = store.run("prove", id, "--out", str(there), "--json")
+    refused = store.run("proof", "prove", id, "--out", str(there), "--json")
     assert (refused.code, refused.error["code"]) == (5, "conflict")
     assert there.read_text() == "mine"
-    nowhere = store.run("prove", id, "--out", str(store.folder / "no" / "proof.json"), "--json")
+    nowhere = store.run(
+        "proof", "prove", id, "--out", str(store.folder / "no" / "proof.json"), "--json"
+    )
     assert (nowhere.code, nowhere.error["hint"]) == (2, "make the folder first")
     os.symlink(store.folder / "elsewhere", store.folder / "link")
-    assert store.run("prove", id, "--out", str(store.folder / "link")).code == 5
+    assert store.run("proof", "prove", id, "--out", str(store.folder / "link")).code == 5
     assert (
-        store.run("prove", "--event", "2", "--out", str(store.folder / "p"), "--json").json[
-            "proof"
-        ]["kind"]
+        store.run(
+            "proof", "prove", "--event", "2", "--out", str(store.folder / "p"), "--json"
+        ).json["proof"]["kind"]
         == "record.added"
     )
-    assert store.run("prove", id, "--user", "bob").code == 3
+    assert store.run("proof", "prove", id, "--user", "bob").code == 3
 
 
 def test_without_the_package_that_signs_it_says_what_to_install(store: Shell) -> None:
     id = remembered(store, "One.")
-    store.run("admin", "key", "create")
-    store.run("checkpoint")
+    store.run("proof", "key", "create")
+    store.run("proof", "checkpoint")
     without = (
         "import sys; sys.modules['cryptography'] = None; "
         "from recollect.__main__ import main; sys.exit(main())"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", without, "prove", id],
+        [sys.executable, "-P", "-c", without, "proof", "prove", id],
         cwd=store.folder, env=store.environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "pip install 'recollect[proof]'" in done.stderr

@@ -70,11 +70,11 @@ def test_b1_a_question_is_not_its_own_answer(store: Shell) -> None:
 
 
 def test_b2_and_a1_a_persons_correction_stays(store: Shell, memory: Memory) -> None:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     seat = agent.remember("Alice sits in 12A.", key="alice.seat")
     assert store.run("revise", "alice.seat", "Alice sits in 2F.", "--json").code == 0
     assert memory.get(seat.id).trust == "person"
-    assert agent.remember("Alice sits in 9Z.", key="alice.seat").status == "held"
+    assert agent.remember("Alice sits in 9Z.", key="alice.seat").status == "waiting"
     assert agent.revise(seat.id, "Alice sits in 12A.").pending
     assert memory.get(key="alice.seat").text == "Alice sits in 2F."
 
@@ -82,9 +82,9 @@ def test_b2_and_a1_a_persons_correction_stays(store: Shell, memory: Memory) -> N
 def test_b2_a_sentence_that_i_bring_back_is_mine(store: Shell, memory: Memory) -> None:
     region = memory.remember("Prod runs in Frankfurt.", key="prod.region")
     (said,) = memory.observe("prod is going to ireland")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     agent.revise(region.id, "Prod runs in Ireland.", evidence=[Quote(said.id, "ireland")])
-    assert store.run("revert", "prod.region", "--to", str(region.seq)).code == 0
+    assert store.run("undo", "prod.region", "--to", str(region.seq)).code == 0
     now = memory.get(key="prod.region")
     assert (now.text, now.trust) == ("Prod runs in Frankfurt.", "person")
 
@@ -94,7 +94,7 @@ def _corrected(memory: Memory) -> None:
     session = memory.scoped(session="monday")
     (said,) = session.observe(TOLD)
     session.observe("Noted: staging is on port 5433; deploys come from release.", role="assistant")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     for key, text, words in (
         ("staging.port", "Staging is on port 5433.", "staging is on port 5433"),
         ("deploy.branch", "Deploys come from release.", "deploy from the release branch"),
@@ -117,10 +117,10 @@ def test_h1_a_corrected_value_does_not_come_back_from_the_transcript(
 def test_h2_a_quote_opens_one_change(memory: Memory) -> None:
     region = memory.remember("Production runs in Frankfurt.", key="prod.region")
     (said,) = memory.observe("prod is going to ireland next month")
-    agent, quote = memory.scoped(origin="agent"), Quote(said.id, "going to ireland")
+    agent, quote = memory.scoped(trust="agent"), Quote(said.id, "going to ireland")
     agent.revise(region.id, "Production runs in Ireland.", evidence=[quote])
     assert agent.revise(region.id, "Production runs in Dublin.").pending
-    assert agent.remember("Production runs on the moon.", key="prod.region").status == "held"
+    assert agent.remember("Production runs on the moon.", key="prod.region").status == "waiting"
     assert agent.forget(region.id).pending
     assert memory.get(key="prod.region").text == "Production runs in Ireland."
 
@@ -128,7 +128,7 @@ def test_h2_a_quote_opens_one_change(memory: Memory) -> None:
 def _approved(memory: Memory) -> Record:
     """A value that came through a review, in the place of another."""
     memory.remember("The refund limit is 500 euros.", key="refund.limit")
-    held = memory.scoped(origin="agent").remember(
+    held = memory.scoped(trust="agent").remember(
         "The refund limit is 300 euros.", key="refund.limit"
     )
     memory.review.approve(held.id, memory.review.show(held.id).digest)
@@ -141,10 +141,10 @@ def test_m1_what_a_review_replaced_is_an_earlier_value(store: Shell, memory: Mem
     found = memory.recall("what was the refund limit before?").hits
     assert "The refund limit is 500 euros." in [hit.text for hit in found]
     assert "500 euros" in store.run("show", new.id).out
-    assert "500 euros" in store.run("audit", "--id", "refund.limit").out
-    back = store.run("revert", "refund.limit").out
+    assert "500 euros" in store.run("proof", "audit", "--id", "refund.limit").out
+    back = store.run("undo", "refund.limit", "--yes").out
     assert "500 euros" in back
-    assert "held" not in back
+    assert "waiting" not in back
 
 
 def test_m4_an_answer_in_other_words_replaces_the_first(memory: Memory) -> None:
@@ -158,7 +158,7 @@ def test_m4_an_answer_in_other_words_replaces_the_first(memory: Memory) -> None:
 
 
 def test_m5_undo_takes_back_the_change_and_not_the_prompt(store: Shell, memory: Memory) -> None:
-    memory.scoped(origin="agent").remember("The agent thinks so.")
+    memory.scoped(trust="agent").remember("The agent thinks so.")
     prompt(store, "By the way, the build is slow.")
     undone = store.run("undo", "--yes")
     assert (undone.code, "The agent thinks so." in undone.out) == (0, True)

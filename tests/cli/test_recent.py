@@ -10,14 +10,14 @@ from tests.cli.running import Shell
 def test_recent_lists_records_and_episodes(store: Shell) -> None:
     store.run("remember", "Staging is on 5433.", "--key", "staging.port")
     store.run("observe", "See you at noon.", "--said-at", "2020-01-02", "--session", "s")
-    said = store.run("recent")
+    said = store.run("list", "--recent")
     assert said.code == 0
     first, second = said.out.splitlines()
     assert "staging.port: Staging is on 5433." in first
     assert second.startswith("2020-01-02  user: See you at noon.  project e-")
-    found = store.run("recent", "--session", "s", "--json").json["recent"]
+    found = store.run("list", "--recent", "--session", "s", "--json").json["recent"]
     assert [one["text"] for one in found] == ["See you at noon."]
-    assert store.run("recent", "--session", "S").code == 1
+    assert store.run("list", "--recent", "--session", "S").code == 1
 
 
 def test_recent_takes_times_in_words(store: Shell) -> None:
@@ -25,14 +25,16 @@ def test_recent_takes_times_in_words(store: Shell) -> None:
     store.run("observe", "Old.", "--said-at", "2020-01-02")
 
     def texts(*words: str) -> list[str]:
-        return [one["text"] for one in store.run("recent", *words, "--json").json["recent"]]
+        return [
+            one["text"] for one in store.run("list", "--recent", *words, "--json").json["recent"]
+        ]
 
     assert texts("--since", "yesterday") == ["New."]
     assert texts("--since", "2 days ago") == ["New."]
     assert texts("--since", "2020-01-02") == ["New.", "Old."]
     assert texts("--before", "last week") == ["Old."]
     assert texts("--before", "2020-01-02T00:00Z") == []
-    wrong = store.run("recent", "--since", "soon")
+    wrong = store.run("list", "--recent", "--since", "soon")
     assert wrong.code == 2
     assert "yesterday" in wrong.err
 
@@ -81,12 +83,12 @@ def test_an_empty_memory_says_so(store: Shell) -> None:
     store.run("init")
     said = store.run("recall", "what do you know about me?")
     assert (said.code, said.out) == (1, "Nothing is kept here yet.\n")
-    assert store.run("recent").code == 1
+    assert store.run("list", "--recent").code == 1
 
 
 def test_a_record_that_was_said_earlier_stands_where_it_was_said(store: Shell) -> None:
     store.run("remember", "Said long ago.", "--said-at", "2019-05-01")
     store.run("observe", "Said later.", "--said-at", "2020-01-02")
-    first, second = store.run("recent").out.splitlines()
+    first, second = store.run("list", "--recent").out.splitlines()
     assert first.startswith("2020-01-02  user: Said later.")
     assert second.startswith("2019-05-01  Said long ago.")

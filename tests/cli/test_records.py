@@ -9,35 +9,35 @@ from tests.cli.test_verbs import remembered
 
 
 def test_receipts_and_erasures_are_listed(store: Shell) -> None:
-    assert store.run("receipts").code == 1
-    assert "Nothing was erased." in store.run("erasures").out
+    assert store.run("proof", "receipts").code == 1
+    assert "Nothing was erased." in store.run("proof", "erasures").out
     id = remembered(store, "Alice sits in 14C.")
     store.run("context", "where does Alice sit?")
-    (receipt,) = store.run("receipts", "--json").json["receipts"]
-    assert receipt["id"] in store.run("receipts").out
-    assert "Alice sits" in store.run("replay", receipt["id"]).out
+    (receipt,) = store.run("proof", "receipts", "--json").json["receipts"]
+    assert receipt["id"] in store.run("proof", "receipts").out
+    assert "Alice sits" in store.run("context", "--replay", receipt["id"]).out
     store.run("erase", id, "--yes", "--reason", "asked to")
-    told = store.run("erasures").out
+    told = store.run("proof", "erasures").out
     assert "asked to" in told
-    assert store.run("erasures", "--json").json["erasures"][0]["events"] == [2]
+    assert store.run("proof", "erasures", "--json").json["erasures"][0]["events"] == [2]
 
 
 def test_retain_erases_only_what_a_setting_says(store: Shell) -> None:
     id = remembered(store, "Sale ends.")
     with Memory.open(store.folder / ".recollect") as memory:
         memory.events.submit(Revise(id=id, expires="2020-01-01T00:00:00.000000Z"))
-    kept = store.run("retain", "--yes")
+    kept = store.run("erase", "--expired", "--yes")
     assert (kept.code, "no retention is set" in kept.out) == (0, True)
-    assert store.run("retain", "--keep", "soon").code == 2
-    assert store.run("retain", "--keep", "30", "--json").json["days"] == 30
-    assert store.run("retain", "--json").code == 4
-    planned = store.run("retain", "--dry-run").out
+    assert store.run("settings", "retention", "soon").code == 2
+    assert store.run("settings", "retention", "30", "--json").json["days"] == 30
+    assert store.run("erase", "--expired", "--json").code == 4
+    planned = store.run("erase", "--expired", "--dry-run").out
     assert planned.startswith("Would erase 1 record:\n  ")
     assert "with its 2 versions" in planned
-    assert "with its 2 versions" in store.run("retain").err  # before it asks
-    assert len(store.run("retain", "--yes", "--json").json["records"]) == 1
-    assert "Nothing expired more than 30 days ago." in store.run("retain").out
-    assert store.run("retain", "--keep", "none").code == 0
+    assert "with its 2 versions" in store.run("erase", "--expired").err  # before it asks
+    assert len(store.run("erase", "--expired", "--yes", "--json").json["records"]) == 1
+    assert "Nothing expired more than 30 days ago." in store.run("erase", "--expired").out
+    assert store.run("settings", "retention", "none").code == 0
 
 
 def test_a_ledger_is_verified_against_an_anchor(store: Shell) -> None:

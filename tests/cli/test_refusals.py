@@ -16,7 +16,7 @@ def test_without_a_memory_a_read_says_what_to_do(shell: Shell) -> None:
         assert (ran.code, ran.out) == (3, ""), words
         assert "recollect init" in ran.err
     assert list(shell.home.iterdir()) == []
-    assert shell.run("doctor").code == 1
+    assert shell.run("admin", "doctor").code == 1
 
 
 def test_remember_creates_the_home_memory_if_it_is_missing(shell: Shell) -> None:
@@ -41,14 +41,21 @@ def test_remember_creates_the_home_memory_if_it_is_missing(shell: Shell) -> None
         (("recall", "x", "--at", "2026-01-31T25:30"), 2, "invalid_input"),
         (("recall", "x", "--include", "everything"), 2, "invalid_input"),
         (("recall", "x", "--unit", "page"), 2, "usage"),
-        (("why-not",), 2, "usage"),
+        (
+            (
+                "admin",
+                "why-not",
+            ),
+            2,
+            "usage",
+        ),
         (("recal", "x"), 2, "usage"),
         (("observe",), 2, "invalid_input"),
         (("observe", "--messages", "missing.json"), 2, "invalid_input"),
         (("list", "--filter", "1 = 1"), 2, "invalid_input"),
         (("list", "--store", "pg://somewhere"), 6, "unsupported"),
         (("init", "--store", ":memory:"), 2, "config"),
-        (("doctor", "--accept-loss", "--yes"), 5, "conflict"),
+        (("admin", "doctor", "--accept-loss", "--yes"), 5, "conflict"),
     ],
 )
 def test_a_refusal_has_its_code(store: Shell, words: tuple[str, ...], code: int, name: str) -> None:
@@ -99,7 +106,7 @@ def test_a_flipped_byte_is_found_and_located(store: Shell) -> None:
     check = store.run("admin", "verify", "--json")
     assert (check.code, check.json["status"], check.json["broken_at"]) == (1, "broken", 2)
     assert "Broken at event 2" in store.run("admin", "verify").out
-    examined = store.run("doctor", "--json")
+    examined = store.run("admin", "doctor", "--json")
     assert (examined.code, examined.json["ok"]) == (1, False)
     assert store.run("admin", "rebuild", "--json").error["code"] == "integrity"
 
@@ -112,11 +119,11 @@ def test_an_index_ahead_of_its_ledger_stops_everything(store: Shell) -> None:
     for words in (("recall", "first"), ("remember", "Third."), ("status",)):
         ran = store.run(*words, "--json")
         assert (ran.code, ran.error["code"]) == (7, "integrity"), words
-    told = store.run("doctor")
+    told = store.run("admin", "doctor")
     assert told.code == 1
     assert "--accept-loss" in told.out
-    assert store.run("doctor", "--accept-loss", "--json").code == 4
-    assert store.run("doctor", "--accept-loss", "--yes", "--json").json["ok"]
+    assert store.run("admin", "doctor", "--accept-loss", "--json").code == 4
+    assert store.run("admin", "doctor", "--accept-loss", "--yes", "--json").json["ok"]
     assert store.run("recall", "first").code == 0
     assert store.run("recall", "second").code == 1
 

@@ -33,7 +33,7 @@ def base(shell: Shell, *words: str, program: str = BASE) -> Ran:
 
 
 def test_without_the_extra_every_verb_that_tells_about_search_says_so(shell: Shell) -> None:
-    assert f"{ALONE}, then `recollect embed`" in base(shell, "init").out
+    assert f"{ALONE}, then `recollect admin embed`" in base(shell, "init").out
     assert base(shell, "init", "--json").json["search"]["by_words"] is True
     base(shell, "remember", "We run the tests with make check.")
     empty = base(shell, "recall", "zebra")
@@ -42,26 +42,26 @@ def test_without_the_extra_every_verb_that_tells_about_search_says_so(shell: She
     assert base(shell, "recall", "zebra", "--json").err == ""
     assert ALONE.removeprefix("search is ") in base(shell, "status").out
     assert base(shell, "status", "--json").json["search"]["embedder"] == "none"
-    doctor = base(shell, "doctor")
+    doctor = base(shell, "admin", "doctor")
     assert doctor.code == 0
     assert "search is by words alone" in doctor.out
-    assert ALONE in base(shell, "embed").out
+    assert ALONE in base(shell, "admin", "embed").out
 
 
 def test_with_the_extra_one_step_picks_it_up_for_both_memories_and_says_so(shell: Shell) -> None:
     repository(shell.folder)
     base(shell, "remember", "We run the tests with make check.")
-    base(shell, "remember", "I drink tea.", "--mount", "me")
+    base(shell, "remember", "I drink tea.", "--memory", "personal")
     base(shell, "recall", "tests")  # records that there is no embedder
     before = shell.run("recall", "zebra")
-    assert "to search by meaning too, run `recollect embed`" in before.err
-    told = shell.run("embed").out
+    assert "to search by meaning too, run `recollect admin embed`" in before.err
+    told = shell.run("admin", "embed").out
     for mount in ("project", "me"):
         assert f"{mount}: Embedded 1 texts" in told
         assert f"{mount}: search is by words and by meaning (static)" in told
     assert "by words and by meaning (static)" in shell.run("status").out
     assert "words alone" not in shell.run("recall", "zebra").err
-    assert "search is by words alone" not in shell.run("doctor").out
+    assert "search is by words alone" not in shell.run("admin", "doctor").out
 
 
 def test_init_picks_it_up_too(shell: Shell) -> None:
@@ -92,7 +92,7 @@ def test_an_encoder_without_its_extra_is_not_called_search_by_meaning(shell: She
     assert ONNX in base(shell, "init", "--embedder", f"onnx:{folder}", program=without).out
     base(shell, "remember", "We run the tests with make check.", program=without)
     assert ONNX.removeprefix("search is ") in base(shell, "status", program=without).out
-    doctor = base(shell, "doctor", program=without)
+    doctor = base(shell, "admin", "doctor", program=without)
     assert (doctor.code, "recollect[onnx]" in doctor.out) == (0, True)
     for verb in ("recall", "context"):
         told = base(shell, verb, "tests", program=without)
@@ -110,9 +110,9 @@ def test_vectors_that_are_missing_are_told_of_everywhere(
     store.run("init", "--embedder", "static")
     for number in range(10):
         store.run("remember", f"Server {number} listens.")
-    lacking = "texts have no vectors yet: run `recollect embed`"
+    lacking = "texts have no vectors yet: run `recollect admin embed`"
     assert f"by meaning (static), but 10 {lacking}" in store.run("status").out
-    assert f"10 {lacking}" in store.run("doctor").out
+    assert f"10 {lacking}" in store.run("admin", "doctor").out
     recall, context = store.run("recall", "server"), store.run("context", "server")
     assert (f"7 {lacking}" in recall.err, f"4 {lacking}" in context.err) == (True, True)
     assert lacking not in recall.out + context.out  # a context is pasted
@@ -121,14 +121,14 @@ def test_vectors_that_are_missing_are_told_of_everywhere(
         f"1 {lacking}".replace("texts have", "text has"),
         "",
     )
-    store.run("embed")
-    assert lacking not in store.run("status").out + store.run("doctor").out
+    store.run("admin", "embed")
+    assert lacking not in store.run("status").out + store.run("admin", "doctor").out
 
 
 def test_an_embedder_from_the_environment_is_not_replaced(store: Shell) -> None:
     store.run("init", "--embedder", "none")
     store.run("remember", "Tea.")
-    ran = store.process("embed", env={"RECOLLECT_EMBEDDER": "none"})
+    ran = store.process("admin", "embed", env={"RECOLLECT_EMBEDDER": "none"})
     assert "words alone" in ran.out
     assert store.run("init", "--json").json["embedder"] == "none"
 

@@ -29,7 +29,7 @@ def test_a_person_is_erased_with_the_key_and_a_certificate(store: Shell) -> None
     assert store.run("remember", SAID, "--user", "bob").code == 0
     assert held(store.folder) != ["events.wal"]
     assert "events.wal" not in held(store.folder)
-    store.run("admin", "key", "create")
+    store.run("proof", "key", "create")
     assert store.run("erase", "--subject", "nobody", "--yes").code == 3
     done = store.run("erase", "--subject", "bob", "--yes", "--certificate", "bob.note")
     assert (done.code, "the key of " in done.out) == (0, True)
@@ -46,7 +46,7 @@ def test_a_person_is_erased_with_the_key_and_a_certificate(store: Shell) -> None
 def test_a_certificate_is_refused_before_anything_is_erased(store: Shell, target: str) -> None:
     store.run("init", "--subjects", "users")
     store.run("remember", SAID, "--user", "bob")
-    store.run("admin", "key", "create")
+    store.run("proof", "key", "create")
     (store.folder / "thesis.md").write_text("my thesis")
     (store.folder / "link.md").symlink_to("thesis.md")
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""`recollect supersede` and `remember --replaces`: a new record in the place of an old one."""
+"""`remember --replaces`: a new record in the place of an old one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from tests.cli.running import Shell
 
 def test_a_new_record_in_the_place_of_an_old_one(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "alice-row-3", "--about", "person:Alice")
-    done = store.run("supersede", "alice-ro", "Row 4.", "--reason", "she moved")
+    done = store.run("remember", "Row 4.", "--replaces", "alice-ro", "--reason", "she moved")
     assert (done.code, done.out.splitlines()[0].split()[0]) == (0, "Remembered")
     assert "about person:Alice · person · replaces alice-row-3" in done.out
     shown = store.run("show", "alice-row-3")
-    assert "superseded" in shown.out
+    assert "replaced" in shown.out
     assert "(she moved)" in shown.out
-    assert "~~Row 3.~~" in store.run("page", "show", "person-alice").out
+    assert "~~Row 3.~~" in store.run("pages", "show", "person-alice").out
     undone = store.run("undo", "--yes")
     assert "restored alice-row-3: Row 3." in undone.out
 
@@ -22,28 +22,27 @@ def test_as_part_of_remembering(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "old", "--tag", "seat")
     new = store.run("remember", "Row 4.", "--replaces", "old", "--json").json
     assert (new["supersedes"], new["tags"]) == ("old", ["seat"])
-    again = store.run("supersede", new["id"], "Row 5.", "--json").json
+    again = store.run("remember", "Row 5.", "--replaces", new["id"], "--json").json
     assert (again["text"], again["supersedes"]) == ("Row 5.", new["id"])
 
 
 def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "old")
-    new = store.run("supersede", "old", "Row 4.", "--json").json
-    twice = store.run("supersede", "old", "Row 5.")
+    new = store.run("remember", "Row 4.", "--replaces", "old", "--json").json
+    twice = store.run("remember", "Row 5.", "--replaces", "old")
     assert twice.code == 5
-    assert f"old was superseded by {new['id']}" in twice.err
+    assert f"old was replaced by {new['id']}" in twice.err
     assert f"replace {new['id']} instead" in twice.err
-    assert store.run("supersede", "r-none", "Row 5.").code == 3
     assert store.run("remember", "Row 5.", "--replaces", "r-none").code == 3
-    same = store.run("supersede", new["id"], "Row 4.")
+    same = store.run("remember", "Row 4.", "--replaces", new["id"])
     assert (same.code, "says exactly this already" in same.err) == (5, True)
-    assert "use `recollect supersede ID TEXT`" in store.run("replace", "old").err
+    assert "use `recollect remember TEXT --replaces old`" in store.run("replace", "old").err
 
 
 def test_what_waits_is_shown_as_a_new_record(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "old")
-    asked = store.run("remember", "Row 4.", "--replaces", "old", "--origin", "agent")
+    asked = store.run("remember", "Row 4.", "--replaces", "old", "--trust", "agent")
     assert "Not changed yet: old" in asked.out
     (one,) = store.run("review", "--json").json["waiting"]
-    shown = store.run("review", one["id"])
+    shown = store.run("review", "show", one["id"])
     assert "stays, struck through" in shown.out

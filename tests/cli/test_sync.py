@@ -1,4 +1,4 @@
-"""``recollect sync``: shown, asked, and never without a yes."""
+"""``recollect pages sync``: shown, asked, and never without a yes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = "Take over 1 change? [y/N]"
 def page_of(store: Shell, *about: str) -> Path:
     """A memory with one record on one page."""
     store.run("remember", "Alice sits in row 3.", "--about", *(about or ("person:Alice",)))
-    folder = Path(store.run("sync", "--json").json["folder"])
+    folder = Path(store.run("pages", "sync", "--json").json["folder"])
     (page,) = folder.glob("person-*.md")
     return page
 
@@ -30,11 +30,11 @@ def edit(page: Path, old: str, new: str) -> None:
 def test_without_a_terminal_it_only_shows(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
-    shown = store.run("sync")
+    shown = store.run("pages", "sync")
     assert shown.code == 4
     assert "- Alice sits in row 3.\n    + Alice sits in row 4.\n" in shown.out
     assert "--yes takes this over" in shown.err
-    plan = store.run("sync", "--json")
+    plan = store.run("pages", "sync", "--json")
     assert plan.code == 4
     assert [one["what"] for one in plan.json["changes"]] == ["text"]
     assert "row 4" not in store.run("list").out
@@ -45,9 +45,9 @@ def test_without_a_terminal_it_only_shows(store: Shell) -> None:
 def test_text_below_an_entry_is_told_how_to_be_its_own(store: Shell, more: str) -> None:
     page = page_of(store)
     page.write_text(f"{page.read_text()}\n{more}")
-    assert "begin with a line such as ## [today]" in store.run("sync").out
+    assert "begin with a line such as ## [today]" in store.run("pages", "sync").out
     edit(page, more, f"## [today]\n{more}")
-    own = store.run("sync").out
+    own = store.run("pages", "sync").out
     assert "new" in own
     assert "## [today]" not in own
 
@@ -55,10 +55,10 @@ def test_text_below_an_entry_is_told_how_to_be_its_own(store: Shell, more: str) 
 def test_yes_takes_over(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
-    done = store.run("sync", "--yes")
+    done = store.run("pages", "sync", "--yes")
     assert (done.code, "1 change taken over" in done.out) == (0, True)
     assert "row 4" in store.run("list").out
-    assert store.run("sync", "--json").json["applied"] == []
+    assert store.run("pages", "sync", "--json").json["applied"] == []
 
 
 STRUCK = "\n~~Alice sits in row 3.~~\n"
@@ -74,49 +74,54 @@ def test_a_struck_entry_does_not_hold_and_stays(store: Shell) -> None:
     page = page_of(store)
     (known,) = store.run("list", "--json").json["records"]
     strike(page)
-    shown = store.run("sync")
+    shown = store.run("pages", "sync")
     assert shown.code == 4
     assert f"  strike {known['id']}\n    - Alice sits in row 3.\n" in shown.out
     assert "row 3" in store.run("list").out
-    done = store.run("sync", "--yes")
+    done = store.run("pages", "sync", "--yes")
     assert (done.code, "1 change taken over" in done.out) == (0, True)
     assert "row 3" not in store.run("list").out
-    assert STRUCK in store.run("page", "show", "person-alice").out
+    assert STRUCK in store.run("pages", "show", "person-alice").out
     assert STRUCK in page.read_text()
-    assert store.run("sync", "--json").json["applied"] == []
+    assert store.run("pages", "sync", "--json").json["applied"] == []
     edit(page, "~~", "")
-    assert f"  restore {known['id']}\n" in store.run("sync").out
-    assert store.run("sync", "--yes").code == 0
+    assert f"  restore {known['id']}\n" in store.run("pages", "sync").out
+    assert store.run("pages", "sync", "--yes").code == 0
     assert "row 3" in store.run("list").out
 
 
 def test_a_stroke_with_less_trust_is_reviewed_as_one(store: Shell) -> None:
     page = page_of(store)
     strike(page)
-    assert "1 waiting for a review" in store.run("sync", "--yes", "--origin", "unverified").out
+    assert (
+        "1 waiting for a review"
+        in store.run("pages", "sync", "--yes", "--origin", "unverified").out
+    )
     assert "refute a record" in store.run("review").out
     asked = store.terminal("review", typed="a\n").out
     assert "would be refuted: struck through" in asked
     assert "would become rejected" not in asked
     assert "row 3" not in store.run("list").out
-    store.run("page", "render")
+    store.run("pages", "render")
     assert STRUCK in page.read_text()
 
 
 def test_a_terminal_asks(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
-    asked = store.terminal("sync", typed="n\n")
+    asked = store.terminal("pages", "sync", typed="n\n")
     assert ASKED in asked.out
     assert "row 4" not in store.run("list").out
-    assert store.terminal("sync", typed="y\n").code == 0
+    assert store.terminal("pages", "sync", typed="y\n").code == 0
     assert "row 4" in store.run("list").out
 
 
 def test_what_is_saved_while_it_asks_is_not_taken_over(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
-    ran = store.terminal("sync", typed="y\n", meanwhile=lambda: edit(page, "row 4", "row 5"))
+    ran = store.terminal(
+        "pages", "sync", typed="y\n", meanwhile=lambda: edit(page, "row 4", "row 5")
+    )
     assert ran.code == 5
     assert "changed since they were shown" in ran.out
     assert "row 3" in store.run("list").out
@@ -128,16 +133,16 @@ def test_a_conflict_is_shown_side_by_side(store: Shell) -> None:
     edit(page, "row 3", "row 4")
     (record,) = store.run("list", "--json").json["records"]
     store.run("revise", record["id"], "Alice sits in row 9.")
-    shown = store.run("sync", "--yes")
+    shown = store.run("pages", "sync", "--yes")
     assert shown.code == 5
     for line in ("was    Alice sits in row 3.", "page   Alice sits in row 4.", "memory Alice"):
         assert line in shown.out
     assert "Left as they are" in shown.out
     assert "row 9" in store.run("list").out
-    skipped = store.terminal("sync", typed="s\ny\n")
+    skipped = store.terminal("pages", "sync", typed="s\ny\n")
     assert "row 9" in store.run("list").out
     assert skipped.code == 5
-    assert store.terminal("sync", typed="p\ny\n").code == 0
+    assert store.terminal("pages", "sync", typed="p\ny\n").code == 0
     assert "row 4" in store.run("list").out
 
 
@@ -146,14 +151,14 @@ def test_take_decides_without_asking(store: Shell) -> None:
     edit(page, "row 3", "row 4")
     (record,) = store.run("list", "--json").json["records"]
     store.run("revise", record["id"], "Alice sits in row 9.")
-    assert store.run("sync", "--yes", "--take", "memory").code == 0
+    assert store.run("pages", "sync", "--yes", "--take", "memory").code == 0
     assert "row 9" in page.read_text()
 
 
 def test_origin_lowers(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
-    done = store.run("sync", "--yes", "--origin", "unverified")
+    done = store.run("pages", "sync", "--yes", "--origin", "unverified")
     assert "1 waiting for a review" in done.out
     assert "row 4" not in store.run("list").out
     assert "row 4" in page.read_text()
@@ -162,24 +167,24 @@ def test_origin_lowers(store: Shell) -> None:
 def test_what_cannot_be_read_has_an_exit_code(store: Shell) -> None:
     page = page_of(store)
     page.write_bytes(b"\xff")
-    done = store.run("sync")
+    done = store.run("pages", "sync")
     assert (done.code, "person-alice.md: not UTF-8: byte 1" in done.out) == (1, True)
     assert page.read_bytes() == b"\xff"
-    assert store.run("sync", str(page)).code == 2
+    assert store.run("pages", "sync", str(page)).code == 2
 
 
 def test_a_memory_from_elsewhere_is_not_written(shell: Shell) -> None:
     place = shell.folder / ".recollect"
     shell.run("--store", str(place), "remember", "Alice sits in row 3.", "--about", "person:Alice")
-    folder = Path(shell.run("--store", str(place), "sync", "--json").json["folder"])
+    folder = Path(shell.run("--store", str(place), "pages", "sync", "--json").json["folder"])
     edit(folder / "person-alice.md", "row 3", "row 4")
-    refused = shell.run("sync", "--yes")  # found here, but never adopted
+    refused = shell.run("pages", "sync", "--yes")  # found here, but never adopted
     assert refused.code == 4
     assert "was not created on this machine" in refused.err
     assert "row 4" in (folder / "person-alice.md").read_text()
     assert "row 3" in shell.run("list").out
     assert shell.run("init", "--yes").code == 0
-    assert shell.run("sync", "--yes").code == 0
+    assert shell.run("pages", "sync", "--yes").code == 0
     assert "row 4" in shell.run("list").out
 
 
@@ -188,12 +193,12 @@ def test_rebuild_index_rebuilds_and_takes_over(store: Shell) -> None:  # S3-179 
     edit(page, "row 3", "row 4")
     index = page.parent.parent / "index.db"
     before = index.stat().st_ino
-    shown = store.run("rebuild-index")
+    shown = store.run("admin", "rebuild-index")
     assert (shown.code, "Rebuilt the index from" in shown.err) == (4, True)
     assert index.stat().st_ino != before
     assert "row 4" not in store.run("list").out
     for applied in (1, 0):
-        done = store.run("rebuild-index", "--yes", "--json")
+        done = store.run("admin", "rebuild-index", "--yes", "--json")
         assert (done.code, len(done.json["applied"])) == (0, applied)
     assert "row 4" in store.run("list").out
 
@@ -201,7 +206,7 @@ def test_rebuild_index_rebuilds_and_takes_over(store: Shell) -> None:  # S3-179 
 def watching(store: Shell) -> subprocess.Popen[bytes]:
     """A watch that has begun."""
     process = subprocess.Popen(
-        [COMMAND, "sync", "--watch"],
+        [COMMAND, "pages", "sync", "--watch"],
         cwd=store.folder,
         env=store.environment,
         stdout=subprocess.PIPE,
@@ -250,8 +255,8 @@ def test_a_watch_proposes_a_stroke_as_one(store: Shell) -> None:
         (one,) = store.run("review", "--json").json["waiting"]
         assert (one["intent"], one["changes"]) == ("delete", {"why": "rejected"})
         seen = f"{one['id']}@{one['digest']}"
-        assert store.run("review", seen, "--approve").code == 0
-        waits_for(lambda: page.read_text() == store.run("page", "show", "person-alice").out)
+        assert store.run("review", "approve", seen).code == 0
+        waits_for(lambda: page.read_text() == store.run("pages", "show", "person-alice").out)
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
@@ -260,7 +265,7 @@ def test_a_watch_proposes_a_stroke_as_one(store: Shell) -> None:
 
 def test_a_watch_takes_no_answers(store: Shell) -> None:
     for option in ("--yes", "--json"):
-        assert store.run("sync", "--watch", option).code == 2
+        assert store.run("pages", "sync", "--watch", option).code == 2
 
 
 UNKNOWN = "\n## [2026-04-21T09:15:00] {id: 20260421-0915-c4f1a5} #work\nAlice joined Acme.\n"
@@ -270,13 +275,13 @@ def test_entries_from_elsewhere_are_left_and_offered(store: Shell) -> None:
     page = page_of(store)
     page.write_text(page.read_text() + UNKNOWN)
     for _ in range(2):
-        left = store.run("sync")
+        left = store.run("pages", "sync")
         assert left.code == 1
         assert "20260421-0915-c4f1a5 is not in this memory" in left.out
         assert "--unknown adopt" in left.err
-    assert store.run("sync", "--unknown", "adopt").code == 4  # nobody said yes
+    assert store.run("pages", "sync", "--unknown", "adopt").code == 4  # nobody said yes
     assert UNKNOWN in page.read_text()
-    done = store.run("sync", "--unknown", "adopt", "--yes")
+    done = store.run("pages", "sync", "--unknown", "adopt", "--yes")
     assert (done.code, "1 adopted" in done.out) == (0, True)
     assert UNKNOWN in page.read_text()
     assert "Alice joined Acme." in store.run("list").out
@@ -288,7 +293,7 @@ def test_a_terminal_asks_about_entries_from_elsewhere(
 ) -> None:
     page = page_of(store)
     page.write_text(page.read_text() + UNKNOWN)
-    asked = store.terminal("sync", typed=f"what\n{answer}\n")
+    asked = store.terminal("pages", "sync", typed=f"what\n{answer}\n")
     assert "1 entry is not in this memory: erased, or from elsewhere." in asked.out
     assert (UNKNOWN in page.read_text()) == is_there
     assert ("Alice joined Acme." in store.run("list").out) == (answer == "a")
@@ -297,7 +302,7 @@ def test_a_terminal_asks_about_entries_from_elsewhere(
 
 
 def test_a_watch_adopts_nothing(store: Shell) -> None:
-    assert "leave out" in store.run("sync", "--watch", "--unknown", "adopt").err
+    assert "leave out" in store.run("pages", "sync", "--watch", "--unknown", "adopt").err
 
 
 @pytest.mark.parametrize("answer", ["y", "n", ""])
@@ -305,20 +310,30 @@ def test_what_was_deleted_is_forgotten_only_on_a_yes(store: Shell, answer: str) 
     # S3-221
     page = page_of(store)
     page.unlink()
-    ran = store.terminal("sync", typed=f"{answer}\n")
+    ran = store.terminal("pages", "sync", typed=f"{answer}\n")
     assert (ran.code, "the file was deleted, with 1 entry" in ran.out) == (0, True), ran
     assert "Forget 1 entry? [y/N]" in ran.out
     assert ("row 3" in store.run("list").out, page.exists()) == ((False,) * 2, (True,) * 2)[
         answer != "y"
     ]
-    again = store.run("sync")
+    again = store.run("pages", "sync")
     assert (again.code, "was deleted," in again.out) == (0, False)
     if answer == "y":  # and it can be undone
         assert store.run("undo", "--yes").code == 0
         assert "row 3" in store.run("list").out
 
 
-@pytest.mark.parametrize("words", [("sync",), ("sync", "--yes"), ("page", "render")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (
+            "pages",
+            "sync",
+        ),
+        ("pages", "sync", "--yes"),
+        ("pages", "render"),
+    ],
+)
 def test_nothing_is_forgotten_without_being_asked(store: Shell, words: tuple[str, ...]) -> None:
     page = page_of(store)
     page.unlink()

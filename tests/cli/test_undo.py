@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.interfaces.cli.undo import _DID
+from recollect.interfaces.cli.daily.undo import _DID
 from recollect.memory.correction.undoable import KINDS
 from tests.cli.running import Shell
 from tests.cli.test_verbs import remembered
@@ -32,17 +32,24 @@ def test_a_key_is_undone_by_its_name(store: Shell) -> None:
     remembered(store, "Something else.")
     undone = store.run("undo", "staging.port", "--yes", "--json").json
     assert [event["id"] for event in undone["undone_by"]] == [new, old]
-    back = store.run("revert", new)
-    assert (back.code, "Reverted to" in back.out) == (0, True)
-    back = store.run("revert", "staging.port")
-    assert (back.code, "Brought back" in back.out, f"supersedes {new}" in back.out) == (
-        0,
-        True,
-        True,
-    )
-    same = store.run("revert", old, "--to", "99")
+    asks = store.run("undo", old)
+    assert (asks.code, "--yes" in asks.err) == (4, True)  # it holds
+    back = store.run("undo", new)
+    assert (back.code, f"Brought back {new}" in back.out) == (0, True)
+    same = store.run("undo", new, "--to", "99")
     assert (same.code, "Nothing was changed" in same.out) == (1, True)
-    assert store.run("revert", old, "--to", "soon").code == 2
+    assert store.run("undo", old, "--to", "soon").code == 2
+
+
+def test_a_command_of_before_is_taken_back_by_its_event(store: Shell) -> None:
+    first = remembered(store, "Tea at four.")
+    remembered(store, "Coffee at six.")
+    event = store.run("show", first, "--json").json["record"]["seq"]
+    assert store.run("undo", first, "--event", str(event)).code == 2
+    undone = store.run("undo", "--event", str(event), "--yes", "--json").json
+    assert [each["id"] for each in undone["events"]] == [first]
+    left = store.run("list", "--json").json["records"]
+    assert [each["text"] for each in left] == ["Coffee at six."]
 
 
 def test_nothing_to_undo_is_said(store: Shell) -> None:
@@ -54,32 +61,34 @@ def test_nothing_to_undo_is_said(store: Shell) -> None:
     assert (erased.code, "erased" in erased.error["message"]) == (5, True)
 
 
-def test_restore_says_when_it_changed_nothing(store: Shell) -> None:
+def test_what_is_gone_is_brought_back_without_a_question(store: Shell) -> None:
     id = remembered(store, "Tea at four.")
     store.run("revise", id, "Tea at five.")
-    same = store.run("restore", id)
-    assert (same.code, "Restored" in same.out) == (1, False)
-    assert f"{id} is active" in same.out
-    assert "recollect undo" in same.out
+    asks = store.run("undo", id)
+    assert (asks.code, "--yes" in asks.err) == (4, True)  # the control: it is still there
     (episode,) = store.run("observe", "Hello.", "--json").json["episodes"]
-    assert store.run("restore", episode["id"]).code == 1
-    for each in (id, episode["id"]):
+    for each, word in ((id, "Brought back"), (episode["id"], "restored")):
         store.run("forget", each)
-        back = store.run("restore", each)
-        assert (back.code, "Restored" in back.out) == (0, True)
+        back = store.run("undo", each)
+        assert (back.code, word in back.out) == (
+            0,
+            True,
+        )
     store.run("forget", id)
     for _ in range(2):
-        assert store.run("restore", id, "--idempotency-key", "once").code == 0
+        assert store.run("undo", id, "--idempotency-key", "once").code == 0
+    assert store.run("undo", "--to", "3").code == 2
+    assert store.run("undo", "--idempotency-key", "once").code == 2
 
 
 def test_undo_takes_the_newer_of_two_memories(store: Shell) -> None:
     remembered(store, "In the project.")
-    mine = remembered(store, "My own.", "--mount", "me")
+    mine = remembered(store, "My own.", "--memory", "personal")
     shown = store.run("undo", "--dry-run", "--json").json
-    assert (shown["mount"], shown["events"][0]["id"]) == ("me", mine)
-    ours = store.run("undo", "--dry-run", "--json", "--mount", "project").json
+    assert (shown["memory"], shown["events"][0]["id"]) == ("personal", mine)
+    ours = store.run("undo", "--dry-run", "--json", "--memory", "project").json
     assert ours["events"][0]["text"] == "In the project."
-    assert store.run("undo", "--yes", "--json").json["mount"] == "me"
+    assert store.run("undo", "--yes", "--json").json["memory"] == "personal"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -62,7 +62,7 @@ def test_a_change_of_what_has_changed_is_refused(store: Shell) -> None:
     now = store.run("revise", "seat", "Seat 14C.", "--expect", then, "--json").json
     for words in (
         ("revise", "seat", "Seat 1F."),
-        ("supersede", "seat", "Seat 1F."),
+        ("remember", "Seat 1F.", "--replaces", "seat"),
         ("forget", "seat"),
     ):
         refused = store.run(*words, "--expect", then, "--json")
@@ -111,14 +111,14 @@ def test_show_folds_record_history_and_why(store: Shell) -> None:
     episode = store.run("observe", "I take the aisle.", "--json").json["episodes"][0]["id"]
     old = remembered(store, "Aisle.", "--key", "seat", "--evidence", episode)
     new = remembered(store, "Window.", "--key", "seat")
-    store.run("link", new, old, "--kind", "contradicts")
+    store.run("graph", "link", new, old, "--kind", "contradicts")
     view = store.run("show", old, "--json").json
-    assert [version["what"] for version in view["history"]] == ["added", "superseded"]
+    assert [version["what"] for version in view["history"]] == ["added", "replaced"]
     assert view["why"]["sources"][0]["quote"] == "I take the aisle."
     drawn = store.run("show", old).out
-    for part in (old, "Aisle.", "superseded", "I take the aisle.", "contradicts", new):
+    for part in (old, "Aisle.", "replaced", "I take the aisle.", "contradicts", new):
         assert part in drawn
-    assert store.run("show", episode, "--json").json["episode"]["status"] == "shadowed"
+    assert store.run("show", episode, "--json").json["episode"]["status"] == "hidden"
     assert "I take the aisle." in store.run("show", episode).out
 
 
@@ -139,23 +139,26 @@ def test_revise_forget_restore_and_tag(store: Shell) -> None:
     id = remembered(store, "The port is 5432.", "--evidence", episode)
     revised = store.run("revise", id, "The port is 5433.", "--reason", "moved", "--json").json
     assert revised["text"] == "The port is 5433."
-    assert store.run("tag", id, "ops", "db", "--json").json["tags"] == ["ops", "db"]
-    assert store.run("tag", id, "--remove", "db", "--json").json["tags"] == ["ops"]
+    assert store.run("revise", id, "--tag", "ops", "--tag", "db", "--json").json["tags"] == [
+        "ops",
+        "db",
+    ]
+    assert store.run("revise", id, "--untag", "db", "--json").json["tags"] == ["ops"]
     forgotten = store.run("forget", id)
     assert "restore" in forgotten.out
     assert episode in forgotten.out
     assert store.run("recall", "port").code == 1
-    assert store.run("restore", id, "--json").json["status"] == "active"
+    assert store.run("undo", id, "--json").json["record"]["status"] == "active"
 
 
 def test_forget_says_what_is_shadowed_and_what_still_shows(store: Shell) -> None:
     episode = store.run("observe", "Port 5432.", "--json").json["episodes"][0]["id"]
     id = remembered(store, "The port is 5432.", "--evidence", episode)
     gone = store.run("forget", id, "--json").json
-    assert (gone["shadowed"], gone["showing"]) == ([episode], [])
-    store.run("restore", id)
+    assert (gone["hidden"], gone["showing"]) == ([episode], [])
+    store.run("undo", id)
     kept = store.run("forget", id, "--keep-sources", "--json").json
-    assert (kept["shadowed"], kept["showing"]) == ([], [episode])
+    assert (kept["hidden"], kept["showing"]) == ([], [episode])
     assert "still shown" in store.run("forget", id).out
 
 
@@ -171,64 +174,73 @@ def test_a_context_is_replayed_from_its_receipt(store: Shell) -> None:
     id = remembered(store, "The staging database moved to port 5433.")
     packed = store.run("context", "staging database", "--json").json
     store.run("revise", id, "The staging database is gone.")
-    again = store.run("replay", packed["receipt"], "--query", "staging database")
+    again = store.run("context", "--replay", packed["receipt"], "staging database")
     assert again.out == packed["text"] + "\n"
     assert "ranks the same" in again.err
-    assert store.run("replay", packed["receipt"], "--json").json["text"] == packed["text"]
-    assert store.run("replay", "c-nobody").code == 3
+    assert (
+        store.run("context", "--replay", packed["receipt"], "--json").json["text"] == packed["text"]
+    )
+    assert store.run("context", "--replay", "c-nobody").code == 3
     seen = store.run("status", "--json").json["seq"]
     assert store.run("context", "staging", "--no-receipt", "--json").json["receipt"] is None
     assert store.run("status", "--json").json["seq"] == seen
 
 
-def test_frames_are_json_in_and_out(store: Shell) -> None:
+def test_presets_are_json_in_and_out(store: Shell) -> None:
     remembered(store, "Never mail before noon", "--tag", "rules")
-    (store.folder / "frame.json").write_text(store.run("frame", "show", "task", "--json").out)
-    taken = store.run("frame", "set", "frame.json")
+    (store.folder / "preset.json").write_text(
+        store.run("settings", "preset", "show", "task", "--json").out
+    )
+    taken = store.run("settings", "preset", "set", "preset.json")
     assert (taken.code, "built in" in taken.err) == (5, True)
-    mine = store.run("frame", "show", "self", "--json").json | {"name": "mine"}
+    mine = store.run("settings", "preset", "show", "self", "--json").json | {"name": "mine"}
     mine |= {"guarantees": ["rules"], "floor": 0.5, "tokens": 99}
-    (store.folder / "frame.json").write_text(json.dumps(mine))
-    assert "mine" in store.run("frame", "set", "frame.json").out
-    assert store.run("frame", "show", "mine", "--json").json == mine
-    assert "rules" in store.run("frame", "show", "mine").out
-    assert [frame["name"] for frame in store.run("frame", "list", "--json").json["frames"]] == [
+    (store.folder / "preset.json").write_text(json.dumps(mine))
+    assert "mine" in store.run("settings", "preset", "set", "preset.json").out
+    assert store.run("settings", "preset", "show", "mine", "--json").json == mine
+    assert "rules" in store.run("settings", "preset", "show", "mine").out
+    assert [
+        preset["name"]
+        for preset in store.run("settings", "preset", "list", "--json").json["presets"]
+    ] == [
         "self",
         "attention",
         "task",
         "mine",
     ]
-    assert "attention" in store.run("frame", "list").out
-    packed = store.run("context", "anything", "--frame", "mine", "--json").json
+    assert "attention" in store.run("settings", "preset", "list").out
+    packed = store.run("context", "anything", "--preset", "mine", "--json").json
     assert "before noon" in packed["text"]
-    assert (packed["frame"], packed["budget"], packed["abstained"]) == ("mine", 99, True)
-    (store.folder / "frame.json").write_text(json.dumps(mine | {"weights": {}}))
-    assert store.run("frame", "set", "frame.json").code == 2
-    assert store.run("frame", "set", "nowhere.json").code == 2
-    assert store.run("frame", "drop", "mine").code == 0
-    assert store.run("frame", "show", "mine").code == 3
-    (store.folder / "frame.json").write_text(json.dumps(mine))
-    store.run("frame", "set", "frame.json")
-    assert store.run("frame", "drop", "mine", "--erase", "--json").code == 4
-    assert store.run("frame", "drop", "mine", "--erase", "--yes").code == 0
+    assert (packed["preset"], packed["budget"], packed["abstained"]) == ("mine", 99, True)
+    (store.folder / "preset.json").write_text(json.dumps(mine | {"weights": {}}))
+    assert store.run("settings", "preset", "set", "preset.json").code == 2
+    assert store.run("settings", "preset", "set", "nowhere.json").code == 2
+    assert store.run("settings", "preset", "drop", "mine").code == 0
+    assert store.run("settings", "preset", "show", "mine").code == 3
+    (store.folder / "preset.json").write_text(json.dumps(mine))
+    store.run("settings", "preset", "set", "preset.json")
+    assert store.run("settings", "preset", "drop", "mine", "--erase", "--json").code == 4
+    assert store.run("settings", "preset", "drop", "mine", "--erase", "--yes").code == 0
 
 
 def test_link_and_unlink(store: Shell) -> None:
     one, two = remembered(store, "One."), remembered(store, "Two.")
-    made = store.run("link", one, two, "--kind", "supports", "--weight", "0.5", "--json").json
+    made = store.run(
+        "graph", "link", one, two, "--kind", "supports", "--weight", "0.5", "--json"
+    ).json
     assert (made["source"], made["target"], made["weight"]) == (one, two, 0.5)
-    assert store.run("link", one, two, "--kind", "supports", "--remove", "--json").json["removed"]
+    assert store.run("graph", "unlink", one, two, "--kind", "supports", "--json").json["removed"]
     assert store.run("show", one, "--json").json["why"]["links"] == []
 
 
 def test_a_tool_result_is_held_apart(store: Shell) -> None:
-    held = store.run("remember", "Mallory is an admin.", "--origin", "unverified", "--json").json
-    assert held["status"] == "held"
+    held = store.run("remember", "Mallory is an admin.", "--trust", "unverified", "--json").json
+    assert held["status"] == "waiting"
     found = store.run("recall", "mallory admin", "--json")
     assert found.code == 1
     assert found.json["unverified"][0]["id"] == held["id"]
     assert "Unverified" in store.run("recall", "mallory admin").out
-    assert store.run("recall", "mallory", "--include", "held", "--json").code == 0
+    assert store.run("recall", "mallory", "--include", "waiting", "--json").code == 0
 
 
 def test_spaces_are_apart_and_options_stand_on_both_sides(shell: Shell) -> None:

@@ -19,43 +19,43 @@ pytestmark = pytest.mark.ci
 def signed(store: Shell) -> str:
     """A memory with a key; the key's public half."""
     remembered(store, "One.")
-    return str(store.run("admin", "key", "create", "--json").json["key"])
+    return str(store.run("proof", "key", "create", "--json").json["key"])
 
 
 def test_witnesses_are_added_listed_and_removed(store: Shell) -> None:
     remembered(store, "One.")
     folder = str(store.folder.parent / "kept elsewhere")
-    assert "No witness" in store.run("admin", "witness", "list").out
-    assert store.run("admin", "witness", "add", folder).code == 3  # no key yet
-    signed_by = store.run("admin", "key", "create", "--json").json["key"]
-    added = store.run("admin", "witness", "add", folder, "--json").json
+    assert "No witness" in store.run("proof", "witness", "list").out
+    assert store.run("proof", "witness", "add", folder).code == 3  # no key yet
+    signed_by = store.run("proof", "key", "create", "--json").json["key"]
+    added = store.run("proof", "witness", "add", folder, "--json").json
     assert (added["place"], added["signs"]) == (folder, True)
-    assert added["key"] in store.run("admin", "witness", "add", folder).out
-    assert store.run("admin", "witness", "list", "--json").json == [added]
-    assert folder in store.run("admin", "witness", "list").out
-    made = store.run("checkpoint", "--json").json
+    assert added["key"] in store.run("proof", "witness", "add", folder).out
+    assert store.run("proof", "witness", "list", "--json").json == [added]
+    assert folder in store.run("proof", "witness", "list").out
+    made = store.run("proof", "checkpoint", "--json").json
     assert [each["problem"] for each in made["witnesses"]] == [None]
-    assert "Cosigned by recollect-witness/" in store.run("checkpoint").out
-    assert store.run("admin", "witness", "remove", "nobody").code == 3
-    assert store.run("admin", "witness", "add", "https://w.example").code == 2
-    assert store.run("admin", "witness", "add", "https://w.example", "--key", signed_by).code == 2
-    assert "not asked any more" in store.run("admin", "witness", "remove", folder).out
-    assert store.run("admin", "witness", "list", "--json").json == []
+    assert "Cosigned by recollect-witness/" in store.run("proof", "checkpoint").out
+    assert store.run("proof", "witness", "remove", "nobody").code == 3
+    assert store.run("proof", "witness", "add", "https://w.example").code == 2
+    assert store.run("proof", "witness", "add", "https://w.example", "--key", signed_by).code == 2
+    assert "not asked any more" in store.run("proof", "witness", "remove", folder).out
+    assert store.run("proof", "witness", "list", "--json").json == []
 
 
 def test_a_witness_that_does_not_answer_is_named_and_the_checkpoint_kept(store: Shell) -> None:
     signed(store)
     key = str(PrivateKey("w.example", WITNESS, bytes(32)).public)
-    store.run("admin", "witness", "add", "http://127.0.0.1:9", "--key", key)
-    done = store.run("checkpoint")
+    store.run("proof", "witness", "add", "http://127.0.0.1:9", "--key", key)
+    done = store.run("proof", "checkpoint")
     assert done.code == 0
     assert "Not cosigned by w.example in http://127.0.0.1:9" in done.out
-    assert "To ask again: recollect checkpoint" in done.out
+    assert "To ask again: recollect proof checkpoint" in done.out
     assert store.run("admin", "verify", "--anchored").code == 0
 
 
 class Served:
-    """``recollect admin witness serve`` in a process of its own."""
+    """``recollect proof witness serve`` in a process of its own."""
 
     def __init__(self, store: Shell, *words: str) -> None:
         self._process = subprocess.Popen(
@@ -81,14 +81,17 @@ def test_a_served_witness_cosigns_and_survives_being_killed(store: Shell) -> Non
     line = signed(store)
     folder = str(store.folder.parent / "served")
     server = Served(store, folder, "--log", line, "--create", "--port", "0")
-    store.run("admin", "witness", "add", server.address, "--key", server.key)
-    assert store.run("checkpoint", "--json").json["witnesses"][0]["problem"] is None
+    store.run("proof", "witness", "add", server.address, "--key", server.key)
+    assert store.run("proof", "checkpoint", "--json").json["witnesses"][0]["problem"] is None
     server.end(signal.SIGKILL)
     remembered(store, "Two.")
-    assert "did not answer" in store.run("checkpoint", "--json").json["witnesses"][0]["problem"]
+    assert (
+        "did not answer"
+        in store.run("proof", "checkpoint", "--json").json["witnesses"][0]["problem"]
+    )
     again = Served(store, folder, "--port", server.address.rpartition(":")[2])
     assert again.key == server.key
-    made = store.run("checkpoint", "--json").json
+    made = store.run("proof", "checkpoint", "--json").json
     assert made["witnesses"][0]["problem"] is None
     assert again.end(signal.SIGINT) in (0, 130, -2)
 
@@ -110,7 +113,7 @@ def test_a_served_witness_needs_what_it_serves_with(store: Shell) -> None:
 def test_a_served_witness_says_what_it_cosigns_and_how_it_is_added(store: Shell) -> None:
     line = signed(store)
     folder = str(store.folder.parent / "served")
-    assert store.run("admin", "witness", "serve", folder).code == 3
+    assert store.run("proof", "witness", "serve", folder).code == 3
     for words, told in (
         (["--create"], "No ledger is pinned, so nothing is cosigned"),
         (["--log", line], f"Cosigns checkpoints of {line.partition('+')[0]}."),

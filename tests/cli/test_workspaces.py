@@ -1,4 +1,4 @@
-"""`recollect doctor` names what to repair in the files of a graph workspace around the memory."""
+"""`recollect admin doctor` names what to repair in the files of a graph workspace."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.contract.test_s1_workspace import visible
 
 
 def sound(root: Path) -> None:
-    with FileBackedMemoryGraphStore(root, origin="person") as store:
+    with FileBackedMemoryGraphStore(root, trust="person") as store:
         assert store.import_graph(fixture("graph")) == []
 
 
 def broken(root: Path) -> None:
     """One of each thing to repair, made through the store and its files."""
     sound(root)
-    with FileBackedMemoryGraphStore(root, origin="person") as store:
+    with FileBackedMemoryGraphStore(root, trust="person") as store:
         store.save_profile(Profile(id="p", extra={"schema_version": "markitect.memory.profile.v9"}))
         lost: dict[str, Json] = {
             "id": "e.lost",
@@ -47,7 +47,7 @@ def broken(root: Path) -> None:
 
 
 def doctor(shell: Shell, *more: str) -> Ran:
-    return shell.run("--store", "w/.recollect", "doctor", *more)
+    return shell.run("--store", "w/.recollect", "admin", "doctor", *more)
 
 
 # Words of each finding, with its name in the first column.

@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def remote(store: Store) -> Iterator[Remote]:
-    token = store.tokens.create("all", space=None, verbs=EVERY, origin="person").token
+    token = store.tokens.create("all", space=None, verbs=EVERY, trust="person").token
     with (
         served(store) as port,
         Remote.open(f"http://127.0.0.1:{port}", token=token, timeout_s=20) as remote,
@@ -77,8 +77,8 @@ def test_a_job_is_asked_for_followed_and_found(store: Store, remote: Remote) -> 
     assert (seen[0], seen[-1]) == ("waiting", "done")
     assert remote.jobs.get(asked.id).state == "done"
     assert [job.id for job in remote.jobs.list(state="done")] == [asked.id]
-    waits = remote.jobs.ask("verify", space="alice", params={"deep": True}, origin="agent")
-    assert (waits.space, waits.origin) == ("alice", "agent")
+    waits = remote.jobs.ask("verify", space="alice", params={"deep": True}, trust="agent")
+    assert (waits.space, waits.trust) == ("alice", "agent")
     assert [job.id for job in remote.jobs.list()] == [waits.id, asked.id]
     assert remote.jobs.cancel(waits.id).state == "cancelled"
     with pytest.raises(e.Conflict):
@@ -96,7 +96,7 @@ def test_a_schedule_is_set_and_removed(remote: Remote) -> None:
     made = remote.jobs.set_schedule("seal", every_s=60)
     assert remote.jobs.schedules() == [made] == [remote.jobs.get_schedule("seal")]
     with pytest.raises(e.Forbidden):
-        remote.jobs.set_schedule("seal", every_s=60, origin="agent")
+        remote.jobs.set_schedule("seal", every_s=60, trust="agent")
     remote.jobs.drop_schedule("seal")
     assert remote.jobs.schedules() == []
 
@@ -119,7 +119,7 @@ def test_tokens_are_created_rotated_and_revoked(store: Store, remote: Remote) ->
 
 def test_a_token_is_not_asked_for_twice(store: Store) -> None:
     """An answer that is lost is not asked for again: two tokens would be valid."""
-    token = store.tokens.create("all", space=None, verbs=EVERY, origin="person").token
+    token = store.tokens.create("all", space=None, verbs=EVERY, trust="person").token
 
     def losing(app: object) -> object:
         async def lose(scope: dict[str, object], receive: object, send: object) -> None:
@@ -156,7 +156,7 @@ def test_a_memory_is_dropped_as_it_was_shown(store: Store, remote: Remote) -> No
 
 
 def test_the_same_calls_can_be_awaited(store: Store) -> None:
-    token = store.tokens.create("all", space=None, verbs=EVERY, origin="person").token
+    token = store.tokens.create("all", space=None, verbs=EVERY, trust="person").token
 
     async def asked(url: str) -> None:
         async with await AsyncStore.open(url, token=token) as remote:

@@ -107,7 +107,8 @@ def test_the_project_and_the_person_have_a_place_each(project: Path, home: Path)
     deep = project / "deep"
     found = places(start=deep, home=home, environment={})
     assert found.project.where == str(deep / ".recollect")
-    assert (found.me.where, found.named, found.is_one) == (str(home / ".recollect"), False, False)
+    assert (found.named, found.is_one) == (False, False)
+    assert found.personal.where == str(home / ".recollect")
     repository(project)
     assert places(start=deep, home=home, environment={}).project.where == str(
         project / ".git" / "recollect"
@@ -125,7 +126,7 @@ def test_a_home_known_by_a_link_is_not_a_project(home: Path, tmp_path: Path) -> 
     link.symlink_to(home)
     found = places(start=home / "code" / "app", home=link, environment={})
     assert found.project.where == str(home / "code" / "app" / ".recollect")
-    assert found.me.where == str(link / ".recollect")
+    assert found.personal.where == str(link / ".recollect")
     assert not found.is_one
     assert places(start=home, home=link, environment={}).is_one
 

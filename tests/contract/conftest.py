@@ -34,7 +34,7 @@ class Call:
 
     def __init__(self, memory: Memory, runner: asyncio.Runner) -> None:
         self.memory = memory
-        self.conn = Connection(AsyncMemory(memory.scoped(origin="agent")))
+        self.conn = Connection(AsyncMemory(memory.scoped(trust="agent")))
         self._runner = runner
 
     def __call__(

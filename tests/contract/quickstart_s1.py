@@ -79,7 +79,7 @@ def t03_implement_a_jsonl_event_log() -> None:
 
 def t04_model_conversational_paths_explicitly() -> None:
     """Add first-slice path records for fluid memory."""
-    with FileBackedMemoryGraphStore(ROOT, origin="person") as store:
+    with FileBackedMemoryGraphStore(ROOT, trust="person") as store:
         for id in ("good", "bad", "long"):
             paths.branch(store, id)
             paths.extend(store, id, {"id": f"said.{id}", "kind": "recorded"})
@@ -96,7 +96,7 @@ def t04_model_conversational_paths_explicitly() -> None:
 
 def t05_add_safe_apply_behavior_behind_review_gates() -> None:
     """Add an optional runtime operation that applies approved lifecycle actions."""
-    with FileBackedMemoryGraphStore(ROOT, origin="person") as store:
+    with FileBackedMemoryGraphStore(ROOT, trust="person") as store:
         runtime = PhaseMemoryRuntime(store)
         actions = [Action(kind="forget", subject="c")]
         print("T05", [done.outcome for done in runtime.apply(actions)])
@@ -109,7 +109,7 @@ def t05_add_safe_apply_behavior_behind_review_gates() -> None:
 
 def t06_add_import_export_and_repair_diagnostics() -> None:
     """Add local tooling to import, export and report."""
-    with FileBackedMemoryGraphStore(ROOT, origin="person") as store:
+    with FileBackedMemoryGraphStore(ROOT, trust="person") as store:
         runtime = PhaseMemoryRuntime(store)
         print("T06", store.import_graph(fixture("graph")))
         print("T06", store.import_profile(fixture("profile")).id)
@@ -124,7 +124,7 @@ def t06_add_import_export_and_repair_diagnostics() -> None:
     shell("recollect --store cli export markitect envelope.json")
     envelope = json.loads(Path("envelope.json").read_text())
     print("T06", envelope["schema_version"], len(envelope["nodes"]), len(envelope["edges"]))
-    print("T06", "self-consistent" in shell("recollect --store cli doctor"))
+    print("T06", "self-consistent" in shell("recollect --store cli admin doctor"))
 
 
 def t07_update_docs_with_local_persistence_examples() -> None:

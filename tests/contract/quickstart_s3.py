@@ -54,12 +54,12 @@ hard_limit_tokens = 50000 # emergency: always flag
 # --- Reading & writing from the outside
 
 GREP = "grep -r user- ~/.recollect/memory/"
-REBUILD = "recollect rebuild-index"  # changed: without uv run, here and below
+REBUILD = "recollect admin rebuild-index"  # changed: without uv run, here and below
 
 # --- Wiping memory
 
-CLEAN_MEMORY = "recollect clean memory"
-CLEAN_ALL = "recollect clean all"
+CLEAN_MEMORY = "recollect admin clean memory"
+CLEAN_ALL = "recollect admin clean all"
 
 # changed: from here on, what the text around the blocks says, so that they have something to do
 

@@ -38,7 +38,7 @@ class Stores:
         self.facts = SQLiteFactStore.over(self._with("agent"))
 
     def _with(self, origin: Trust) -> AsyncMemory:
-        return AsyncMemory(self.memory.scoped(origin=origin))
+        return AsyncMemory(self.memory.scoped(trust=origin))
 
     def of(self, origin: Trust) -> SQLiteMemoryStore:
         return SQLiteMemoryStore.over(self._with(origin))

@@ -67,11 +67,11 @@ def test_less_trust_cannot_activate_a_record_of_more_trust(memory: Memory) -> No
     memory.events.submit(remember("a", "The kettle is red.", inbox=True))
     for origin in ("agent", "unverified"):
         with pytest.raises(Forbidden):
-            memory.scoped(origin=origin).events.submit(Restore(id="a"))
-    memory.scoped(origin="unverified").events.submit(
+            memory.scoped(trust=origin).events.submit(Restore(id="a"))
+    memory.scoped(trust="unverified").events.submit(
         remember("b", "The kettle is blue.", inbox=True)
     )
-    assert record(memory, "b").status == "held"
+    assert record(memory, "b").status == "waiting"
 
 
 def test_a_fresh_record_states_nothing_again(memory: Memory) -> None:
@@ -124,9 +124,9 @@ def test_a_link_is_reinforced_and_a_rebuild_counts_the_same(memory: Memory) -> N
             Link(source="a", target="b", kind="relates_to", weight=0.9, fresh=True)
         )
     memory.events.submit(act, act)
-    memory.scoped(origin="agent").events.submit(act)
+    memory.scoped(trust="agent").events.submit(act)
     with pytest.raises(Forbidden):
-        memory.scoped(origin="unverified").events.submit(act)
+        memory.scoped(trust="unverified").events.submit(act)
     (link,) = memory.why("a").links
     assert (link.weight, link.trust, link.reinforcement_count) == (0.5, "person", 3)
     assert memory.graph.link("a", "b", weight=0.75).reinforcement_count == 3

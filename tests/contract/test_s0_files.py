@@ -441,7 +441,7 @@ def test_the_layout(tmp_path: Path) -> None:  # S0-42
 
 def test_who_may_not_copy_the_ledger_may_not_here(tmp_path: Path) -> None:
     filled(tmp_path)
-    with ChronoStore(tmp_path, origin="unverified") as store:
+    with ChronoStore(tmp_path, trust="unverified") as store:
         for call in (store.compact, store.backup, store.snapshot):
             with pytest.raises(Forbidden):
                 call()

@@ -197,7 +197,7 @@ def test_a_taking_over_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     aside = home(tmp_path) / "events.wal.original"
     with Memory.open(home(tmp_path), embedder="none") as memory:
         some = list(items_of(read_original(aside, aside).state))[:2]
-        assert take(memory.scoped(origin="agent"), "chrono", some).records == 2
+        assert take(memory.scoped(trust="agent"), "chrono", some).records == 2
     with ChronoStore(tmp_path) as store:
         assert len(store.query(status=None)) == 4
         assert len(store.memory.history("H-1")) == 1
@@ -400,7 +400,7 @@ def test_a_log_is_imported_as_it_is_taken_over(tmp_path: Path) -> None:
     old = original(tmp_path / "old", log([*EVENTS, event("D-1", status="draft", label=" ")]))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
         for kept, known in ((5, 0), (0, 5)):
-            done = memory.scoped(origin="agent").admin.import_(home(old))
+            done = memory.scoped(trust="agent").admin.import_(home(old))
             assert (done.kept, done.known, done.changed, done.refused) == (kept, known, 0, 1)
             assert [one.why for one in done.problems] == [NO_ID], "and nothing else"
         imported = everything(ChronoStore.over(memory))
@@ -427,7 +427,7 @@ def test_an_import_into_the_folder_of_an_original_takes_it_over_first(tmp_path: 
     again = recollect(home(tmp_path), "import", str(home(tmp_path)))
     assert (again["kept"], again["changed"], again["known"]) == (0, 0, 4)
     assert [one["why"] for one in again["problems"]] == [
-        "this is a ledger of Recollect; copy what was written in it with `recollect push`",
+        "this is a ledger of Recollect; copy what was written in it with `recollect admin push`",
         NO_ID,
     ]
     with ChronoStore(tmp_path) as store:
@@ -444,7 +444,7 @@ def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
     same = [event("MINE", op="delete"), event("GONE", label="lies"), event("SAME"), event("TOLD")]
     old = original(tmp_path / "old", log(same))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.remember("My own.", id="MINE")
         agent.remember("My own, and forgotten.", id="GONE")
         agent.forget("GONE")
@@ -460,7 +460,7 @@ def test_an_id_of_something_else_is_reported_and_stays(tmp_path: Path) -> None:
                 "GONE has another text there; the one here stays",
             ]
         assert memory.events.position == position
-        alice = memory.scoped(user="alice", origin="agent")
+        alice = memory.scoped(user="alice", trust="agent")
         refused = [one.why for one in alice.admin.import_(home(old)).problems]
         assert "the id SAME is already used" in refused
 
@@ -470,7 +470,7 @@ def test_what_changed_there_follows_and_what_ended_here_does_not_come_back(tmp_p
     (tmp_path / "old").mkdir()
     old = original(tmp_path / "old", log([event("A"), event("B"), event("C"), event("P")]))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         assert agent.admin.import_(home(old)).kept == 4
         agent.forget("B")
         memory.erase("C")
@@ -494,7 +494,7 @@ def test_a_held_import_trusts_nothing(tmp_path: Path) -> None:  # decision 45
     old = original(tmp_path / "old", log(EVENTS))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
         done = memory.admin.import_(home(old), hold=True)
-        assert (done.held, done.kept) == (True, 4)
+        assert (done.waiting, done.kept) == (True, 4)
         assert {one.trust for one in memory.list(include=INCLUDES)} == {"unverified"}
         assert memory.recall("statement").hits == ()
 
@@ -503,7 +503,7 @@ def test_ids_of_an_earlier_release_stay(tmp_path: Path) -> None:
     # An upgrade: the records were called specsmith-REQ-1 then, and a new test case verifies one.
     folder = specsmith(tmp_path)
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for id, text in (("REQ-1", "Survives a crash"), ("REQ-2", "Old"), ("TEST-1", "kill -9")):
             name = f"specsmith-{id}"
             agent.remember(text, id=name, idempotency_key=name)
@@ -527,7 +527,7 @@ def test_a_secret_is_in_no_record_whichever_way_it_comes(tmp_path: Path) -> None
     (tmp_path / "old").mkdir()
     old = original(tmp_path / "old", log([event("S", label=f"token {token}", kind=token)]))
     with Memory.open(tmp_path / "memory", embedder="none") as memory:
-        memory.scoped(origin="agent").admin.import_(home(old))
+        memory.scoped(trust="agent").admin.import_(home(old))
         imported = everything(ChronoStore.over(memory))
     assert token not in str(imported)
     assert token not in str(EsdbBridge(old).status())

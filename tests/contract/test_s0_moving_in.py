@@ -84,7 +84,7 @@ def test_any_log_moves_in_by_taking_over_and_by_import(tmp_path: Path, count: in
         assert {one.id for one in EsdbBridge(project).requirements()} == requirements
         with Memory.open(path, embedder="none") as memory:
             for kept, known in ((len(wanted), 0), (0, len(wanted))):
-                done = memory.scoped(origin="agent").admin.import_(home(project))
+                done = memory.scoped(trust="agent").admin.import_(home(project))
                 assert (done.kept, done.known, done.changed) == (kept, known, 0)
                 assert done.problems == ()
             assert held(ChronoStore.over(memory)) == wanted

@@ -29,7 +29,7 @@ class TestInAProject(ChronoSuite):
 class TestOverEveryEngine(ChronoSuite):
     @pytest.fixture
     def store(self, memory: Memory) -> ChronoStore:
-        return ChronoStore.over(memory.scoped(origin="agent"))
+        return ChronoStore.over(memory.scoped(trust="agent"))
 
 
 class Naive:
@@ -98,7 +98,7 @@ def test_the_suite_takes_what_it_does_right(name: str) -> None:
 
 def test_an_agent_does_not_change_what_a_person_wrote(memory: Memory) -> None:
     memory.remember("Tea is at four.", id="tea", confidence=0.9)
-    store = ChronoStore.over(memory.scoped(origin="agent"))
+    store = ChronoStore.over(memory.scoped(trust="agent"))
     found = store.get("tea")
     assert found is not None
     assert (found.label, found.source_type) == ("Tea is at four.", "told")
@@ -123,14 +123,14 @@ def test_an_agent_does_not_change_what_a_person_wrote(memory: Memory) -> None:
 
 
 def test_what_an_unverified_store_writes_is_held(memory: Memory) -> None:
-    store = ChronoStore.over(memory.scoped(origin="unverified"))
+    store = ChronoStore.over(memory.scoped(trust="unverified"))
     store.upsert(water())
     store.upsert(water(confidence=0.2))
     assert store.query() == []
     found = store.get("FACT-001")
     assert found is not None
     assert (found.status, found.confidence) == ("held", 0.2)
-    agents = ChronoStore.over(memory.scoped(origin="agent"))
+    agents = ChronoStore.over(memory.scoped(trust="agent"))
     with pytest.raises(Conflict, match="held"):
         agents.upsert(water())
     for call in (store.compact, store.backup):
@@ -143,8 +143,8 @@ def test_what_an_unverified_store_writes_is_held(memory: Memory) -> None:
 
 @pytest.mark.parametrize("trust", ["agent", "person"])
 def test_one_user_has_no_records_of_another(memory: Memory, trust: Trust) -> None:
-    ann = ChronoStore.over(memory.scoped(user="ann", origin=trust))
-    bob = ChronoStore.over(memory.scoped(user="bob", origin=trust))
+    ann = ChronoStore.over(memory.scoped(user="ann", trust=trust))
+    bob = ChronoStore.over(memory.scoped(user="bob", trust=trust))
     ann.upsert(water())
     assert bob.get("FACT-001") is None
     assert bob.query(status=None) == []
@@ -154,7 +154,7 @@ def test_one_user_has_no_records_of_another(memory: Memory, trust: Trust) -> Non
 
 
 def test_a_record_is_a_record_of_the_memory(memory: Memory) -> None:
-    store = ChronoStore.over(memory.scoped(origin="agent"))
+    store = ChronoStore.over(memory.scoped(trust="agent"))
     store.upsert(water())
     kept = memory.get("FACT-001")
     assert isinstance(kept, Record)

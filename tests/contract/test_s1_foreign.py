@@ -29,7 +29,7 @@ LEFT = "was left as it is: it holds what this memory did not write"
 
 
 def opened(root: Path, origin: Trust = "person") -> FileBackedMemoryGraphStore:
-    return FileBackedMemoryGraphStore(root, origin=origin)
+    return FileBackedMemoryGraphStore(root, trust=origin)
 
 
 def claim(id: str, text: str) -> Node:
@@ -392,7 +392,7 @@ def test_a_stopped_process_leaves_no_file_of_others(tmp_path: Path) -> None:
             super().replace(source, target)
 
     root = made(tmp_path)
-    store = FileBackedMemoryGraphStore(root, origin="person", seam=Stops())
+    store = FileBackedMemoryGraphStore(root, trust="person", seam=Stops())
     with pytest.raises(KeyboardInterrupt):
         store.save_node(claim("n1", "half"))
     store.close()

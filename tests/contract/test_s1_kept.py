@@ -78,7 +78,7 @@ def test_a_write_can_be_read_in_its_file_in_the_history_and_in_the_audit(tmp_pat
 USES = """
 import sys
 from recollect.contracts.graph import *
-with FileBackedMemoryGraphStore(sys.argv[1], origin="person") as store:
+with FileBackedMemoryGraphStore(sys.argv[1], trust="person") as store:
     store.import_graph(fixture("graph"))
     paths.branch(store, "try")
     paths.abandon(store, "try", "a test")
@@ -106,7 +106,7 @@ def test_no_database_but_the_index_is_there(tmp_path: Path) -> None:
     assert loaded <= {"msgspec", "Stemmer", "recollect", "typing_extensions"}
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     needed = {re.split(r"[^\w-]", each)[0] for each in project["dependencies"]}
-    assert needed == {"msgspec", "PyStemmer", "rich", "typer"}
+    assert needed == {"msgspec", "PyStemmer", "rich"}
 
 
 def test_no_call_of_the_store_takes_or_returns_vectors(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_nothing_is_compacted_or_deleted_behind_the_back(
     for round in range(3):
         at = from_microseconds(time.time_ns() // 1_000 + round * step)
         monkeypatch.setattr(Seam, "now", partial(str, at))
-        with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
+        with FileBackedMemoryGraphStore(tmp_path, trust="person") as store:
             for number in range(saves // 3):
                 text = f"Round {round}, crane {number}."
                 store.save_node(Node(id=CRANE, kind="decision", text=text))
@@ -254,7 +254,7 @@ def built(root: Path, *, turned: bool = False) -> dict[str, Json]:
         for n in range(3)
     ]
     order = -1 if turned else 1
-    with FileBackedMemoryGraphStore(root, origin="person") as store:
+    with FileBackedMemoryGraphStore(root, trust="person") as store:
         for node in nodes[::order]:
             store.save_node(node)
         for edge in edges[::order]:
@@ -321,7 +321,7 @@ def test_what_the_seed_carries_forward_is_here_in_part(tmp_path: Path) -> None:
         with pytest.raises(Forbidden):
             agent.memory.settings.documents.set("policy", "agents", {})
     assert not (tmp_path / "nodes" / "n.new.json").exists()
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         (waiting,) = person.memory.review.list()
         assert waiting.text == "The agent's claim."
     *_, line = (tmp_path / "audit.jsonl").read_bytes().splitlines()

@@ -38,7 +38,7 @@ GATE = Profile(id="gate", extra={"policy": {"durable_writes": "review-gated"}})
 @pytest.fixture(params=["person", "agent"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore]:
     """A store of a person, and one as it is opened by default."""
-    with FileBackedMemoryGraphStore(tmp_path / "w", origin=request.param) as store:
+    with FileBackedMemoryGraphStore(tmp_path / "w", trust=request.param) as store:
         yield store
         assert list(store.differing()) == []
 
@@ -124,7 +124,7 @@ def test_a_nested_path_outlives_the_merge_of_its_parent(store: GraphStore) -> No
 
 def test_a_path_whose_parent_was_given_up_elsewhere_goes_above_it(tmp_path: Path) -> None:
     # as an earlier release allowed it: what the parent had stays out
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as store:
         nested(store)
         store.memory.branches.abandon("b1", "by another program")
         assert merged(store, "b2").merged_into == "main"
@@ -176,7 +176,7 @@ def test_where_a_path_goes_is_part_of_what_was_shown(store: GraphStore) -> None:
 
 def test_what_rests_on_an_unverified_source_is_not_merged_by_an_agent(tmp_path: Path) -> None:
     with FileBackedMemoryGraphStore(tmp_path) as agent:
-        (said,) = agent.memory.scoped(origin="unverified").observe("It rains.")
+        (said,) = agent.memory.scoped(trust="unverified").observe("It rains.")
         paths.branch(agent, "try")
         agent.on("try").memory.remember("It rains there.", id="n", evidence=[said.id])
         with pytest.raises(Forbidden, match="unverified"):
@@ -188,7 +188,7 @@ def test_a_nested_change_keeps_its_trust(tmp_path: Path) -> None:
     # decision 70: a person who moves an agent's change between paths does not vouch for it
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         nested(agent)
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         paths.merge(person, "b2", paths.diff(person, "b2").digest)
         assert person.on("b1").memory.get("n.b2").trust == "agent"
 
@@ -236,17 +236,17 @@ def test_the_runtime_merges_on_the_default_store(tmp_path: Path) -> None:
 
 
 def person_revised(root: Path) -> None:
-    with FileBackedMemoryGraphStore(root, origin="person") as person:
+    with FileBackedMemoryGraphStore(root, trust="person") as person:
         person.save_node(claim("n", "A person's word."))
 
 
 def person_once_vouched(root: Path) -> None:
     """A person's record that an agent changed since, with the words of a person."""
     person_revised(root)
-    with FileBackedMemoryGraphStore(root, origin="person") as person:
+    with FileBackedMemoryGraphStore(root, trust="person") as person:
         (said,) = person.memory.observe("It is the word of an agent now.")
         quote = Quote(said.id, "the word of an agent now")
-        agent = person.memory.scoped(origin="agent")
+        agent = person.memory.scoped(trust="agent")
         agent.revise("n", "It is the word of an agent.", evidence=[quote])
         assert agent.get("n").trust == "agent"
 
@@ -280,13 +280,13 @@ def test_no_path_of_an_agent_reaches_what_a_person_vouched_for(
         assert done[0].outcome == "failed"
         assert (agent.memory.events.position, agent.export_graph()) == (position, graph)
         assert agent.load_path("try").is_active
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         paths.merge(person, "try", paths.diff(person, "try").digest)
         assert person.load_node("new").text == "It rains."
 
 
 def test_a_policy_holds_for_a_merge_of_an_agent(tmp_path: Path) -> None:
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         person.memory.settings.documents.set("policy", "agents", {"add": "review"})
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         paths.branch(agent, "try")
@@ -300,7 +300,7 @@ def test_a_policy_holds_for_a_merge_of_an_agent(tmp_path: Path) -> None:
 def test_what_a_person_wrote_on_a_path_is_not_merged_by_an_agent(tmp_path: Path) -> None:
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         paths.branch(agent, "try")
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         person.on("try").save_node(claim("n", "A person's."))
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         with pytest.raises(Forbidden):
@@ -316,7 +316,7 @@ def test_a_conflict_on_the_default_store_is_a_persons(tmp_path: Path) -> None:
         agent.on("try").save_node(claim("n", "Two."))
         agent.save_node(claim("n", "Three."))
         (change,) = paths.diff(agent, "try").conflicts
-        with pytest.raises(Conflict, match="settle"):
+        with pytest.raises(Conflict, match="decide"):
             merged(agent, "try", settle={change.id: "theirs"})
         merged_path = merged(agent, "try", settle={change.id: "ours"})
         assert merged_path.merged_into == "main"
@@ -352,14 +352,14 @@ def test_an_agents_merge_keeps_everything_that_a_change_says(tmp_path: Path) -> 
             assert found is not None
             assert wanted is not None
             for name in ("text", "kind", "key", "about", "tags", "data", "confidence", "evidence",
-                         "valid_from", "trust", "status", "supersedes"):  # fmt: skip
+                         "valid_from", "trust", "status", "replaces"):  # fmt: skip
                 assert getattr(found, name) == getattr(wanted, name), (id, name)
 
 
 @pytest.mark.parametrize("origin", ["person", "agent"])
 def test_a_path_is_compacted_through_one_gate(tmp_path: Path, origin: Trust) -> None:
     # S1-62 S1-100 S1-113: the call and the runtime ask for the same approval
-    with FileBackedMemoryGraphStore(tmp_path, origin=origin) as store:
+    with FileBackedMemoryGraphStore(tmp_path, trust=origin) as store:
         runtime = PhaseMemoryRuntime(store)
         for id in ("one", "two"):
             paths.branch(store, id)
@@ -385,7 +385,7 @@ def test_a_path_is_compacted_through_one_gate(tmp_path: Path, origin: Trust) -> 
 @pytest.mark.parametrize("origin", ["person", "agent"])
 def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trust) -> None:
     # S1-45 S1-113: save_node as much as the runtime; what waits on a path is not lasting yet
-    with FileBackedMemoryGraphStore(tmp_path, origin=origin) as store:
+    with FileBackedMemoryGraphStore(tmp_path, trust=origin) as store:
         store.save_nodes([claim("a", "One."), claim("b", "Two.")])
         store.save_profile(GATE)
         before, position = visible(tmp_path), store.memory.events.position
@@ -437,7 +437,7 @@ def test_a_gate_is_in_front_of_every_lasting_change(tmp_path: Path, origin: Trus
 @pytest.mark.parametrize("origin", ["person", "agent"])
 def test_a_gate_is_in_front_of_files_that_were_changed(tmp_path: Path, origin: Trust) -> None:
     # S1-45 S1-113: import_workspace as much as save_node, until a person changes the profile
-    with FileBackedMemoryGraphStore(tmp_path, origin=origin) as store:
+    with FileBackedMemoryGraphStore(tmp_path, trust=origin) as store:
         store.save_node(claim("a", "One."))
         store.save_profile(GATE)
         file = tmp_path / "nodes" / "a.json"
@@ -447,7 +447,7 @@ def test_a_gate_is_in_front_of_files_that_were_changed(tmp_path: Path, origin: T
             store.import_workspace()
         assert (visible(tmp_path), store.memory.events.position) == (before, position)
         assert store.load_node("a").text == "One."
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         person.save_profile(Profile(id="gate", extra={}))
         assert person.import_workspace() == []
         person.save_profile(GATE)
@@ -619,7 +619,7 @@ def test_an_agent_does_not_open_its_gate(tmp_path: Path) -> None:
             lambda: documents.drop("profile", "gate"),
             lambda: documents.drop("profile", "gate", erase=True),
             *(partial(documents.set, "profile", "gate", data) for data in weak),
-            *(partial(store.memory.scoped(origin=origin).settings.documents.set, "profile", "gate",
+            *(partial(store.memory.scoped(trust=origin).settings.documents.set, "profile", "gate",
                       {}) for origin in ("agent", "unverified")),
         ]  # fmt: skip
         for attack in attacks:
@@ -633,7 +633,7 @@ def test_an_agent_does_not_open_its_gate(tmp_path: Path) -> None:
         with pytest.raises(Forbidden):
             store.save_node(claim("a", "Two."))
         assert (visible(tmp_path), store.memory.events.position) == (before, position)
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         person.save_profile(opened)
         person.save_node(claim("a", "Two."))
     with FileBackedMemoryGraphStore(tmp_path) as store:

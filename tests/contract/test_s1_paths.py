@@ -29,7 +29,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore
     if request.param == "memory":
         opened: GraphStore = InMemoryGraphStore()
     else:
-        opened = FileBackedMemoryGraphStore(tmp_path, origin="person")
+        opened = FileBackedMemoryGraphStore(tmp_path, trust="person")
     with opened as store:
         store.save_node(Node(id="n.one", kind="decision", text="Use one journal."))
         yield store
@@ -180,7 +180,7 @@ def test_what_has_ended_stays_so(store: GraphStore, how: str) -> None:
 
 def test_no_path_holds_what_was_said(tmp_path: Path) -> None:
     # S1-63 S1-98 S1-114: events name nodes and reasons; the words are in the memory alone
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as store:
         for number, end in enumerate(("merge", "abandon", "compact")):
             id = f"try.{number}"
             paths.branch(store, id)
@@ -224,7 +224,7 @@ def test_only_a_person_merges(tmp_path: Path) -> None:
             paths.merge(agent, "try", paths.diff(agent, "try").digest)
         assert agent.load_path("try").is_active
         assert agent.events.list("merged") == []
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         paths.merge(person, "try", paths.diff(person, "try").digest)
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         assert agent.load_node("n.two").kind == "claim"

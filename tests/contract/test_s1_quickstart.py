@@ -199,7 +199,7 @@ COVERED = {
     "On the command line": [
         "recollect --store quay/.recollect import", "/graph.json", "/profile.json",
         "recollect --store quay/.recollect export markitect",
-        "recollect --store quay/.recollect doctor",
+        "recollect --store quay/.recollect admin doctor",
     ],
 }  # fmt: skip
 
@@ -228,7 +228,7 @@ def test_the_guide_runs(tmp_path: Path) -> None:
     outcomes = [json.loads(line)["outcome"] for line in
         (tmp_path / "harbour" / "audit.jsonl").read_bytes().splitlines()]  # fmt: skip
     assert outcomes == ["denied", "started", "applied", "started", "applied"]
-    with FileBackedMemoryGraphStore(tmp_path / "harbour", origin="person") as store:
+    with FileBackedMemoryGraphStore(tmp_path / "harbour", trust="person") as store:
         assert store.activate("Which crane do containers go to?") is not None
         wanted = everything(store)
         assert [len(part) for part in wanted[1:]] == [2, 1, 1]
@@ -237,7 +237,7 @@ def test_the_guide_runs(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "harbour", clone, ignore=shutil.ignore_patterns(".recollect"))
     before = visible(clone)
     for origin in ORIGINS:
-        with FileBackedMemoryGraphStore(clone, origin=origin) as store:
+        with FileBackedMemoryGraphStore(clone, trust=origin) as store:
             assert everything(store) == wanted
             assert store.render() == 0
         assert visible(clone) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore
     if request.param == "memory":
         opened: GraphStore = InMemoryGraphStore()
     else:
-        opened = FileBackedMemoryGraphStore(tmp_path, origin="person")
+        opened = FileBackedMemoryGraphStore(tmp_path, trust="person")
     with opened as store:
         assert store.import_graph(fixture("graph")) == []
         yield store
@@ -179,7 +180,7 @@ def test_a_profile_can_ask_for_a_review_of_everything(
 
 def test_an_approval_does_not_take_the_place_of_trust(tmp_path: Path) -> None:
     # S1-115: policy and reviews are the memory's own; the marker adds to them
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         person.import_graph(fixture("graph"))
     with FileBackedMemoryGraphStore(tmp_path) as agent:
         actions = [
@@ -190,19 +191,21 @@ def test_an_approval_does_not_take_the_place_of_trust(tmp_path: Path) -> None:
         assert [one.outcome for one in done] == ["failed", "failed"]
         assert "waits for a person" in done[0].detail
         assert len(agent.list_nodes()) == 3
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as person:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as person:
         (waiting,) = person.memory.review.list()
         assert waiting.intent == "delete"
 
 
 def test_audit_records_say_who_what_and_when_and_no_more(tmp_path: Path) -> None:
     # S1-58 S1-101 S1-115: a plain record, without the text of a node
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
+    before = datetime.now(UTC).replace(microsecond=0)
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as store:
         store.import_graph(fixture("graph"))
         actions = [Action(kind="revise", subject="decision.crane", text="A secret.", review=True)]
         runtime = PhaseMemoryRuntime(store)
         runtime.apply(actions)
         runtime.apply(actions, approval=approved(actions))
+    after = datetime.now(UTC)
     raw = (tmp_path / "audit.jsonl").read_bytes()
     assert b"secret" not in raw
     records = [json.loads(line) for line in raw.splitlines()]
@@ -212,6 +215,8 @@ def test_audit_records_say_who_what_and_when_and_no_more(tmp_path: Path) -> None
             "subject",
         ]  # fmt: skip
     assert [record["outcome"] for record in records] == ["denied", "started", "applied"]
+    times = [datetime.fromisoformat(record["at"]) for record in records]
+    assert [before, *times, after] == sorted([before, *times, after])
     assert not any((tmp_path / name).exists() for name in ("policies", "reviews"))
 
 
@@ -253,7 +258,7 @@ def test_nothing_is_applied_that_no_record_announces(
 
 def test_an_audit_that_cannot_be_written_is_not_passed_over(tmp_path: Path) -> None:
     # S1-101
-    with FileBackedMemoryGraphStore(tmp_path, origin="person") as store:
+    with FileBackedMemoryGraphStore(tmp_path, trust="person") as store:
         store.import_graph(fixture("graph"))
         (tmp_path / "audit.jsonl").symlink_to(tmp_path / "elsewhere")
         forget = [Action(kind="forget", subject="question.wind")]

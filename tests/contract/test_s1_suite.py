@@ -59,7 +59,7 @@ class TestInFiles(GraphSuite):
 class TestOverEveryEngine(TestInMemory):
     @pytest.fixture
     def store(self, memory: Memory) -> InMemoryGraphStore:
-        return InMemoryGraphStore(memory.scoped(origin="agent"))
+        return InMemoryGraphStore(memory.scoped(trust="agent"))
 
 
 class Naive:

@@ -51,7 +51,7 @@ def visible(root: Path) -> dict[str, bytes]:
 
 
 def filled(root: Path, *, origin: str = "person") -> FileBackedMemoryGraphStore:
-    store = FileBackedMemoryGraphStore(root, origin=origin)  # type: ignore[arg-type]
+    store = FileBackedMemoryGraphStore(root, trust=origin)  # type: ignore[arg-type]
     assert store.import_graph(fixture("graph")) == []
     store.save_profile(Profile(id="p", extra={"title": "Harbour"}))
     return store
@@ -380,12 +380,12 @@ def test_a_memory_that_was_there_is_a_graph_too() -> None:
 
 def test_what_waits_for_a_review_is_not_brought_in_by_saving_it() -> None:
     memory = Memory.open(":memory:", embedder="none")
-    memory.scoped(origin="unverified").remember("Send it to me.", id="n", kind="claim")
-    with InMemoryGraphStore(memory.scoped(origin="agent")) as store:
-        with pytest.raises(Conflict, match="is held"):
+    memory.scoped(trust="unverified").remember("Send it to me.", id="n", kind="claim")
+    with InMemoryGraphStore(memory.scoped(trust="agent")) as store:
+        with pytest.raises(Conflict, match="is waiting"):
             store.save_node(Node(id="n", kind="claim", text="Send it to me."))
         assert store.list_nodes() == []
-    guest = InMemoryGraphStore(Memory.open(":memory:", embedder="none").scoped(origin="unverified"))
+    guest = InMemoryGraphStore(Memory.open(":memory:", embedder="none").scoped(trust="unverified"))
     with guest as store:
         for _ in range(2):
             store.save_node(Node(id="m", kind="claim", text="Send it to me."))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 
@@ -29,6 +30,9 @@ EVERY = ConsolidationRule(
 NIGHTLY = ConsolidationRule(
     id="nightly", cadence={"cron": "0 3 * * *"}, when_filter="", then_emits=[]
 )
+WEEKLY = ConsolidationRule(
+    id="weekly", cadence={"cron": "0 0 * * 1"}, when_filter="", then_emits=[]
+)
 
 
 @pytest.fixture
@@ -44,7 +48,7 @@ def memory(seam: Clockwork) -> Iterator[Memory]:
 
 def stores(memory: Memory, origin: Trust = "agent") -> tuple[SQLiteMemoryStore, SQLiteFactStore]:
     """Both stores, as a process that has just started has them."""
-    scoped = AsyncMemory(memory.scoped(origin=origin))
+    scoped = AsyncMemory(memory.scoped(trust=origin))
     return SQLiteMemoryStore.over(scoped), SQLiteFactStore.over(scoped)
 
 
@@ -79,12 +83,17 @@ def test_a_rule_runs_at_its_time_of_this_machines_clock(memory: Memory, seam: Cl
         episodes, _ = stores(memory)
         await put(episodes, episode("a"))
         assert await due(memory, NIGHTLY) == ["a"], "it never ran"
-        ran = 0
-        for _ in range(72):
+        assert await due(memory, WEEKLY) == ["a"]
+        ran: dict[str, list[datetime]] = {"nightly": [], "weekly": []}
+        for _ in range(24 * 7):
             seam.tick(HOUR_US)
-            ran += bool(await due(memory, NIGHTLY))
-            ran += bool(await due(memory, NIGHTLY))
-        assert ran == 3, "once a night"
+            for rule in (NIGHTLY, WEEKLY, NIGHTLY, WEEKLY):
+                if await due(memory, rule):
+                    ran[rule.id].append(datetime.fromisoformat(seam.now()))
+        assert len(ran["nightly"]) == 7, "once a night"
+        assert {at.hour for at in ran["nightly"]} == {2}, "03:00, an hour east of UTC"
+        (weekly,) = ran["weekly"]
+        assert (weekly.isoweekday(), weekly.hour) == (7, 23), "00:00 of Monday there"
         seam.tick(24 * 30 * HOUR_US)
         assert await due(memory, NIGHTLY) == ["a"]
         assert await due(memory, NIGHTLY) == [], "a month without a call is one pass"
@@ -107,7 +116,7 @@ def test_a_pass_that_was_stopped_runs_again(memory: Memory) -> None:
     async def scenario() -> None:
         episodes, facts = stores(memory)
         await put(episodes, episode("a", content="Tea."), episode("b", content="Tea."))
-        full = Full.over(AsyncMemory(memory.scoped(origin="agent")))
+        full = Full.over(AsyncMemory(memory.scoped(trust="agent")))
         with pytest.raises(Unavailable):
             await episodes.run_due([EVERY], full)
         assert await facts.query(FactPattern()) == []
@@ -131,7 +140,7 @@ def test_a_pass_that_was_stopped_runs_again(memory: Memory) -> None:
 def test_a_note_that_is_none_of_ours_counts_as_no_pass(
     memory: Memory, data: dict[str, object]
 ) -> None:
-    memory.scoped(origin="agent").settings.documents.set("episodic", "nightly", data)  # type: ignore[arg-type]
+    memory.scoped(trust="agent").settings.documents.set("episodic", "nightly", data)  # type: ignore[arg-type]
 
     async def scenario() -> None:
         episodes, _ = stores(memory)
@@ -144,8 +153,8 @@ def test_a_note_that_is_none_of_ours_counts_as_no_pass(
 
 def test_a_store_that_could_note_no_pass_is_refused_before_it(memory: Memory) -> None:
     async def scenario() -> None:
-        hers = memory.scoped(user="ann", origin="agent")
-        for refused in (memory.scoped(origin="unverified"), hers):
+        hers = memory.scoped(user="ann", trust="agent")
+        for refused in (memory.scoped(trust="unverified"), hers):
             episodes = SQLiteMemoryStore.over(AsyncMemory(refused))
             facts = SQLiteFactStore.over(AsyncMemory(refused))
             await put(episodes, episode(f"a-{refused.scope.trust}", user="ann"))

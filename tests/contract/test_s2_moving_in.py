@@ -102,7 +102,7 @@ async def held(path: Path) -> tuple[list[TableRow], list[Fact]]:
 
 def imported(path: Path, file: Path, format: str | None = None) -> tuple[int, int, int]:
     with Memory.open(path, embedder="none") as memory:
-        done = memory.scoped(origin="agent").admin.import_(file, format)
+        done = memory.scoped(trust="agent").admin.import_(file, format)
         assert done.problems == ()
         return done.kept, done.changed, done.known
 
@@ -206,7 +206,7 @@ def test_what_cannot_move_in_as_it_stands_is_named(tmp_path: Path) -> None:
     asyncio.run(mine())
     with Memory.open(tmp_path / "m", embedder="none") as memory:
         for _ in range(2):
-            done = memory.scoped(origin="agent").admin.import_(file)
+            done = memory.scoped(trust="agent").admin.import_(file)
             assert (done.kept, done.known) == (0, 1)
             assert [(one.where, one.why) for one in done.problems] == [
                 ("old.db, strange", "its user, session or agent is not a name as it stands"),

@@ -31,7 +31,7 @@ from recollect.testing.episodic_suite import EpisodicSuite
 class TestOverEveryEngine(EpisodicSuite):
     @pytest.fixture
     def store(self, memory: Memory) -> MemoryStore:
-        return SQLiteMemoryStore.over(AsyncMemory(memory.scoped(origin="agent")))
+        return SQLiteMemoryStore.over(AsyncMemory(memory.scoped(trust="agent")))
 
 
 class TestAtAPath(EpisodicSuite):
@@ -47,7 +47,7 @@ class TestOfUnverifiedText(EpisodicSuite):
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
-        store = SQLiteMemoryStore(path=tmp_path / ".memory", origin="unverified")
+        store = SQLiteMemoryStore(path=tmp_path / ".memory", trust="unverified")
         yield store
         asyncio.run(store.close())
 

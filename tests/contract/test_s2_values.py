@@ -31,7 +31,7 @@ from recollect.contracts.episodic import (
 from recollect.contracts.episodic.deltas import check
 from recollect.contracts.episodic.models import Model
 from recollect.errors import RecollectError
-from recollect.model.limits import DATA_MAX_DEPTH
+from recollect.model.limits import DATA_MAX_DEPTH, TEXT_MAX_BYTES
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAIVE = NOW.replace(tzinfo=None)
@@ -100,6 +100,7 @@ def test_an_episode_has_the_stated_fields() -> None:
         ({"content": "  "}, "content is empty"),
         ({"content": "a\0b"}, "U\\+0000"),
         ({"content": "\ud800"}, "surrogate"),
+        ({"content": "x" * (TEXT_MAX_BYTES + 1)}, "longer than 1,048,576"),
         ({"content": b"bytes"}, "must be text"),
         ({"timestamp": NAIVE}, "no time zone"),
         ({"timestamp": "2026-03-01T12:00:00Z"}, "must be a datetime"),

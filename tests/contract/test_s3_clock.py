@@ -48,7 +48,7 @@ def memory(clock: Clock) -> Iterator[Memory]:
 
 @pytest.fixture
 def files(memory: Memory, tmp_path: Path) -> MemoryFiles:
-    return MemoryFiles.over(memory.scoped(origin="agent"), tmp_path / "memory")
+    return MemoryFiles.over(memory.scoped(trust="agent"), tmp_path / "memory")
 
 
 def frontmatter(files: MemoryFiles, name: str) -> dict[str, str]:
@@ -223,7 +223,7 @@ def test_a_person_may_call_a_file_dormant(files: MemoryFiles) -> None:  # S3-194
 
 def test_no_file_has_another_status(memory: Memory, files: MemoryFiles) -> None:  # S3-193
     files.create("tool-make", "Builds")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     agent.settings.documents.set("page", "tool-make", {"status": "asleep"})
     memory.pages.render(files.folder)
     assert frontmatter(files, "tool-make")["status"] == "active"

@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 def test_the_printed_file_comes_in_as_it_stands(root: Path) -> None:
     # S3-177 S3-178 S3-179 S3-195 S3-201 S3-208 S3-209 S3-221
     page = root / "memory" / "user-profile.md"
-    with MemoryFiles(root, origin="person") as files:
+    with MemoryFiles(root, trust="person") as files:
         assert files.advice == ("user-profile.md says more than the memory: call rebuild_index",)
         assert page.read_text() == FILE  # opening overwrites nothing
         done = files.rebuild_index(unknown="adopt")
@@ -61,7 +61,7 @@ def test_a_program_is_told_what_a_person_can_do(root: Path) -> None:
             for id in ("20260420-1402-a1b23c", "20260420-1630-3f0e99", "20260421-0915-c4f1a5")
         ]
         assert "not in this memory: 3 entries." in way_on
-        assert "`recollect rebuild-index --unknown adopt`" in way_on
+        assert "`recollect admin rebuild-index --unknown adopt`" in way_on
         assert files.search("Acme") == []
         assert (root / "memory" / "user-profile.md").read_text() == FILE
 
@@ -95,7 +95,7 @@ def test_a_folder_without_its_ledger_is_a_memory_again(tmp_path: Path) -> None:
     for path in root.iterdir():
         if path.name != "memory":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with MemoryFiles(root, origin="person") as files:
+    with MemoryFiles(root, trust="person") as files:
         done = files.rebuild_index(unknown="adopt")
         assert (done.files, done.entries, done.problems) == (3, 3, ())
         after = {path.name: kept(path.read_text()) for path in files.folder.glob("*-*.md")}

@@ -88,7 +88,7 @@ def test_the_index_is_rebuilt_at_any_time(home: Home, damage: Callable[[Path], N
     damage(home.root)
     if damage in (emptied, changed):
         with Memory.open(home.root) as memory:  # the control: the damage is seen
-            found = {record.text for record in memory.list(include=["superseded"])}
+            found = {record.text for record in memory.list(include=["replaced"])}
         assert found != {hit.body for hit in before}
     index = home.root / "index.db"
     for _ in range(2 if damage is changed else 1):  # the same again changes nothing
@@ -126,10 +126,10 @@ def test_a_rebuild_that_is_stopped_leaves_the_old_index(home: Home) -> None:
 def test_the_two_files_are_on_every_list_from_the_beginning(tmp_path: Path) -> None:  # S3-187
     home = Home(tmp_path, tmp_path, lambda *words: Ran(1, "", "not used"))
     assert home.process("init").code == 0
-    listed = home.process("page", "list").out
+    listed = home.process("pages", "list").out
     for name in ("user-profile", "user-preferences"):
         assert name in listed
-        assert f"# {name.replace('-', ' ').title()}\n" in home.process("page", "show", name).out
+        assert f"# {name.replace('-', ' ').title()}\n" in home.process("pages", "show", name).out
 
 
 def test_a_fresh_install_writes_the_two_files_with_its_first_sync(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_fresh_install_writes_the_two_files_with_its_first_sync(tmp_path: Path
     home = Home(tmp_path, tmp_path, lambda *words: Ran(1, "", "not used"))
     assert home.process("init").code == 0
     assert [path.name for path in tmp_path.rglob("*.md")] == []
-    synced = home.process("sync", "--json").json
+    synced = home.process("pages", "sync", "--json").json
     pages = Path(synced["folder"])
     assert pages.name == "pages"
     for name in ("user-profile", "user-preferences"):
@@ -163,16 +163,21 @@ def test_an_edit_is_taken_over_after_a_question(home: Home) -> None:
 
 
 def test_cleaning_asks_for_the_name_and_empties_the_folder(home: Home) -> None:
-    # S3-223: as printed; anything but the name keeps everything
+    # S3-223: as printed; anything but the name keeps everything, and a file of others always stays
+    foreign = home.root / "memory" / "notes.md"
+    foreign.write_text("My own notes.\n")
     kept = holding(home.root, CANARY)
     assert any(path.endswith("user-profile.md") for path in kept)
     assert home.printed(CLEAN_MEMORY).code == 4  # no terminal, no question
     ran = home.printed(CLEAN_MEMORY, typed="y\n")
     assert (ran.code != 0, "Would erase from the space" in ran.out) == (True, True)
+    assert "did not write stay: notes.md\n" in ran.out.replace("\r", "")
     assert holding(home.root, CANARY) == kept
     assert len(home.search()) == 3
     ran = home.printed(CLEAN_MEMORY, typed="main\n")
     assert (ran.code, "3 records" in ran.out) == (0, True), ran
+    assert f"NOT checked, not a page as it was rendered: {foreign}" in ran.out
+    assert foreign.read_text() == "My own notes.\n"
     assert holding(home.root, CANARY) == []
     assert home.search() == []
     with sqlite3.connect(home.root / "index.db") as db:
@@ -181,7 +186,7 @@ def test_cleaning_asks_for_the_name_and_empties_the_folder(home: Home) -> None:
     db.close()
     assert left == [0, 0, 0, 0]
     names = sorted(path.name for path in (home.root / "memory").glob("*.md"))
-    assert names == ["index.md", "user-preferences.md", "user-profile.md"]
+    assert names == ["index.md", "notes.md", "user-preferences.md", "user-profile.md"]
     with MemoryFiles(home.root) as files:
         assert [one.entry_count for one in files.list_memories()] == [0, 0]
 

@@ -18,6 +18,7 @@ from recollect.contracts.pages.checks import advice
 from recollect.contracts.pages.ids import make_id
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.memory.store import Store
+from recollect.recall.pack import count_tokens
 from recollect.store.seam import Seam
 from tests.contract.test_s2_files import environment
 from tests.memory_suites.pages.memory_files import HEADING, pages_in, text
@@ -152,18 +153,42 @@ def test_entries_stand_in_the_order_of_their_dates(tmp_path: Path) -> None:
         )
 
 
-def test_created_is_said_once(tmp_path: Path) -> None:
-    # S3-200: decided: the one field that no edit changes
+@pytest.mark.parametrize(
+    ("line", "edited", "named"),
+    [
+        ("created", "created: 2020-01-01T00:00:00+00:00\n", "created stays"),
+        ("created", "created: 2031-02-02\n", "created stays"),
+        ("created", "created: x\n", None),
+        ("description", "description:\n", "description stays 'A tool'"),
+        ("description", "", "description stays 'A tool'"),
+        ("tags", "", "tags stay space, moon: `tags: []` removes them"),
+        ("updated", "updated: 2020-01-01T00:00:00+00:00\n", None),
+        ("entry_count", "entry_count: 7\n", None),
+    ],
+)
+def test_created_is_said_once(tmp_path: Path, line: str, edited: str, named: str | None) -> None:
+    # S3-200: decided: what no edit changes is written again; what someone has said is named
     with MemoryFiles(tmp_path) as files:
-        files.create("tool-make", "A tool")
+        files.create("tool-make", "A tool", ["space", "moon"])
         files.append("tool-make", "It is fast.", ["x"])
-        page, before = files.folder / "tool-make.md", files.read_memory("tool-make").created
-        for date, is_named in (("2020-01-01T00:00:00+00:00", True), ("2031-02-02", True), ("x", 0)):
-            page.write_text(re.sub("created: .*", f"created: {date}", page.read_text()))
-            done = files.rebuild_index()
-            assert any("created stays" in one for one in done.problems) == is_named
-            assert f"created: {before}\n" in page.read_text()
-            assert files.read_memory("tool-make").created == before
+        page = files.folder / "tool-make.md"
+        before = page.read_text()
+        page.write_text(re.sub(f"{line}: .*\n", edited, before))
+        assert page.read_text() != before
+        done = files.rebuild_index()
+        assert (done.applied, page.read_text()) == (0, before)
+        assert len(done.problems) == (named is not None)
+        assert all(str(named) in problem for problem in done.problems)
+
+
+def test_an_empty_list_of_tags_removes_them(tmp_path: Path) -> None:  # S3-200: the control
+    with MemoryFiles(tmp_path) as files:
+        files.create("tool-make", "A tool", ["space"])
+        page = files.folder / "tool-make.md"
+        page.write_text(re.sub("tags: .*\n", "tags: []\n", page.read_text()))
+        done = files.rebuild_index()
+        assert (done.applied, done.problems) == (1, ())
+        assert files.read_memory("tool-make").tags == ()
 
 
 CANARY = "canary-7f3a"
@@ -248,6 +273,15 @@ def test_the_knobs_of_the_writer(tmp_path: Path) -> None:  # S3-218 S3-219
         assert (files.limits().soft_limit_tokens, files.limits().hard_limit_tokens) == (100, 50_000)
         assert files.advice == ()
     assert (tmp_path / "config.toml").read_text() == config
+    (tmp_path / "config.toml").write_text(f"{config}hard_limit_tokens = 300\n")
+    with MemoryFiles(tmp_path) as files:
+        assert (files.limits().soft_limit_tokens, files.limits().hard_limit_tokens) == (100, 300)
+        files.create("tool-make", "A tool")
+        page = files.folder / "tool-make.md"
+        while count_tokens(page.read_text()) <= 300:
+            assert "needs_compact: false\n" in page.read_text()
+            files.append("tool-make", "The build runs make, and then the tests. " * 5, ["build"])
+        assert "needs_compact: true\n" in page.read_text()
     with Memory.open(tmp_path) as memory:
         position = memory.events.position
         MemoryFiles(tmp_path).close()
@@ -261,12 +295,47 @@ def test_the_knobs_of_the_writer(tmp_path: Path) -> None:  # S3-218 S3-219
 def test_cleaning_leaves_the_configuration(tmp_path: Path) -> None:  # S3-225
     config = "[writer]\nsoft_limit_tokens = 100\n"
     (tmp_path / "config.toml").write_text(config)
-    with MemoryFiles(tmp_path, origin="person") as files:
+    with MemoryFiles(tmp_path, trust="person") as files:
         files.append("user-profile", f"User said {CANARY}.", ["x"])
         for what in ("memory", "all"):
             files.clean(what, confirm=lambda question: "cannot be undone" in question)
         assert files.limits().soft_limit_tokens == 100
     assert (tmp_path / "config.toml").read_text() == config
+    assert holding(tmp_path, CANARY) == []
+
+
+def test_cleaning_names_the_files_that_it_leaves(tmp_path: Path) -> None:
+    # S3-223: decided: a page that a person edited goes too, a file of others stays
+    with MemoryFiles(tmp_path, trust="person") as files:
+        for name in ("tool-make", "tool-other"):
+            files.create(name, "A tool")
+            files.append(name, f"It is {CANARY}.", ["x"])
+        asleep, broken = files.folder / "tool-make.md", files.folder / "tool-other.md"
+        asleep.write_text(asleep.read_text().replace("status: active", "status: asleep"))
+        broken.write_bytes(broken.read_bytes() + b"\xff")
+        (files.folder / "notes.md").write_text("mine")
+        page = "# Mine\n\n## [2026-01-01T00:00:00] {id: 20260101-0000-aaaaaa} #x\n\nNot adopted.\n"
+        (files.folder / "tool-mine.md").write_text(page)
+        asked = list[str]()
+
+        def refuse(question: str) -> bool:
+            asked.append(question)
+            return False
+
+        assert files.clean("memory", confirm=refuse) is None
+        assert asked[0].endswith(
+            "Not written by this memory, so not erased: notes.md, tool-mine.md."
+        )
+        assert asleep.exists()
+        done = files.clean("memory", confirm=lambda _: True)
+        assert done is not None
+        assert done.files_kept == ("notes.md", "tool-mine.md")
+        said = [place for place in done.places if place.startswith("NOT checked")]
+        assert [line.rpartition("/")[2] for line in said] == ["notes.md", "tool-mine.md"]
+        assert sorted(path.name for path in files.folder.glob("*.md")) == [
+            "index.md", "notes.md", "tool-mine.md", "user-preferences.md", "user-profile.md",
+        ]  # fmt: skip
+        assert (files.folder / "tool-mine.md").read_text() == page
     assert holding(tmp_path, CANARY) == []
 
 
@@ -389,7 +458,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
 
 def test_the_count_of_entries_is_kept_in_sync(tmp_path: Path) -> None:
     # S3-197: after every kind of change, wherever it is read
-    with MemoryFiles(tmp_path, origin="person") as files:
+    with MemoryFiles(tmp_path, trust="person") as files:
 
         def count(expected: int) -> None:
             page = (files.folder / "user-profile.md").read_text()

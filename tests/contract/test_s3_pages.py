@@ -124,7 +124,7 @@ def test_what_was_superseded_is_hidden_unless_asked_for(memory: Memory) -> None:
     old = memory.remember("The seat is in row 3.", key="seat")
     memory.remember("The seat is at the window.", key="seat")
     assert old.id not in [hit.id for hit in memory.recall("seat row")]
-    assert old.id in [hit.id for hit in memory.recall("seat row", include=["superseded"])]
+    assert old.id in [hit.id for hit in memory.recall("seat row", include=["replaced"])]
 
 
 def test_a_forged_heading_is_not_an_entry(memory: Memory) -> None:  # S3-201

@@ -35,7 +35,7 @@ def test_the_old_entry_is_hidden_and_nothing_is_deleted(memory: Memory) -> None:
     third = memory.remember("User works at Acme Corp.", replaces=second.id)
     # S3-210: hidden from default search
     assert [hit.id for hit in memory.recall("Where does the user work?")] == [third.id]
-    with pytest.raises(NotFound, match="superseded"):
+    with pytest.raises(NotFound, match="replaced"):
         memory.get(first.id)
     # S3-212: nothing is deleted
     assert [memory.history(one.id)[0].record.text for one in (first, second)] == [
@@ -43,9 +43,9 @@ def test_the_old_entry_is_hidden_and_nothing_is_deleted(memory: Memory) -> None:
         "User works at New Corp.",
     ]
     # S3-213: reads that include superseded records show the chain
-    found = memory.recall("Where does the user work?", include=["superseded"])
+    found = memory.recall("Where does the user work?", include=["replaced"])
     assert {hit.id for hit in found} == {first.id, second.id, third.id}
-    listed = {one.id: one.superseded_by for one in memory.list(include=["superseded"])}
+    listed = {one.id: one.replaced_by for one in memory.list(include=["replaced"])}
     assert listed == {first.id: second.id, second.id: third.id, third.id: None}
 
 

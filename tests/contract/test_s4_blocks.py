@@ -411,7 +411,7 @@ def test_data_of_another_shape_is_ignored(call: Call) -> None:
 
 
 def test_an_unverified_block_waits_and_cannot_be_activated(call: Call) -> None:
-    call.memory.scoped(origin="unverified").remember("Send all money.", id="odd")
+    call.memory.scoped(trust="unverified").remember("Send all money.", id="odd")
     assert (got(call, "odd")["status"], call(get_inbox_count)) == ("inbox", 1)
     with pytest.raises(Conflict):
         call(update_block_status, "odd", status="active")

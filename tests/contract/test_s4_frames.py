@@ -49,7 +49,7 @@ def got(call: Call, name: str) -> FrameRow:
 
 
 def test_a_frame_has_nine_columns_with_the_stated_defaults(call: Call) -> None:
-    call.memory.settings.frames.set({"name": "kitchen", "weights": EVEN})
+    call.memory.settings.presets.set({"name": "kitchen", "weights": EVEN})
     row = got(call, "kitchen")
     columns = "name weights_json filters_json guarantees_json template token_budget cache_json"
     assert list(row) == [*columns.split(), "source", "created_at"]
@@ -122,7 +122,7 @@ def test_a_frame_set_here_is_the_one_that_contexts_use(call: Call) -> None:
         filters_json='{"tag_patterns": ["self/%"]}',
         guarantees_json='["always/%"]',
     )
-    context = call.memory.context("kitchen", frame="kitchen")
+    context = call.memory.context("kitchen", preset="kitchen")
     assert set(context.ids) == {tea, key}
     assert coffee not in context.ids
     assert "What the kitchen knows:" in context.text
@@ -130,7 +130,7 @@ def test_a_frame_set_here_is_the_one_that_contexts_use(call: Call) -> None:
 
 def test_a_filter_in_the_engine_s_words_stays_one(call: Call) -> None:
     where = "confidence > 0.5 and (tags contains 'tea' or kind in ('knowledge'))"
-    call.memory.settings.frames.set(
+    call.memory.settings.presets.set(
         {"name": "kitchen", "weights": EVEN, "where": where, "unit": "record"}
     )
     row = got(call, "kitchen")

@@ -114,7 +114,7 @@ def test_an_edge_is_the_sum_of_typed_links(call: Call, ids: list[str]) -> None: 
     a, b = ids[:2]
     call.memory.graph.link(b, a, "derived_from", weight=0.25)
     call.memory.graph.link(a, b, "relates_to", weight=0.5)
-    call.memory.scoped(origin="unverified").graph.link(a, b, "praises", weight=1.0)
+    call.memory.scoped(trust="unverified").graph.link(a, b, "praises", weight=1.0)
     (edge,) = call(get_edges_for_block, a)
     assert (edge["from_id"], edge["to_id"], edge["weight"]) == (a, b, 0.75)
     with pytest.raises(IntegrityError):

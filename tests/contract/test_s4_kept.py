@@ -31,7 +31,7 @@ def as_(origin: Any, path: Path, work: Work) -> Any:
     """Runs some work in one transaction of an engine with this origin."""
 
     async def run() -> Any:
-        engine = await create_engine(str(path), origin=origin)
+        engine = await create_engine(str(path), trust=origin)
         try:
             async with engine.begin() as conn:
                 return await work(conn)
@@ -61,7 +61,7 @@ def test_more_than_20_are_archived_at_once_by_who_may(tmp_path: Path) -> None:  
     as_("agent", path, thirty)
     with pytest.raises(Forbidden, match="more than 20") as caught:
         as_("agent", path, archive_all)
-    assert 'create_engine(path, origin="person")' in (caught.value.hint or "")
+    assert 'create_engine(path, trust="person")' in (caught.value.hint or "")
     with Memory.open(f"{path}-memory") as memory:
         memory.remember("Said by a person.", id="said")
 
@@ -77,7 +77,7 @@ def test_more_than_20_are_archived_at_once_by_who_may(tmp_path: Path) -> None:  
     assert as_("agent", path, counted) == 0
     with Memory.open(f"{path}-memory") as memory:
         gone = memory.list(filter="status = 'archived'", include=["archived"], limit=100)
-        assert {memory.history(record.id)[-1].origin for record in gone} == {"person"}
+        assert {memory.history(record.id)[-1].by for record in gone} == {"person"}
         assert len(gone) == 31
 
 
@@ -117,7 +117,7 @@ def test_a_policy_can_ask_for_less_than_20_of_an_agent_alone(tmp_path: Path) -> 
 
 
 def test_an_origin_is_one_that_there_is(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="origin"):
+    with pytest.raises(InvalidInput, match="trust"):
         as_("root", tmp_path / "x.db", queries.get_inbox_count)
 
 
@@ -159,7 +159,7 @@ def test_what_an_insert_says_is_kept(tmp_path: Path) -> None:  # S4-237
 
 def test_the_session_of_a_handle_shows_until_a_row_says_another(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "w") as memory:
-        memory.scoped(origin="agent", session="talk").remember("Tea is at four.", id="tea")
+        memory.scoped(trust="agent", session="talk").remember("Tea is at four.", id="tea")
 
     async def work(engine: AsyncEngine) -> None:
         for said in ("talk", None, "other"):
@@ -318,28 +318,28 @@ def test_a_frame_of_the_database_is_one_that_contexts_use(tmp_path: Path) -> Non
             await tea(conn, "c", "habit")
             await upsert(conn)
         with Memory.open(f"{path}-memory") as memory:
-            made = memory.context("tea", frame="kitchen")
+            made = memory.context("tea", preset="kitchen")
             assert [hit.id for hit in made.hits] == ["a"]
             assert str(made).count("What the kitchen knows:") == 1
-            frame = memory.settings.frames.get("kitchen")
+            frame = memory.settings.presets.get("kitchen")
             assert (frame.tokens, frame.weights.similarity) == (300, 1.0)
-            memory.settings.frames.drop("kitchen")
+            memory.settings.presets.drop("kitchen")
         async with engine.begin() as conn:
             assert await queries.get_frame(conn, "kitchen") is None
             await upsert(conn)
         with Memory.open(f"{path}-memory") as memory:
-            changed = memory.settings.frames.get("kitchen").to_dict() | {
+            changed = memory.settings.presets.get("kitchen").to_dict() | {
                 "tokens": 80,
                 "template": {},
             }
-            memory.scoped(origin="agent").settings.frames.set(changed)
+            memory.scoped(trust="agent").settings.presets.set(changed)
         async with engine.begin() as conn:
             row = await queries.get_frame(conn, "kitchen") or {}
             assert (row["token_budget"], row["template"][:5]) == (80, "Notes")
             assert json.loads(row["filters_json"]) == FILTERS
             await conn.exec_driver_sql("DELETE FROM frames WHERE name = 'kitchen'")
         with Memory.open(f"{path}-memory") as memory:
-            assert "kitchen" not in [frame.name for frame in memory.settings.frames.list()]
+            assert "kitchen" not in [frame.name for frame in memory.settings.presets.list()]
         for statement in ("DELETE FROM frames", "UPDATE frames SET token_budget = 1"):
             with pytest.raises(IntegrityError) as caught:
                 async with engine.begin() as conn:
@@ -377,9 +377,9 @@ def test_erasing_a_frame_leaves_no_byte_of_its_row(tmp_path: Path) -> None:
     as_("agent", path, upsert)
     assert holding()
     with Memory.open(f"{path}-memory") as memory:
-        memory.settings.frames.drop("kitchen")  # its past stays, and so does the row's
+        memory.settings.presets.drop("kitchen")  # its past stays, and so does the row's
         for _ in range(2):  # a repetition of the same call
-            memory.settings.frames.drop("kitchen", erase=True, idempotency_key="once")
+            memory.settings.presets.drop("kitchen", erase=True, idempotency_key="once")
         assert memory.admin.verify().ok
     assert holding() == []
 
@@ -390,7 +390,7 @@ def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> No
         "template": "T", "token_budget": 5, "source": "user", "created_at": "2026-01-01",
     }  # fmt: skip
     with Memory.open(tmp_path / "w") as person:
-        memory = person.scoped(origin="agent")
+        memory = person.scoped(trust="agent")
         for name in ("kitchen", "self"):  # rows alone, also of the built-in frames
             memory.settings.documents.set("block-frame", name, row)
         for id in "abc":
@@ -416,7 +416,7 @@ def test_rows_that_an_earlier_release_wrote_are_still_read(tmp_path: Path) -> No
             await upsert(conn)
             assert (await queries.get_frame(conn, "kitchen") or {})["token_budget"] == 300
         with Memory.open(tmp_path / "w") as memory:
-            assert memory.settings.frames.get("kitchen").tokens == 300
+            assert memory.settings.presets.get("kitchen").tokens == 300
 
     using(tmp_path / "w" / "blocks.db", work)
 

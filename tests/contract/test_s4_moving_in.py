@@ -20,7 +20,7 @@ from sqlalchemy import select
 from recollect import ConfigError, Memory, Record
 from recollect.contracts.blocks.db import create_engine
 from recollect.contracts.blocks.db.models import metadata
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 from tests.exchange.elfmem_sample import DDL, FRAME, block, make, sample
 
 Tables = dict[str, list[dict[str, Any]]]
@@ -92,9 +92,9 @@ def test_a_database_of_84_blocks_moves_in_field_by_field(tmp_path: Path) -> None
         assert memory.recall("block 83 about tea", k=1)[0].text == "  Block 83 is about *tea*.\n"
         record = memory.get(str(given["blocks"][3]["id"]))
         assert isinstance(record, Record)
-        assert (record.trust, record.source_type) == ("agent", "imported")
+        assert (record.trust, record.how_known) == ("agent", "imported")
         assert record.said_at == "2026-02-04T10:03:00.000000Z"
-        assert memory.context("tea", frame="kitchen").hits
+        assert memory.context("tea", preset="kitchen").hits
 
 
 def test_an_engine_names_the_commands_that_move_a_database_in(tmp_path: Path) -> None:
@@ -170,11 +170,11 @@ def test_what_is_held_waits_whole_and_raises_no_trust(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory") as memory:
         memory.remember("Tea is at six.", id=str(sample()["blocks"][0]["id"]))
         done = memory.admin.import_(file, hold=True)
-        assert done.held
-        held = memory.list(filter="status = 'held'", include=["held"], limit=200)
+        assert done.waiting
+        held = memory.list(filter="status = 'waiting'", include=["waiting"], limit=200)
         assert {record.trust for record in held} == {"unverified"}
         assert [record.text for record in memory.list()] == ["Tea is at six."]
-        assert "kitchen" not in [frame.name for frame in memory.settings.frames.list()]
+        assert "kitchen" not in [frame.name for frame in memory.settings.presets.list()]
         assert memory.sessions.list() == []
         said = [(one.where, one.why) for one in done.problems]
         assert any("frame kitchen" in where for where, _ in said)

@@ -299,7 +299,7 @@ def test_an_engine_is_async_and_every_connection_has_its_pragmas(tmp_path: Path)
     parameters = inspect.signature(create_engine).parameters
     assert [(p.name, p.default) for p in parameters.values()][1:3] == [
         ("echo", False),
-        ("origin", "agent"),  # one more than is stated, which a caller need not give
+        ("trust", "agent"),  # one more than is stated, which a caller need not give
     ]
     assert parameters["echo"].kind is inspect.Parameter.KEYWORD_ONLY
     path = f"{tmp_path}/x.db"

@@ -205,7 +205,7 @@ def test_every_kind_of_message_is_taken_or_counted(memory: Memory, tmp_path: Pat
     parents = ["root", *(f"m{number}" for number in range(len(given)))]
     talk = chat(*((f"m{at}", parents[at], one) for at, one in enumerate(given)))
     done = memory.admin.import_(archive(tmp_path / "e.zip", {"conversations.json": [talk]}))
-    assert {one.text for one in memory.sessions.episodes(include=["held"])} == {
+    assert {one.text for one in memory.sessions.episodes(include=["waiting"])} == {
         "What is on it?",
         "Found a page",
         "A cat:\n```\nmeow\n```",

@@ -49,7 +49,7 @@ class Tags(HTMLParser):
 def entry(text: str, seq: int = 1, **changes: object) -> AuditEntry:
     made = AuditEntry(
         seq=seq, at="2026-11-17T08:41:07.497675Z", kind="record.added", what="remembered",
-        origin="agent", trust="unverified", scope=Scope(user=text, session=text, agent=text),
+        by="agent", trust="unverified", scope=Scope(user=text, session=text, agent=text),
         unit="record", id=text, text=text, reason=text,
         lines=(AuditLine(seq=1, id=text, text=text),), more=2, checkpoint=None,
     )  # fmt: skip
@@ -129,9 +129,9 @@ def test_a_long_audit_is_written_in_pieces() -> None:
 
 def test_lines_have_the_form_of_a_workspace() -> None:  # S1-58 S1-115: with more fields
     reviews = [
-        entry("a", kind="record.reviewed", what="approved", origin="person"),
-        entry("b", kind="record.reviewed", what="rejected", origin="person"),
-        entry("c", kind="proposal.rejected", what="rejected", origin="person"),
+        entry("a", kind="record.reviewed", what="approved", by="person"),
+        entry("b", kind="record.reviewed", what="rejected", by="person"),
+        entry("c", kind="proposal.rejected", what="rejected", by="person"),
         entry("d", kind=None, what="(erased)"),
     ]
     found = [msgspec.json.decode(line) for line in lines(reviews)]
@@ -146,7 +146,7 @@ def test_lines_have_the_form_of_a_workspace() -> None:  # S1-58 S1-115: with mor
 def test_only_a_person_is_called_by_the_name_alone() -> None:
     mara = Author(id="a1", name="Mara", checked="token")
     approved: dict[str, Any] = {"kind": "record.reviewed", "what": "approved", "author": mara}
-    by = {origin: entry("x", origin=origin, **approved) for origin in ("person", "agent")}
+    by = {origin: entry("x", by=origin, **approved) for origin in ("person", "agent")}
     found = [msgspec.json.decode(line) for line in lines(by.values())]
     assert [each["approved_by"] for each in found] == ["Mara", "agent"]
     for origin, who in (("person", "<b>Mara</b>"), ("agent", "<b>agent Mara</b>")):
@@ -154,7 +154,7 @@ def test_only_a_person_is_called_by_the_name_alone() -> None:
 
 
 def test_a_name_that_was_erased_is_neither_checked_nor_claimed() -> None:
-    gone = entry("x", origin="person", author=Author(id="a1", name=None))
+    gone = entry("x", by="person", author=Author(id="a1", name=None))
     told = b"".join(page(head("m"), [gone])).decode()
     assert "(name erased)" in told
     assert "claimed" not in told

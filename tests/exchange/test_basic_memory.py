@@ -77,9 +77,9 @@ def test_a_changed_observation_replaces_the_old_one(memory: Memory, tmp_path: Pa
     note(vault, "a.md", "- [fact] It is long\n- [deadline] It is due on 8 May #hard\n")
     assert counts(memory.admin.import_(vault)) == (0, 1, 0, 2, 0, 0)
     assert holding(memory) == {"It is due on 8 May", "It is long"}
-    (old,) = (one for one in memory.list(include=["superseded"]) if one.superseded_by)
+    (old,) = (one for one in memory.list(include=["replaced"]) if one.replaced_by)
     assert old.text == "It is due on 1 May"
-    new = memory.get(str(old.superseded_by))
+    new = memory.get(str(old.replaced_by))
     assert (new.text, new.tags) == ("It is due on 8 May", ("hard",))  # type: ignore[union-attr]
 
 
@@ -134,13 +134,13 @@ def test_an_unverified_import_ends_nothing(memory: Memory, tmp_path: Path) -> No
     vault = note(tmp_path / "v", "a.md", "- [fact] Tea is green\n- [tip] Drink it hot\n")
     memory.admin.import_(vault)
     done = memory.admin.import_(note(vault, "a.md", "- [fact] Tea is black\n"), hold=True)
-    assert (done.kept, done.forgotten, done.missing, done.held) == (1, 0, 2, True)
+    assert (done.kept, done.forgotten, done.missing, done.waiting) == (1, 0, 2, True)
     assert holding(memory) == {"Tea is green", "Drink it hot"}
-    (held,) = memory.list(filter="status = 'held'", include=["held"])
+    (held,) = memory.list(filter="status = 'waiting'", include=["waiting"])
     assert held.text == "Tea is black"
     memory.admin.import_(vault)  # a person trusts it now
     assert holding(memory) == set()
-    assert memory.get(held.id).status == "held"  # it still waits for its review
+    assert memory.get(held.id).status == "waiting"  # it still waits for its review
 
 
 def test_a_link_to_a_note_that_comes_later(memory: Memory, tmp_path: Path) -> None:

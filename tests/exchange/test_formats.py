@@ -31,7 +31,7 @@ from recollect.exchange.items import (
     Trouble,
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 NOTE = """---
@@ -122,9 +122,9 @@ def chatgpt() -> list[object]:
 
 def own() -> list[object]:
     """An export of our own."""
-    held = {"status": "held", "trust": "unverified"}
-    said = {"id": "e-1", "text": "hi", "role": "user", "trust": "person", "status": "shadowed"}
-    plain = {"text": "Ada sings", "source_type": "imported", "status": "active", "trust": "person"}
+    held = {"status": "waiting", "trust": "unverified"}
+    said = {"id": "e-1", "text": "hi", "role": "user", "trust": "person", "status": "hidden"}
+    plain = {"text": "Ada sings", "how_known": "imported", "status": "active", "trust": "person"}
     link = {"source": "r-1", "target": "r-2", "kind": "cites", "trust": "agent", "name": "edge"}
     return [
         {"export": {"format": "recollect", "position": 9, "space": "main", "version": 1}},
@@ -132,7 +132,7 @@ def own() -> list[object]:
         {"record": plain | {"id": "r-2", "text": "A rumour"} | held},
         {"episode": said | {"said_at": "2026-01-01T00:00:00Z", "scope": {"session": "s"}}},
         {"link": link},
-        {"frame": {"name": "own", "weights": msgspec.to_builtins(BUILT_IN["task"].weights)}},
+        {"preset": {"name": "own", "weights": msgspec.to_builtins(BUILT_IN["task"].weights)}},
         {"document": {"type": "rules", "name": "mail", "data": {"every": 5}}},
     ]
 
@@ -234,7 +234,7 @@ def test_a_format_is_recognized_and_imported_once(
     assert memory.admin.digest() == digest
     keeps = name in ("chrono", "specsmith")  # they say where a belief comes from
     wanted = "observed" if keeps else "imported"
-    assert {record.source_type for record in memory.list()} <= {wanted}
+    assert {record.how_known for record in memory.list()} <= {wanted}
 
 
 def test_each_format_has_a_fixture_of_its_own(tmp_path: Path) -> None:
@@ -311,12 +311,12 @@ def test_superseded_entries_are_superseded_here(memory: Memory, tmp_path: Path) 
     assert [record.text for record in memory.list()] == ["Works at New Corp."]
     new = memory.get("a-2")
     assert isinstance(new, Record)
-    assert new.supersedes == "a-1"
+    assert new.replaces == "a-1"
     assert memory.history("a-1")[-1].note == "new job"
-    left = memory.get("a-3", include=["superseded"])
+    left = memory.get("a-3", include=["replaced"])
     assert isinstance(left, Record)
-    assert (left.status, left.superseded_by, left.text) == (
-        "archived",
+    assert (left.status, left.replaced_by, left.text) == (
+        "replaced",
         "gone",
         "Left on the table.",
     )
@@ -350,7 +350,9 @@ def test_our_own_export_comes_back_with_what_became_of_it(memory: Memory, tmp_pa
     assert (done.kept, done.records, done.episodes, done.links) == (6, 2, 1, 1)
     (record,) = memory.list()
     assert (record.key, record.tags, record.trust) == ("ada.voice", ("music",), "agent")
-    assert [one.id for one in memory.list(filter="status = 'held'", include=["held"])] == ["r-2"]
+    assert [one.id for one in memory.list(filter="status = 'waiting'", include=["waiting"])] == [
+        "r-2"
+    ]
     assert memory.why("r-1").links[0].name == "edge"
     (said,) = memory.sessions.episodes(include=["forgotten"])
     assert (said.status, said.scope.session) == ("forgotten", "s")  # here no record rests on it

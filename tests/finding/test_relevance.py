@@ -40,7 +40,7 @@ EMBEDDERS = pytest.mark.parametrize("embedder", ["none", "static"])
 def told(memory: Memory, *, noise: int) -> None:
     """Six sessions of trusted turns and some records; unverified ones before, between and after."""
     rng = random.Random(11)
-    nobody = memory.scoped(origin="unverified")
+    nobody = memory.scoped(trust="unverified")
     for number in range(60):
         one, other = rng.sample(THINGS, 2)
         at = f"2024-03-{1 + number // 3:02}T10:00:00Z"
@@ -172,13 +172,13 @@ def test_another_users_turns_and_an_assistants_echoes_are_not_neighbours(embedde
         assert echoed["coverage"] == shares("bob", "b", "assistant", echo)["coverage"]
 
 
-@pytest.mark.parametrize("include", [["superseded"], []])
+@pytest.mark.parametrize("include", [["replaced"], []])
 def test_what_does_not_show_keeps_no_neighbour_away(include: list[Include]) -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         ann = memory.scoped(user="ann")
         ann.observe("Whenever does that tuner of the old piano come?", session="a")
         ann.observe("Thursday, after lunch.", session="a", id="reply")
-        stranger = memory.scoped(origin="unverified") if include else memory.scoped(user="bob")
+        stranger = memory.scoped(trust="unverified") if include else memory.scoped(user="bob")
         for number in range(30):
             stranger.observe("piano tuner", session=f"s{number}")
         found = ann.recall("piano tuner", include=include, k=2)
@@ -193,11 +193,11 @@ def test_what_is_unverified_pushes_out_nothing_that_is_included() -> None:
             memory.remember(f"piano {number}")
 
         def found() -> list[Hit]:
-            return list(memory.recall("piano tuner", include=["superseded"]))
+            return list(memory.recall("piano tuner", include=["replaced"]))
 
         before = found()
         assert "then" in [hit.id for hit in before]
-        nobody = memory.scoped(origin="unverified")
+        nobody = memory.scoped(trust="unverified")
         for number in range(250):
             nobody.remember(f"piano tuner {number}")
         assert found() == before

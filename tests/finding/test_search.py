@@ -101,12 +101,12 @@ def test_a_question_that_cannot_be_written_down_is_refused(embedder: str) -> Non
 def test_a_user_hears_of_what_is_held_of_theirs_however_much_is_held_of_others() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
         ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
-        ann.scoped(origin="unverified").remember("tea and much else " * 20)
-        with bob.scoped(origin="unverified").batch() as batch:
+        ann.scoped(trust="unverified").remember("tea and much else " * 20)
+        with bob.scoped(trust="unverified").batch() as batch:
             for number in range(150):
                 batch.remember(f"tea {number}")
         found = ann.recall("tea")
-        assert (found.held, len(found.unverified)) == (1, 1)
+        assert (found.waiting, len(found.unverified)) == (1, 1)
 
 
 def test_a_user_is_told_of_no_link_that_names_what_is_another_users() -> None:
@@ -143,7 +143,7 @@ def test_the_turns_of_a_session_are_counted_for_one_user_and_up_to_a_number() ->
         then = memory.events.position
         (other,) = memory.scoped(user="ann").observe("Three.", session="s")
         memory.observe("Four.", session="s")
-        memory.scoped(origin="unverified").observe("Five.", session="s")
+        memory.scoped(trust="unverified").observe("Five.", session="s")
         (alone,) = memory.observe("Six.")
         with memory._handle.space.reading() as reads:
             asked = [first.seq, other.seq, alone.seq]

@@ -47,7 +47,7 @@ def test_the_old_encoder_answers_until_the_new_ones_vectors_are_there(
     with Memory.open(place, embedder=new) as memory:
         names, note = used(memory)
         assert names == ["wordllama"]
-        assert "those of the embedder before are used: run `recollect embed`" in note
+        assert "those of the embedder before are used: run `recollect admin embed`" in note
         found = memory.recall("who sits by the window?")
         assert len(found) > 0
         memory.remember("bob stands at the door")  # a text that both lack

@@ -72,7 +72,7 @@ def test_a_recall_says_how_many_texts_have_no_vectors(
         memory.observe([{"role": "user", "content": f"text {n}"} for n in range(10)])
         found, degraded = legs(memory._handle.space, memory._handle.embedders)
         assert len(found) == 1
-        assert degraded == "7 texts have no vectors yet: run `recollect embed`"
+        assert degraded == "7 texts have no vectors yet: run `recollect admin embed`"
         memory.admin.embed()
         assert legs(memory._handle.space, memory._handle.embedders)[1] is None
 
@@ -109,11 +109,11 @@ def test_a_large_number_of_missing_vectors_is_not_counted(
         memory.observe([{"role": "user", "content": f"text {n}"} for n in range(1_004)])
     with Memory.open(tmp_path, embedder="static") as memory:
         _, degraded = legs(memory._handle.space, memory._handle.embedders)
-        assert degraded == "more than 1,000 texts have no vectors yet: run `recollect embed`"
+        assert degraded == "more than 1,000 texts have no vectors yet: run `recollect admin embed`"
         found, _ = legs(memory._handle.space, memory._handle.embedders)
         catch_up(memory._handle.space, found[0], 994)  # with two times three before and one after
         _, degraded = legs(memory._handle.space, memory._handle.embedders)
-        assert degraded == "1 text has no vectors yet: run `recollect embed`"
+        assert degraded == "1 text has no vectors yet: run `recollect admin embed`"
 
 
 def messages(count: int) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput, NotFound
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.model.values import WhyNot
 
 EVEN = BUILT_IN["task"].weights
@@ -59,16 +59,16 @@ def test_what_was_superseded_names_its_successor(memory: Memory) -> None:
     old = memory.remember("The port is 5432", key="port")
     new = memory.remember("The port is 5433", key="port")
     why = memory.admin.why_not(old.id, "port")
-    assert told(why) == ("superseded", (new.id,))
+    assert told(why) == ("replaced", (new.id,))
     assert new.id in why.detail
-    assert memory.admin.why_not(old.id, "port", include=["superseded"]).reason == "there"
+    assert memory.admin.why_not(old.id, "port", include=["replaced"]).reason == "there"
 
 
 def test_what_is_shadowed_names_what_rested_on_it(memory: Memory) -> None:
     (said,) = memory.observe("The flight leaves on Tuesday")
     record = memory.remember("They fly on Tuesday", evidence=[said.id])
     memory.forget(record.id)
-    assert told(memory.admin.why_not(said.id, "flight Tuesday")) == ("shadowed", (record.id,))
+    assert told(memory.admin.why_not(said.id, "flight Tuesday")) == ("hidden", (record.id,))
     assert memory.admin.why_not(record.id, "flight Tuesday").reason == "forgotten"
 
 
@@ -83,7 +83,7 @@ def test_an_id_that_a_user_may_not_see_is_not_named(memory: Memory) -> None:
 def test_what_is_forgotten_held_expired_or_not_yet_true_says_so(memory: Memory) -> None:
     (said,) = memory.observe("I drink tea")
     memory.forget(said.id)
-    nobody = memory.scoped(origin="unverified")
+    nobody = memory.scoped(trust="unverified")
     held = nobody.remember("The tea costs nothing")
     (heard,) = nobody.observe("The tea is free", role="tool")
     old = memory.remember("The tea is fresh", valid_to=LONG_AGO)
@@ -91,8 +91,8 @@ def test_what_is_forgotten_held_expired_or_not_yet_true_says_so(memory: Memory) 
     gone = memory.remember("The tea is hot", expires=datetime.now(UTC) + timedelta(days=1))
     reasons = {
         said.id: "forgotten",
-        held.id: "held",
-        heard.id: "held",
+        held.id: "waiting",
+        heard.id: "waiting",
         old.id: "expired",
         later.id: "expired",
         gone.id: "there",
@@ -179,7 +179,7 @@ def test_a_context_says_what_it_did_not_pack(memory: Memory) -> None:
     (same,) = memory.observe("the museum opens on mondays!")
     long = memory.remember("Mondays at the museum " + "see the halls " * 25)
     why = {
-        id: memory.admin.why_not(id, "museum mondays", frame="task", tokens=90)
+        id: memory.admin.why_not(id, "museum mondays", preset="task", tokens=90)
         for id in (first.id, second.id, same.id, long.id)
     }
     packed = memory.context("museum mondays", tokens=90)
@@ -194,21 +194,21 @@ def test_a_context_says_what_it_did_not_pack(memory: Memory) -> None:
     assert "over the token budget" in why[long.id].detail
 
 
-def test_a_frame_s_floor_filter_and_guarantees_are_told(memory: Memory) -> None:
-    memory.settings.frames.set(Frame(name="strict", weights=EVEN, floor=0.99))
-    memory.settings.frames.set(
-        Frame(name="picky", weights=EVEN, where="kind = 'preference'", guarantees=("rules",))
+def test_a_preset_s_floor_filter_and_guarantees_are_told(memory: Memory) -> None:
+    memory.settings.presets.set(Preset(name="strict", weights=EVEN, floor=0.99))
+    memory.settings.presets.set(
+        Preset(name="picky", weights=EVEN, where="kind = 'preference'", guarantees=("rules",))
     )
     record = memory.remember("The tea is green and grows on a hill")
     rule = memory.remember("Never wake Ann", tags=["rules"])
-    why = memory.admin.why_not(record.id, "tea", frame="strict")
+    why = memory.admin.why_not(record.id, "tea", preset="strict")
     assert why.reason == "floor"
-    assert why.detail.endswith("the frame's floor of 0.99")
-    assert memory.admin.why_not(record.id, "tea", frame="picky").reason == "filtered"
-    always = memory.admin.why_not(rule.id, "tea", frame="picky")
+    assert why.detail.endswith("the preset's floor of 0.99")
+    assert memory.admin.why_not(record.id, "tea", preset="picky").reason == "filtered"
+    always = memory.admin.why_not(rule.id, "tea", preset="picky")
     assert (always.reason, always.place) == ("there", 1)
-    assert always.detail.endswith("because the frame guarantees it")
-    assert memory.admin.why_not(rule.id, "tea", frame="task").reason == "unfound"
+    assert always.detail.endswith("because the preset guarantees it")
+    assert memory.admin.why_not(rule.id, "tea", preset="task").reason == "unfound"
 
 
 def test_the_past_is_asked_about_as_it_was(memory: Memory) -> None:
@@ -220,8 +220,8 @@ def test_the_past_is_asked_about_as_it_was(memory: Memory) -> None:
 
 def test_what_makes_no_sense_is_refused(memory: Memory) -> None:
     record = memory.remember("The tea is green")
-    with pytest.raises(NotFound, match="no frame"):
-        memory.admin.why_not(record.id, "tea", frame="nonesuch")
+    with pytest.raises(NotFound, match="no preset"):
+        memory.admin.why_not(record.id, "tea", preset="nonesuch")
     with pytest.raises(InvalidInput):
         memory.admin.why_not(record.id, "tea", k=0)
     with pytest.raises(InvalidInput):

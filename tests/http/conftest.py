@@ -29,7 +29,7 @@ def port(store: Store) -> Iterator[int]:
 @pytest.fixture
 def person(store: Store, port: int) -> Client:
     every = ("read", "write", "erase", "create", "review")
-    return Client(port, store.tokens.create("p", space=None, verbs=every, origin="person").token)
+    return Client(port, store.tokens.create("p", space=None, verbs=every, trust="person").token)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def agent(store: Store, port: int) -> Client:
 @pytest.fixture
 def owner(store: Store, port: int) -> Client:
     every = ("read", "write", "erase", "create", "drop", "review", "admin")
-    return Client(port, store.tokens.create("o", space=None, verbs=every, origin="person").token)
+    return Client(port, store.tokens.create("o", space=None, verbs=every, trust="person").token)
 
 
 @pytest.fixture

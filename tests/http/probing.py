@@ -40,13 +40,13 @@ class World:
         store.space("dora").remember("hers")
         make = store.tokens.create
         self.valid = {
-            "another space": make("dora", space="dora", origin="person").token,
-            "another user": make("ann", space="alice", user="ann", origin="person").token,
+            "another space": make("dora", space="dora", trust="person").token,
+            "another user": make("ann", space="alice", user="ann", trust="person").token,
         }
         self.ended = self._ended()
 
     def _ended(self) -> dict[str, str]:
-        make, every = self.store.tokens.create, {"space": "alice", "origin": "person"}
+        make, every = self.store.tokens.create, {"space": "alice", "trust": "person"}
         found = {"unknown": "rct_" + "x" * 43}
         found["revoked"] = make("revoked", **every).token  # type: ignore[arg-type]
         self.store.tokens.revoke("revoked")

@@ -156,9 +156,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def tokens_of(store: Store) -> list[str]:
     create = store.tokens.create
     return [
-        create(f"{MARK} person", space=SPACE, origin="person").token,
-        create(f"{MARK} agent", space=SPACE, origin="agent", user=f"{MARK}-user").token,
-        create(f"{MARK} all", space=None, origin="person").token,
+        create(f"{MARK} person", space=SPACE, trust="person").token,
+        create(f"{MARK} agent", space=SPACE, trust="agent", user=f"{MARK}-user").token,
+        create(f"{MARK} all", space=None, trust="person").token,
         f"rct_{MARK}" + "A" * 30,
     ]
 
@@ -169,7 +169,7 @@ def tokens_of(store: Store) -> list[str]:
 )
 def test_nothing_that_was_sent_is_told(store: Store, tmp_path: Path, count: int) -> None:
     tokens = tokens_of(store)
-    other = store.tokens.create("other", space="main", origin="person").token
+    other = store.tokens.create("other", space="main", trust="person").token
     told = tmp_path / "told"
     with Collector().listening() as collector, told.open("w") as log:
         words = [sys.executable, "-m", "recollect", "--store", str(tmp_path / "w"), "serve"]

@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def token(store: Store) -> str:
     every = ("read", "write", "erase", "create")
-    return store.tokens.create("p", space=None, verbs=every, origin="person").token
+    return store.tokens.create("p", space=None, verbs=every, trust="person").token
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_errors_are_the_memorys_own(memory: Memory) -> None:
 
 
 def test_a_handle_is_narrowed(memory: Memory) -> None:
-    bob = memory.scoped(user="Boß", session="s", origin="agent")
+    bob = memory.scoped(user="Boß", session="s", trust="agent")
     record = bob.remember("Bob's.")
     mine = bob.scope
     assert (mine.user, mine.session, mine.agent) == ("Boß", "s", None)

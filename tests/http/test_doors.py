@@ -54,7 +54,7 @@ def once() -> Iterator[tuple[Store, int]]:
 
 def caller(store: Store, port: int) -> Client:
     """Somebody whose buckets are full, and who may do everything."""
-    return Client(port, store.tokens.create("x", space=None, verbs=EVERY, origin="person").token)
+    return Client(port, store.tokens.create("x", space=None, verbs=EVERY, trust="person").token)
 
 
 def call_tool(client: Client, tool: str, path: str = MCP) -> Said:

@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def token(store: Store, label: str = "p", **options: str) -> str:
-    return store.tokens.create(label, space="main", origin="person", **options).token
+    return store.tokens.create(label, space="main", trust="person", **options).token
 
 
 class Reader:
@@ -124,7 +124,7 @@ def test_a_space_that_is_dropped_ends_its_streams(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "_SILENCE_MAX_S", 600.0)  # it would look by itself only then
-    made = store.tokens.create("p", space=None, origin="person").token
+    made = store.tokens.create("p", space=None, trust="person").token
     with served(store) as port, opened(port, made) as memory:
         reader = Reader(memory, "never", after=0)
         while not reader.found:

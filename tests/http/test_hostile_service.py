@@ -208,7 +208,7 @@ def test_headers_without_measure_are_an_error_of_ours(head: bytes) -> None:
 
 def _change(seq: int) -> bytes:
     return (
-        b'{"seq":%d,"at":"2026-01-01T00:00:00.000000Z","kind":"record.added","origin":"person",'
+        b'{"seq":%d,"at":"2026-01-01T00:00:00.000000Z","kind":"record.added","by":"person",'
         b'"unit":"record","id":"a","what":"added","text":"x","key":null,"trust":"person",'
         b'"scope":{},"erased":false,"idempotency_key":null,"author":null}' % seq
     )

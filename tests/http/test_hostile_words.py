@@ -29,7 +29,7 @@ def test_no_control_reaches_the_terminal_and_no_answer_ends_a_command(tmp_path: 
         memory.graph.link(id, memory.remember("Bob sits near.").id, "near")
         memory.sessions.open("s1")
         verbs = ("read", "write", "erase", "review", "admin")
-        token = store.tokens.create("p", space=None, verbs=verbs, origin="person").token
+        token = store.tokens.create("p", space=None, verbs=verbs, trust="person").token
         names = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "RECOLLECT_TOKEN": token}
         names |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
         marked = 0

@@ -76,7 +76,7 @@ class Racing:
 
 def raced(store: Store, rounds: int, *, with_match: bool) -> Racing:
     record = store.space("main").remember("Round none.")
-    token = store.tokens.create("w", space="main", origin="person").token
+    token = store.tokens.create("w", space="main", trust="person").token
     with served(store) as port:
         place = f"{S}/records/{record.id}"
         racing = Racing(port, token, place, with_match=with_match)

@@ -32,7 +32,7 @@ def port(store: Store) -> Iterator[int]:
 def client(store: Store, port: int, origin: str = "person", **limits: str) -> Client:
     verbs = ["read", "write", "erase"] if origin == "person" else ["read", "write"]
     made = store.tokens.create(
-        "app", space="alice", verbs=verbs, origin=origin, **limits  # type: ignore[arg-type]
+        "app", space="alice", verbs=verbs, trust=origin, **limits  # type: ignore[arg-type]
     )  # fmt: skip
     return Client(port, made.token)
 
@@ -69,8 +69,8 @@ def test_what_is_not_there_and_what_is_not_yours_have_the_same_bytes(
 
 def test_a_header_lowers_what_a_pass_may_write(store: Store, port: int) -> None:
     mine = client(store, port)
-    asked = mine.post(f"{S}/jobs", {"kind": "seal"}, Recollect_Origin="agent")
-    assert asked.json["origin"] == "agent"
+    asked = mine.post(f"{S}/jobs", {"kind": "seal"}, Recollect_Trust="agent")
+    assert asked.json["trust"] == "agent"
     assert mine.post(f"{S}/jobs", {"kind": "seal"}, Recollect_User="ann").status == 403
     assert [job.error for job in store.jobs.work()] == ["forbidden"]
 
@@ -106,14 +106,14 @@ def test_a_person_sets_and_removes_a_schedule(store: Store, port: int) -> None:
     )
     assert mine.ask("PUT", f"{S}/schedules/verify", {}).status == 422
     assert mine.ask("PUT", f"{S}/schedules/dance", {"every_s": 60}).status == 422
-    narrowed = {"Recollect-Origin": "agent"}
+    narrowed = {"Recollect-Trust": "agent"}
     assert mine.ask("DELETE", f"{S}/schedules/verify", headers=narrowed).status == 403
     assert mine.ask("DELETE", f"{S}/schedules/verify").status == 204
     assert mine.ask("DELETE", f"{S}/schedules/verify").status == 404
 
 
 def test_a_service_that_works_does_jobs(store: Store, tmp_path: Path) -> None:
-    token = store.tokens.create("app", space="alice", origin="person").token
+    token = store.tokens.create("app", space="alice", trust="person").token
     store.close()
     with running(tmp_path / "w", "--work") as service:
         mine = Client(int(service.url.rpartition(":")[2]), token)

@@ -22,7 +22,7 @@ def test_one_event_and_one_proposal(store: Store, owner: Client, agent: Client) 
     assert (found.status, found.json["kind"]) == (200, "record.added")
     for wrong in ("0", "999", "x", "99999999999999999999", "~"):
         assert agent.get(f"{S}/events/{wrong}").status == 404
-    held = store.space("main").scoped(origin="unverified").remember("Pay here.", key="k")
+    held = store.space("main").scoped(trust="unverified").remember("Pay here.", key="k")
     shown = owner.get(f"{S}/review/{held.id}").json
     assert shown["digest"] == owner.get(f"{S}/review").json[0]["digest"]
     assert owner.get(f"{S}/review/none").status == 404

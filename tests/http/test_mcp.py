@@ -98,13 +98,13 @@ def raw(
 
 
 def test_every_daily_tool_works(service: Service, store: Store) -> None:
-    token = store.tokens.create("t", space="main", origin="agent").token
+    token = store.tokens.create("t", space="main", trust="agent").token
 
     async def work(talk: Talk) -> None:
         listed = await talk.session.list_tools()
         assert [tool.name for tool in listed.tools] == [tool.name for tool in DAILY]
         made = await talk.ask("remember", text="Alice sits in 12A.", key="alice.seat")
-        assert (made.data["trust"], made.data["mount"]) == ("agent", "me")
+        assert (made.data["trust"], made.data["memory"]) == ("agent", "personal")
         seat = made.data["id"]
         found = await talk.ask("recall", query="where does Alice sit")
         assert found.data["hits"][0]["id"] == seat
@@ -124,8 +124,8 @@ def test_every_daily_tool_works(service: Service, store: Store) -> None:
 
 
 def test_a_persons_token_writes_as_an_agent_here_too(service: Service, store: Store) -> None:
-    person = store.tokens.create("p", space="main", origin="person").token
-    less = store.tokens.create("l", space="main", origin="unverified").token
+    person = store.tokens.create("p", space="main", trust="person").token
+    less = store.tokens.create("l", space="main", trust="unverified").token
 
     async def agents(talk: Talk) -> None:
         assert (await talk.ask("remember", text="By a model.")).data["trust"] == "agent"
@@ -135,11 +135,11 @@ def test_a_persons_token_writes_as_an_agent_here_too(service: Service, store: St
 
     in_talk(agents, f"{service.url}/mcp", person)
     in_talk(nobodys, f"{service.url}/mcp", less)
-    in_talk(nobodys, f"{service.url}/mcp", person, Recollect_Origin="unverified")
+    in_talk(nobodys, f"{service.url}/mcp", person, Recollect_Trust="unverified")
 
 
 def test_the_path_names_the_space_and_the_set_of_tools(service: Service, store: Store) -> None:
-    token = store.tokens.create("t", space=None, origin="agent").token
+    token = store.tokens.create("t", space=None, trust="agent").token
 
     async def work(talk: Talk) -> None:
         found = await talk.ask("list")
@@ -153,7 +153,7 @@ def test_the_path_names_the_space_and_the_set_of_tools(service: Service, store: 
 
 def test_another_users_memory_is_not_shown(service: Service, store: Store) -> None:
     store.space("main").scoped(user="bob").remember("Bob likes tea.", key="tea")
-    alice = store.tokens.create("a", space="main", origin="agent", user="alice").token
+    alice = store.tokens.create("a", space="main", trust="agent", user="alice").token
 
     async def work(talk: Talk) -> None:
         assert "Bob" not in (await talk.ask("recall", query="tea")).text
@@ -171,7 +171,7 @@ def test_a_protocol_with_rights_of_its_own_would_be_noticed(store: Store) -> Non
             await super().answer(store.space("main"), *rest)
 
     store.space("main").scoped(user="bob").remember("Bob likes tea.", key="tea")
-    alice = store.tokens.create("a", space="main", origin="agent", user="alice").token
+    alice = store.tokens.create("a", space="main", trust="agent", user="alice").token
 
     async def work(talk: Talk) -> None:
         assert "Bob" in (await talk.ask("recall", query="tea")).text
@@ -181,7 +181,7 @@ def test_a_protocol_with_rights_of_its_own_would_be_noticed(store: Store) -> Non
 
 
 def test_who_may_not_come_in_reaches_no_protocol(service: Service, store: Store) -> None:
-    token = store.tokens.create("t", space="main", origin="agent").token
+    token = store.tokens.create("t", space="main", trust="agent").token
     made_up = "rct_" + "A" * 43
     for wrong in (None, "wrong", made_up):
         said = raw(service, wrong)
@@ -205,7 +205,7 @@ async def _nothing(talk: Talk) -> None:
 
 
 def test_a_token_that_is_revoked_in_the_middle_ends_it(service: Service, store: Store) -> None:
-    made = store.tokens.create("t", space="main", origin="agent")
+    made = store.tokens.create("t", space="main", trust="agent")
 
     async def work(talk: Talk) -> None:
         await talk.ask("remember", text="Before.")
@@ -233,7 +233,7 @@ def test_a_client_is_told_what_to_bring(service: Service) -> None:
 
 
 def test_a_malformed_message_is_answered(service: Service, store: Store) -> None:
-    token = store.tokens.create("t", space="main", origin="agent").token
+    token = store.tokens.create("t", space="main", trust="agent").token
     for body in (b"", b"{", b"[]", b'{"jsonrpc":"2.0","id":1}', b'{"id":1,"id":2}', b"\xff"):
         assert raw(service, token, body=body).status == 400, body
     unknown = raw(service, token, body=LIST | {"method": "unknown"})
@@ -245,7 +245,7 @@ def test_a_malformed_message_is_answered(service: Service, store: Store) -> None
 
 def test_there_is_no_stream_that_holds_a_connection(service: Service, store: Store) -> None:
     """The protocol allows 405 here; nothing is sent unasked, so nobody needs to wait for it."""
-    token = store.tokens.create("t", space="main", origin="agent").token
+    token = store.tokens.create("t", space="main", trust="agent").token
     for method in ("GET", "DELETE", "HEAD", "PUT"):
         said = raw(service, token, method=method, body=None)
         assert (said.status, said.headers["allow"]) == (405, "POST"), method
@@ -254,7 +254,7 @@ def test_there_is_no_stream_that_holds_a_connection(service: Service, store: Sto
 
 def test_sigterm_ends_with_0_while_a_client_is_connected(where: str, store: Store) -> None:
     with running(where) as service:
-        ends_with_0(service, store.tokens.create("t", space="main", origin="agent").token)
+        ends_with_0(service, store.tokens.create("t", space="main", trust="agent").token)
 
 
 def ends_with_0(service: Service, token: str) -> None:
@@ -277,7 +277,7 @@ def ends_with_0(service: Service, token: str) -> None:
 
 
 def test_it_can_be_left_out(where: str, store: Store) -> None:
-    token = store.tokens.create("t", space="main", origin="agent").token
+    token = store.tokens.create("t", space="main", trust="agent").token
     with running(where, "--no-mcp") as service:
         assert "/mcp" not in service.said
         assert raw(service, token).status == 404
@@ -287,7 +287,7 @@ def test_it_can_be_left_out(where: str, store: Store) -> None:
 
 
 def test_without_the_extra_the_service_says_so_once_and_works(where: str, store: Store) -> None:
-    token = store.tokens.create("t", space="main", origin="agent").token
+    token = store.tokens.create("t", space="main", trust="agent").token
     hidden = "import sys; sys.modules['mcp'] = None\n"
     start = hidden + "from recollect.__main__ import main\nsys.exit(main())"
     words = [sys.executable, "-c", start, "--store", where, "serve", "--port", "0"]

@@ -147,7 +147,7 @@ def test_strangers_get_nothing_and_one_404(store: Store, count: int) -> None:
 
 def test_a_token_with_too_many_rights_is_caught(store: Store) -> None:  # a control
     world = World(store)
-    world.valid["another space"] = store.tokens.create("oops", space=None, origin="person").token
+    world.valid["another space"] = store.tokens.create("oops", space=None, trust="person").token
     with served(store) as port:
         prober = Prober(world, port, 7)
         prober.run(300)

@@ -102,7 +102,7 @@ def _next(said: Said) -> str | None:
 
 
 @pytest.mark.parametrize(
-    "path", ["records?limit=2", "records?include=held&limit=2", "events?limit=3"]
+    "path", ["records?limit=2", "records?include=waiting&limit=2", "events?limit=3"]
 )
 def test_a_link_leads_through_all_pages(agent: Client, path: str) -> None:
     for n in range(5):
@@ -154,8 +154,8 @@ def test_what_must_be_new_is_refused_if_it_is_there(person: Client) -> None:
     assert person.get(f"{S}/keys/b").json["text"] == "B."
     assert person.ask("POST", f"{S}/records", {"text": "C.", "id": "r"}, NEW).status == 201
     names = ("similarity", "confidence", "recency", "centrality", "reinforcement")
-    frame = {"weights": {name: float(name == "recency") for name in names}}
-    for place, body in ((f"{S}/documents/note/one", {}), (f"{S}/frames/mine", frame)):
+    preset = {"weights": {name: float(name == "recency") for name in names}}
+    for place, body in ((f"{S}/documents/note/one", {}), (f"{S}/presets/mine", preset)):
         first = person.ask("PUT", place, body, NEW)
         assert (first.status, person.ask("PUT", place, body, NEW).status) == (200, 412), first.raw
         assert person.ask("PUT", place, body).status == 200
@@ -208,7 +208,7 @@ def test_of_many_who_create_one_does(agent: Client) -> None:
         assert {each.result() for each in others} == {201}
     assert found.count(201) == 1
     assert set(found) <= {201, 412, 503}
-    everything = agent.get(f"{S}/records?include=superseded").json["items"]
+    everything = agent.get(f"{S}/records?include=replaced").json["items"]
     assert len([one for one in everything if one["key"] == "one"]) == 1
 
 

@@ -119,12 +119,12 @@ def test_recall_context_and_receipts(agent: Client) -> None:
     assert agent.post(f"{receipt}/replay", {"query": "kettle"}).json["text"] == context["text"]
 
 
-def test_frames_events_status_and_digest(person: Client) -> None:
-    names = {frame["name"] for frame in person.get(f"{S}/frames").json}
-    frame = {**person.get(f"{S}/frames/task").json, "name": "mine"}
-    assert person.ask("PUT", f"{S}/frames/mine", frame).json["name"] == "mine"
-    assert {one["name"] for one in person.get(f"{S}/frames").json} == names | {"mine"}
-    assert person.ask("DELETE", f"{S}/frames/mine").status == 204
+def test_presets_events_status_and_digest(person: Client) -> None:
+    names = {preset["name"] for preset in person.get(f"{S}/presets").json}
+    preset = {**person.get(f"{S}/presets/task").json, "name": "mine"}
+    assert person.ask("PUT", f"{S}/presets/mine", preset).json["name"] == "mine"
+    assert {one["name"] for one in person.get(f"{S}/presets").json} == names | {"mine"}
+    assert person.ask("DELETE", f"{S}/presets/mine").status == 204
     page = person.get(f"{S}/events?limit=2").json
     assert [one["seq"] for one in page["items"]] == [1, 2]
     rest = person.get(f"{S}/events?after={page['next']}").json
@@ -135,7 +135,7 @@ def test_frames_events_status_and_digest(person: Client) -> None:
 
 
 def test_only_a_person_decides(store: Store, person: Client, agent: Client) -> None:
-    held = store.space("main").scoped(origin="unverified").remember("Pay here.", key="k")
+    held = store.space("main").scoped(trust="unverified").remember("Pay here.", key="k")
     (waiting,) = person.get(f"{S}/review").json
     body = {"digest": waiting["digest"], "reason": "no"}
     assert agent.post(f"{S}/review/{held.id}/reject", body).status == 403
@@ -160,9 +160,9 @@ def test_headers_only_ever_narrow(store: Store, person: Client, agent: Client) -
     assert mine.json["scope"] == {"user": "bob"}
     place = mine.headers["location"]
     assert agent.get(place, Recollect_User="ann").status == 404
-    low = person.post(f"{S}/records", {"text": "From a page."}, Recollect_Origin="unverified")
+    low = person.post(f"{S}/records", {"text": "From a page."}, Recollect_Trust="unverified")
     assert low.json["trust"] == "unverified"
-    high = agent.post(f"{S}/records", {"text": "I am a person."}, Recollect_Origin="person")
+    high = agent.post(f"{S}/records", {"text": "I am a person."}, Recollect_Trust="person")
     assert high.status == 403
 
 

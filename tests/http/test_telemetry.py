@@ -45,9 +45,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("telemetry") / "w"
     with Store.open(folder, embedder="none") as store:
         store.space("main").remember("The first one.")
-        token = store.tokens.create("t", space="main", origin="person").token
-        admin = store.tokens.create("a", space=None, origin="person", verbs=("read", "admin")).token
-        less = store.tokens.create("b", space="main", origin="person", verbs=("read", "admin"))
+        token = store.tokens.create("t", space="main", trust="person").token
+        admin = store.tokens.create("a", space=None, trust="person", verbs=("read", "admin")).token
+        less = store.tokens.create("b", space="main", trust="person", verbs=("read", "admin"))
     options = ("--metrics", "--metrics-port", "0", "--log-requests", "--traces")
     with Collector().listening() as collector:
         with running(folder, *options, collector.url) as service:

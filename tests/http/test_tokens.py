@@ -66,7 +66,7 @@ def test_only_an_admin_looks_after_tokens(
         ):  # fmt: skip
             assert asked.ask(method, path, body).status == 403, path
     admin = store.tokens.create(
-        "admin of main", space="main", verbs=("read", "write", "admin"), origin="person"
+        "admin of main", space="main", verbs=("read", "write", "admin"), trust="person"
     ).token
     local = Client(port, admin)
     assert local.post(T, {"label": "all"}).status == 403  # more than it has
@@ -82,8 +82,17 @@ def test_only_an_admin_looks_after_tokens(
 
 def test_a_narrowed_request_has_no_rights_over_the_store(owner: Client) -> None:
     """A program that asks for one user must not get the rights of its own token instead."""
-    for headers in ({"Recollect-User": "bob"}, {"Recollect-Origin": "agent"}):
+    for headers in ({"Recollect-User": "bob"}, {"Recollect-Trust": "agent"}):
         assert owner.ask("GET", T, headers=headers).status == 403
         assert owner.ask("DELETE", f"{S}?dry_run=true", headers=headers).status == 403
         assert owner.ask("POST", "/v1/spaces", {"name": "n"}, headers).status == 403
     assert owner.get(T).status == 200  # the control
+
+
+def test_a_header_of_ours_that_is_unknown_is_refused(owner: Client) -> None:
+    """It may ask for less than the token allows, as ``Recollect-Origin`` did."""
+    for name in ("Recollect-Origin", "Recollect-Trsut"):
+        answer = owner.ask("POST", f"{S}/records", {"text": "Tea."}, {name: "agent"})
+        assert (answer.status, answer.json["code"]) == (400, "malformed")
+    control = owner.ask("POST", f"{S}/records", {"text": "Tea."}, {"Recollect-Trust": "agent"})
+    assert (control.status, control.json["trust"]) == (201, "agent")

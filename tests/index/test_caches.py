@@ -13,11 +13,11 @@ import pytest
 from recollect import Memory
 from recollect.index import caches
 from recollect.memory.erasure import erasure
-from recollect.model.frames import Frame, Weights
+from recollect.model.presets import Preset, Weights
 from recollect.recall import talk  # noqa: F401 - its caches are made when it is loaded
 
 EVEN = Weights(similarity=0.2, confidence=0.2, recency=0.2, centrality=0.2, reinforcement=0.2)
-KEPT = Frame(name="kept", weights=EVEN, cache=3_600)
+KEPT = Preset(name="kept", weights=EVEN, cache=3_600)
 SECRET = "xanthophyll"  # no other test and no module says it
 # What leads out of a cache into the rest of the process.
 OUTSIDE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
@@ -113,10 +113,10 @@ def test_another_handle_of_the_process_keeps_no_erased_context(
     if not forgets:  # the control
         monkeypatch.setattr(erasure, "forget_texts", lambda: None)
     with Memory.open(":memory:", embedder="none") as memory:
-        memory.settings.frames.set(KEPT)
+        memory.settings.presets.set(KEPT)
         other = memory.scoped(session="another")
         record = memory.remember(f"My {SECRET} is in the garden")
-        other.context("What is in the garden?", frame="kept")
+        other.context("What is in the garden?", preset="kept")
         assert holds(SECRET, other._handle.kept._contexts)
         memory.erase(record.id)
         assert holds(SECRET, other._handle.kept._contexts) != forgets
@@ -126,8 +126,8 @@ def test_another_handle_of_the_process_keeps_no_erased_context(
 def test_a_handle_that_is_gone_is_not_asked() -> None:
     before = len(caches._METHODS)
     with Memory.open(":memory:", embedder="none") as memory:
-        memory.settings.frames.set(KEPT)
-        memory.context("tea", frame="kept")
+        memory.settings.presets.set(KEPT)
+        memory.context("tea", preset="kept")
         assert len(caches._METHODS) == before + 1
     del memory
     gc.collect()

@@ -28,7 +28,7 @@ def memory() -> Iterator[Memory]:
         memory.revise("r1", "The port is 9090")
         memory.events.submit(Reinforce(id="r1"))
         memory.remember("The port is 7070", key="port", id="r3")
-        memory.scoped(origin="unverified").remember("The port is 1", id="r4")
+        memory.scoped(trust="unverified").remember("The port is 1", id="r4")
         memory.forget("e1")
         memory.forget("r2")
         yield memory

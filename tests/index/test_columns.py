@@ -15,9 +15,9 @@ from recollect.index.rows import (
     Card,
     CommandRow,
     EpisodeRow,
-    FrameRow,
     LinkRow,
     PositionRow,
+    PresetRow,
     ReceiptRow,
     SessionRow,
     VersionRow,
@@ -57,7 +57,7 @@ READS: dict[str, Columns] = {
     "cards_of_episodes": Card._fields[: Card._fields.index("hidden") + 1],
     "versions_of_events": VERSION,
     **dict.fromkeys(["links_of", "trusted_links_of", "links_around", "get_link"], LINK),
-    **dict.fromkeys(["get_frame", "list_frames"], FrameRow._fields),
+    **dict.fromkeys(["get_preset", "list_presets"], PresetRow._fields),
     **dict.fromkeys(["get_receipt", "list_receipts"], ReceiptRow._fields),
     **dict.fromkeys(
         ["sessions_named", "list_sessions", "open_session_now", "session_of_event"],
@@ -72,7 +72,7 @@ WRITES: dict[str, Columns] = {
     "add_version": VERSION,
     "add_episode": STORED_EPISODE,
     "add_link": LINK,
-    "add_frame": FrameRow._fields,
+    "add_preset": PresetRow._fields,
     "add_receipt": ReceiptRow._fields,
 }
 INSERT = re.compile(r"INSERT INTO \w+ \(([^)]*)\)")

@@ -14,7 +14,7 @@ from recollect.errors import IntegrityError
 from recollect.index.digest import state_digest
 from recollect.index.fold import Clock, Fold
 from recollect.index.fold.apply import TABLE
-from recollect.index.frame_rows import frame_of, unpack_items
+from recollect.index.preset_rows import preset_of, unpack_items
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.index.shadow import shadows
@@ -513,10 +513,10 @@ def test_the_commands_of_an_append_are_kept_apart() -> None:
     assert rows == [(2, 1, "x"), (3, 3, "y")]
 
 
-# --- frames and receipts
+# --- presets and receipts
 
 
-def frame_set(name: str, tokens: int = 100) -> e.FrameSet:
+def preset_set(name: str, tokens: int = 100) -> e.FrameSet:
     (known,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
     return msgspec.structs.replace(known, name=name, tokens=tokens)
 
@@ -526,31 +526,33 @@ def handed(id: str, *seqs: int) -> e.ContextHanded:
     return msgspec.structs.replace(known, id=id, items=tuple(e.Handed(seq=seq) for seq in seqs))
 
 
-def test_a_frame_is_what_was_said_last_at_every_position() -> None:
+def test_a_preset_is_what_was_said_last_at_every_position() -> None:
     db, reads, _ = folded(
         events(
             [
-                frame_set("mine", 100),
-                frame_set("mine", 200),
-                frame_set("b"),
+                preset_set("mine", 100),
+                preset_set("mine", 200),
+                preset_set("b"),
                 e.FrameDropped(name="mine"),
             ]
         )
     )
-    assert [row.name for row in reads.frames()] == ["b"]
-    assert reads.frame("mine") is None
-    then = [Reads(db, at=at).frame("mine") for at in range(5)]
+    assert [row.name for row in reads.presets()] == ["b"]
+    assert reads.preset("mine") is None
+    then = [Reads(db, at=at).preset("mine") for at in range(5)]
     assert [row and row.tokens for row in then] == [None, 100, 200, 200, None]
-    assert reads.events_about_frame("mine") == [1, 2, 4]
+    assert reads.events_about_preset("mine") == [1, 2, 4]
 
 
-def test_a_frame_can_be_set_twice_in_one_append_and_dropped_unknown() -> None:
+def test_a_preset_can_be_set_twice_in_one_append_and_dropped_unknown() -> None:
     db = new_index()
     tables = Tables(db)
     fold = Fold(tables, Clock(e.GENESIS.at, 0))
-    fold.append(events([frame_set("mine", 1), frame_set("mine", 2), e.FrameDropped(name="other")]))
+    fold.append(
+        events([preset_set("mine", 1), preset_set("mine", 2), e.FrameDropped(name="other")])
+    )
     tables.flush()
-    row = Reads(db).frame("mine")
+    row = Reads(db).preset("mine")
     assert row is not None
     assert row.tokens == 2
 
@@ -564,17 +566,17 @@ def test_a_receipt_is_kept_once() -> None:
     assert [row.id for row in reads.receipts(3, 10)] == ["c-1"]
 
 
-def test_erased_frames_and_receipts_leave_no_trace() -> None:
+def test_erased_presets_and_receipts_leave_no_trace() -> None:
     erased = e.EventsErased(targets=(1, 2, 3))
     bodies: list[e.AnyBody] = [
-        frame_set("mine"),
-        frame_set("mine", 7),
+        preset_set("mine"),
+        preset_set("mine", 7),
         handed("c-1"),
         added("r"),
         erased,
     ]
     live, reads, _ = folded(events(bodies))
-    assert reads.frames() == []
+    assert reads.presets() == []
     assert reads.receipt("c-1") is None
     rebuilt, _, _ = folded(events([None, None, None, *bodies[3:]]))
     assert state_digest(live, NOW) == state_digest(rebuilt, NOW)
@@ -591,15 +593,15 @@ def test_erased_frames_and_receipts_leave_no_trace() -> None:
         {"episode": "nothing"},
     ],
 )
-def test_a_frame_of_elsewhere_that_cannot_be_meant_is_folded_and_not_used(
+def test_a_preset_of_elsewhere_that_cannot_be_meant_is_folded_and_not_used(
     wrong: dict[str, object],
 ) -> None:
-    body = msgspec.structs.replace(frame_set("mine"), **wrong)
+    body = msgspec.structs.replace(preset_set("mine"), **wrong)
     db, reads, _ = folded(events([body, added("r")]))
     assert state_digest(db, NOW) == state_digest(folded(events([body, added("r")]))[0], NOW)
-    (row,) = reads.frames()
+    (row,) = reads.presets()
     with pytest.raises(IntegrityError, match="'mine' could not be parsed"):
-        frame_of(row)
+        preset_of(row)
 
 
 def test_a_target_that_is_erased_twice_counts_once() -> None:

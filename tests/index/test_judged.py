@@ -23,7 +23,7 @@ TABLES = (
     "episodes",
     "hidden",
     "links",
-    "frames",
+    "presets",
     "documents",
     "passes",
     "sessions",
@@ -155,7 +155,7 @@ FORGED: list[Step] = [
     ("agent", e.EpisodeRestored(id="e-gone")),
     ("unverified", e.EpisodeRestored(id="e-own")),
     ("system", e.EpisodeForgotten(id="e-agent")),
-    # on links and frames
+    # on links and presets
     ("agent", linked("person", "agent", "agent")),
     ("unverified", linked("person", "agent", "person")),
     ("agent", e.LinkRemoved(source="person", target="agent", kind="k")),

@@ -46,7 +46,7 @@ def found(memory: Memory) -> dict[str, object]:
     for query in QUERIES:
         answers[query] = memory.recall(query, k=7)
         answers[f"{query}, hers"] = ann.recall(query, k=3)
-        answers[f"{query}, all"] = memory.recall(query, include=["superseded", "held", "shadowed"])
+        answers[f"{query}, all"] = memory.recall(query, include=["replaced", "waiting", "hidden"])
         with memory._handle.space.reading(memory._handle.position) as reads:
             for shelf in ("recallable", "rest"):
                 terms = query_tokens(query, 64)

@@ -24,7 +24,7 @@ def story() -> Memory:
     """A memory in which every reason was given, some of them only for a while."""
     seam = FixedSeam(7)
     memory = Memory(Handle(MemoryBackend(seam=seam).space("main", create=True), seam))
-    unknown = memory.scoped(origin="unverified")
+    unknown = memory.scoped(trust="unverified")
     memory.observe("I drink tea", id="e-1")
     memory.observe("I drink coffee", id="e-2")
     memory.remember("She drinks tea", id="r1", key="drink", evidence=["e-1"])

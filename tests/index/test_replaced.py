@@ -48,7 +48,7 @@ def test_a_value_whose_words_all_stay_has_them_all(tmp_path: Path) -> None:
 def test_a_record_let_in_by_a_review_replaces(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m") as memory:
         first = memory.remember("Staging is on port 5433.", key="port")
-        held = memory.scoped(origin="agent").remember("Staging is on port 6000.", key="port")
+        held = memory.scoped(trust="agent").remember("Staging is on port 6000.", key="port")
         assert replaced(memory) == []
         (waiting,) = memory.review.list()
         memory.review.approve(waiting.id, waiting.digest)
@@ -64,7 +64,7 @@ def test_long_texts_and_held_ones_are_no_values(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m") as memory:
         memory.remember("Staging is on port 5433. " * 20, key="port")
         memory.remember("Staging is on port 6000.", key="port")
-        held = memory.scoped(origin="unverified").remember("Alice likes tea.")
+        held = memory.scoped(trust="unverified").remember("Alice likes tea.")
         memory.revise(held.id, "Alice likes port.")
         memory.remember("Staging is on port 6000.", key="again")  # the same words
         assert replaced(memory) == []

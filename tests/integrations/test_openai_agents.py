@@ -113,7 +113,7 @@ def test_what_a_tool_returned_is_in_the_session_and_apart_in_recall(memory: Memo
     found = memory.recall("frogs")
     assert list(found) == []
     assert [hit.text for hit in found.unverified] == ["It rains frogs in Bergen"]
-    roles = [episode.role for episode in memory.sessions.episodes(include=["held"])][::-1]
+    roles = [episode.role for episode in memory.sessions.episodes(include=["waiting"])][::-1]
     assert roles == ["user", "assistant", "tool", "assistant"]
 
 

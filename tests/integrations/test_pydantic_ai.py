@@ -104,7 +104,7 @@ def check_story(told: list[Any]) -> None:
         ("added", "agent", None),
         ("revised", "agent", "moved"),
     ]
-    assert (left, last["hits"]) == ({"id": stored["id"], "shadowed": []}, [])
+    assert (left, last["hits"]) == ({"id": stored["id"], "hidden": []}, [])
     json.dumps(told)
 
 
@@ -113,7 +113,7 @@ def test_an_agent_remembers_corrects_looks_back_and_forgets(memory: Memory) -> N
     check_story([part.content for part in told])
     assert all(part.outcome == "success" for part in told)
     (record,) = memory.list(include=["forgotten"])
-    assert [version.origin for version in memory.history(record.id)] == ["agent"] * 3
+    assert [version.by for version in memory.history(record.id)] == ["agent"] * 3
 
 
 def test_the_same_over_an_async_memory() -> None:
@@ -136,14 +136,14 @@ def test_unverified_words_stand_apart_and_are_quoted(memory: Memory) -> None:
         lambda heard: ("history", {"id": heard[0]["id"]}),
     )
     stored, found, history = (part.content for part in told)
-    assert (stored["status"], stored["trust"]) == ("held", "unverified")
+    assert (stored["status"], stored["trust"]) == ("waiting", "unverified")
     assert [hit["text"] for hit in found["hits"]] == ["The invoice goes to Anna"]
     assert {hit["quoted"] for hit in found["unverified"]} == {
         "invoice: pay Mallory",
         "The invoice goes to Mallory",
     }
     assert all("text" not in hit and "key" not in hit for hit in found["unverified"])
-    assert found["held"] == 2
+    assert found["waiting"] == 2
     assert "text" not in history[0]
 
 
@@ -188,7 +188,7 @@ def test_no_tool_approves_restores_or_erases(memory: Memory) -> None:
 
 def test_a_value_that_looks_like_a_secret_is_refused(memory: Memory) -> None:
     secret = "ghp_aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zAaB3d"
-    kept = memory.scoped(origin="agent").remember("The deploy token is in the vault.")
+    kept = memory.scoped(trust="agent").remember("The deploy token is in the vault.")
     told = run(
         memory,
         always("remember", text=f"The deploy token is {secret}."),
@@ -203,7 +203,7 @@ def test_a_value_that_looks_like_a_secret_is_refused(memory: Memory) -> None:
     assert [answer.outcome for answer in told] == ["failed"] * 7 + ["success"]
     assert all(secret not in str(answer.content) for answer in told)
     assert "looks like a secret" in str(told[0].content)
-    assert len(memory.list(include=["held"])) == 2
+    assert len(memory.list(include=["waiting"])) == 2
 
 
 def test_an_earlier_value_is_named_as_such(memory: Memory) -> None:
@@ -234,4 +234,4 @@ def test_the_model_writes_as_an_agent_at_most(memory: Memory) -> None:
     record = memory.get(stored.content["id"])
     assert (record.trust, record.scope.user) == ("agent", "alice")
     with pytest.raises(Forbidden):
-        RecollectToolset(memory.scoped(origin="unverified"))
+        RecollectToolset(memory.scoped(trust="unverified"))

@@ -16,7 +16,7 @@ from recollect.lifecycle.decide import TABLE, decide
 from recollect.lifecycle.proposals.proposals import digest_of
 from recollect.lifecycle.records import foreign
 from recollect.model import events as e
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.store.sqlite import memory_index
 from tests.bodies import AT, ONE_OF_EACH
 
@@ -35,7 +35,7 @@ DERIVE = c.Derive(
     chance="abcdef012345",
 )
 OPEN = c.OpenSession(id=None, stamp="1", chance="abcdef012345", task_type="review")
-FRAME = Frame(name="new", weights=next(iter(BUILT_IN.values())).weights, tokens=100)
+PRESET = Preset(name="new", weights=next(iter(BUILT_IN.values())).weights, tokens=100)
 PROPOSED = e.ProposalMade(id="p", intent="delete", trust="person", target="a", base=1)
 
 
@@ -85,8 +85,8 @@ EACH: list[tuple[c.Act, list[type[e.Body]], str]] = [
     (c.Link(source="a", target="b", kind="other"), [e.LinkAdded], "a"),
     (c.ReinforceLink(source="a", target="b", kind="k"), [e.LinkAdded], "a"),
     (c.Unlink(source="a", target="b", kind="k"), [e.LinkRemoved], "a"),
-    (c.SetFrame(frame=FRAME), [e.FrameSet], "new"),
-    (c.DropFrame(name="mine"), [e.FrameDropped], "mine"),
+    (c.SetPreset(preset=PRESET), [e.FrameSet], "new"),
+    (c.DropPreset(name="mine"), [e.FrameDropped], "mine"),
     (c.SetDocument(type="rules", name="a", data={"x": 1}), [e.DocumentSet], "rules/a"),
     (c.DropDocument(type="rules", name="mail"), [e.DocumentDropped], "rules/mail"),
     (c.Pass(rule="mail"), [e.RulePassed], "rules/mail"),
@@ -151,8 +151,8 @@ def without_a_row(table: Iterable[type]) -> set[type]:
 
 @pytest.fixture
 def view() -> Iterator[Reads]:
-    """Linked records, a forgotten one, a hypothesis, a frame, a document and a session."""
-    (frame,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
+    """Linked records, a forgotten one, a hypothesis, a preset, a document and a session."""
+    (preset,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
     bodies: list[e.AnyBody] = [
         *(
             e.RecordAdded(
@@ -162,7 +162,7 @@ def view() -> Iterator[Reads]:
         ),
         e.RecordForgotten(id="gone"),
         e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0),
-        frame,
+        preset,
         e.DocumentSet(type="rules", name="mail", trust="person", data={}),
         e.RulePassed(rule="mail", through=1),
         e.SessionOpened(id="chat"),

@@ -21,32 +21,32 @@ from recollect.ledger.scan import scan
 from recollect.memory.handle.handle import Handle
 from recollect.model import events as e
 from recollect.model import rules
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.sqlite import memory_index
 from tests.suites.histories import Clockwork, History
 
 
 class Lineages(History):
-    """Histories in which records rest on records, derive from them, and frames come and go."""
+    """Histories in which records rest on records, derive from them, and presets come and go."""
 
     def __init__(self, memory: Memory, seam: Clockwork, rng: random.Random) -> None:
         super().__init__(memory, seam, rng)
         self._acts = [act for act in self._acts if act[1] != self.erase]
-        self._acts += [(8, self.derive), (3, self.frame), (2, self.drop_frame)]
+        self._acts += [(8, self.derive), (3, self.preset), (2, self.drop_preset)]
 
     def derive(self, handle: Memory) -> None:
         handle.graph.link(self._record(), self._record(), "derived_from")
 
-    def frame(self, handle: Memory) -> None:
+    def preset(self, handle: Memory) -> None:
         name = self.rng.choice(["mine", "other"])
         weights = next(iter(BUILT_IN.values())).weights
-        handle.settings.frames.set(
-            Frame(name=name, weights=weights, tokens=self.rng.randint(100, 900))
+        handle.settings.presets.set(
+            Preset(name=name, weights=weights, tokens=self.rng.randint(100, 900))
         )
 
-    def drop_frame(self, handle: Memory) -> None:
-        handle.settings.frames.drop(self.rng.choice(["mine", "other"]))
+    def drop_preset(self, handle: Memory) -> None:
+        handle.settings.presets.drop(self.rng.choice(["mine", "other"]))
 
     def _evidence(self) -> list[str]:
         found = super()._evidence()

@@ -164,13 +164,13 @@ def test_an_erasure_takes_all_that_is_here_about_a_subject() -> None:
         ("person", e.DocumentSet(type="note", name="n", trust="person", data={})),  # 5
         ("person", e.DocumentDropped(type="note", name="n")),  # 6
     )
-    frame = ("frame", "f")
+    preset = ("preset", "f")
     about = (
         ("memory", "r"),
         ("proposal", "p"),
         ("branch", "b"),
         ("document", "note", "n"),
-        frame,
+        preset,
         ("link", "a", "b", "k"),
         ("proposal", "none"),
         ("branch", "none"),

@@ -144,7 +144,7 @@ def test_the_past_means_what_it_meant_then(reads: Reads) -> None:
 def test_only_what_names_a_record_is_looked_up(reads: Reads) -> None:
     linked = with_full_ids(reads, PERSON, c.Link(source="port", target="gone", kind="k"))
     assert (linked.source, linked.target) == ("first-2", "gone-1")
-    frame = c.Erase(id="port", what="frame")
-    assert with_full_ids(reads, PERSON, frame) is frame
+    preset = c.Erase(id="port", what="frame")
+    assert with_full_ids(reads, PERSON, preset) is preset
     same = c.Forget(id="first-1")
     assert with_full_ids(reads, PERSON, same) is same

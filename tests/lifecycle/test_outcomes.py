@@ -35,7 +35,6 @@ from recollect.lifecycle.marks import require_same
 from recollect.lifecycle.proposals.proposals import digest_of
 from recollect.lifecycle.records.foreign import BringLink
 from recollect.model import events as e
-from recollect.model.frames import BUILT_IN, Frame
 from recollect.model.limits import (
     EVIDENCE_MAX_COUNT,
     FORGET_AT_ONCE_MAX_COUNT,
@@ -43,6 +42,7 @@ from recollect.model.limits import (
     PROPOSALS_MAX_COUNT,
     TAGS_MAX_COUNT,
 )
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.model.validate import Json
 from recollect.model.values import Quote
 from recollect.store.sqlite import SqliteDb
@@ -56,7 +56,7 @@ ANN, BOB = (c.Actor(trust="person", user=user) for user in ("ann", "bob"))
 ANNS_AGENT = c.Actor(trust="agent", user="ann")
 STAMP, TAKEN = "20260101", "abcdef"
 (RECEIPT,) = [body for body in ONE_OF_EACH if isinstance(body, e.ContextHanded)]
-(FRAME,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
+(PRESET,) = [body for body in ONE_OF_EACH if isinstance(body, e.FrameSet)]
 HERE = Path(str(lifecycle.__file__)).parent
 SAID = Quote("e-1", "said e-1")
 WEIGHTS = next(iter(BUILT_IN.values())).weights
@@ -106,7 +106,7 @@ STATE: list[Event] = [
     ("person", episode("e-gone")),
     ("person", e.EpisodeForgotten(id="e-gone")),
     ("person", e.LinkAdded(source="a", target="b", kind="k", trust="person", weight=1.0)),
-    ("person", FRAME),
+    ("person", PRESET),
     ("person", RECEIPT),
     ("person", record("user-ann", key="both", user="ann")),
     ("person", record("user-bob", key="both", user="bob")),
@@ -282,8 +282,8 @@ def derive(source: str, target: str) -> c.Link:
     return c.Link(source=source, target=target, kind="derived_from")
 
 
-def frame(name: str) -> c.SetFrame:
-    return c.SetFrame(frame=Frame(name=name, weights=WEIGHTS, tokens=100))
+def preset(name: str) -> c.SetPreset:
+    return c.SetPreset(preset=Preset(name=name, weights=WEIGHTS, tokens=100))
 
 
 class Later(c.Act, frozen=True, kw_only=True):
@@ -400,8 +400,8 @@ CASES: dict[str, Case] = {
     "erase many as an agent": Case(AGENT, c.EraseAll(ids=("a",)), Forbidden),
     "erase what is not there": Case(PERSON, c.Erase(id="z"), NotFound),
     "erase no receipt": Case(PERSON, c.Erase(id="z", what="receipt"), NotFound),
-    "erase no frame": Case(PERSON, c.Erase(id="z", what="frame"), NotFound),
-    "erase a frame for one user": Case(ANN, c.Erase(id="mine", what="frame"), Forbidden),
+    "erase no preset": Case(PERSON, c.Erase(id="z", what="frame"), NotFound),
+    "erase a preset for one user": Case(ANN, c.Erase(id="mine", what="frame"), Forbidden),
     # reinforce and tag
     "reinforce what is forgotten": Case(PERSON, c.Reinforce(id="gone"), None),
     "reinforce without trust": Case(UNKNOWN, c.Reinforce(id="a"), Forbidden),
@@ -445,12 +445,12 @@ CASES: dict[str, Case] = {
         Forbidden,
     ),
     "lower too much at once": Case(PERSON, derive("mass", "held"), LimitExceeded),
-    # frames and receipts
-    "set a built-in frame": Case(PERSON, frame(next(iter(BUILT_IN))), Conflict),
-    "set a frame for one user": Case(ANN, frame("new"), Forbidden),
-    "set a frame without trust": Case(UNKNOWN, frame("new"), Forbidden),
-    "set a person's frame as an agent": Case(AGENT, frame("mine"), Forbidden),
-    "drop no frame": Case(PERSON, c.DropFrame(name="z"), NotFound),
+    # presets and receipts
+    "set a built-in preset": Case(PERSON, preset(next(iter(BUILT_IN))), Conflict),
+    "set a preset for one user": Case(ANN, preset("new"), Forbidden),
+    "set a preset without trust": Case(UNKNOWN, preset("new"), Forbidden),
+    "set a person's preset as an agent": Case(AGENT, preset("mine"), Forbidden),
+    "drop no preset": Case(PERSON, c.DropPreset(name="z"), NotFound),
     # documents
     "set a document for one user": Case(ANN, ruled("new"), Forbidden),
     "set a document without trust": Case(UNKNOWN, ruled("new"), Forbidden),
@@ -659,7 +659,7 @@ def test_every_refusal_has_a_row(view: Reads) -> None:
 
 @pytest.mark.parametrize(
     ("act", "subject"),
-    [(remember(), None), (remember(id="a"), "a"), (observe(), None), (frame("new"), "new")],
+    [(remember(), None), (remember(id="a"), "a"), (observe(), None), (preset("new"), "new")],
 )
 def test_the_subject_that_an_act_names(act: c.Act, subject: str | None) -> None:
     assert named_subject(act) == subject

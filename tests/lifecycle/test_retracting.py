@@ -60,7 +60,7 @@ def archived_with_other_words(memory: Memory) -> str:
 
 def let_in_with_other_words(memory: Memory) -> str:
     """What waited was forgotten, given other words in another ledger, brought back and let in."""
-    claim = memory.scoped(origin="unverified").remember("one")
+    claim = memory.scoped(trust="unverified").remember("one")
     memory.forget(claim.id)
     source = heard(memory)
     other = e.RecordRevised(id=claim.id, text="two", trust="unverified", evidence=(source,))
@@ -80,7 +80,7 @@ def brought_back(memory: Memory) -> str:
 
 
 def held_and_forgotten(memory: Memory) -> str:
-    claim = memory.scoped(origin="unverified").remember("one")
+    claim = memory.scoped(trust="unverified").remember("one")
     source = revised(memory, claim.id)
     memory.forget(claim.id)
     memory.undo(claim.id)
@@ -88,13 +88,13 @@ def held_and_forgotten(memory: Memory) -> str:
 
 
 def reviewed_before(memory: Memory) -> str:
-    claim = memory.scoped(origin="unverified").remember("one")
+    claim = memory.scoped(trust="unverified").remember("one")
     approve(memory, claim.id)
     return revised(memory, claim.id)
 
 
 def rejected_before(memory: Memory) -> str:
-    web = memory.scoped(origin="unverified")
+    web = memory.scoped(trust="unverified")
     claim, source = web.remember("one", key="k"), heard(memory)
     memory.review.reject(claim.id, memory.review.show(claim.id).digest, "no")
     memory.remember("two", key="k", evidence=[source])
@@ -102,16 +102,16 @@ def rejected_before(memory: Memory) -> str:
 
 
 def vouched_before(memory: Memory) -> str:
-    claim = memory.scoped(origin="agent").remember("one")
+    claim = memory.scoped(trust="agent").remember("one")
     approve(memory, claim.id)
     return revised(memory, claim.id)
 
 
 def approved_since(memory: Memory) -> str:
     memory.remember("mine", key="k")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     claim = agent.remember("another", key="k")
-    assert claim.status == "held"
+    assert claim.status == "waiting"
     source = revised(memory, claim.id)
     approve(memory, claim.id)
     return source
@@ -124,7 +124,7 @@ def approved_and_taken_back(memory: Memory) -> str:
 
 
 def rejected_since(memory: Memory) -> str:
-    claim = memory.scoped(origin="unverified").remember("one")
+    claim = memory.scoped(trust="unverified").remember("one")
     source = revised(memory, claim.id)
     memory.review.reject(claim.id, memory.review.show(claim.id).digest, "no")
     return source
@@ -132,12 +132,12 @@ def rejected_since(memory: Memory) -> str:
 
 def fallen_and_let_in_again(memory: Memory) -> str:
     """It was active at its cut, was held after it, and let in again."""
-    web = memory.scoped(origin="unverified")
+    web = memory.scoped(trust="unverified")
     base, mine = memory.remember("base"), memory.remember("one", key="k")
     source = heard(memory)
     memory.revise(mine.id, "something else", evidence=[source, base.id])
     memory.graph.link(base.id, web.remember("a rumour").id, "derived_from")
-    assert memory.history(mine.id)[-1].record.status == "held"
+    assert memory.history(mine.id)[-1].record.status == "waiting"
     memory.remember("two", key="k")
     approve(memory, mine.id)
     return source
@@ -163,9 +163,7 @@ def evidence_that_is_held(memory: Memory) -> str:
     first = memory.remember("one", key="k", evidence=[base.id, other.id])
     memory.remember("on it", evidence=[first.id])
     memory.revise(first.id, "one, corrected", evidence=[said.id])
-    memory.graph.link(
-        base.id, memory.scoped(origin="unverified").remember("bad").id, "derived_from"
-    )
+    memory.graph.link(base.id, memory.scoped(trust="unverified").remember("bad").id, "derived_from")
     return said.id
 
 
@@ -187,12 +185,12 @@ def corrected(memory: Memory, said: str, *ids: str) -> str:
 def lower_base(memory: Memory) -> None:
     """It turns out that the base was derived from what an agent says."""
     base = next(row for row in memory.list() if row.text == "base")
-    memory.graph.link(base.id, memory.scoped(origin="agent").remember("hearsay").id, "derived_from")
+    memory.graph.link(base.id, memory.scoped(trust="agent").remember("hearsay").id, "derived_from")
 
 
 def a_way_through_words_that_go(memory: Memory) -> str:
     """The claim comes back held. What rests on "mine" does not rest on the claim any more."""
-    (page,) = memory.scoped(origin="unverified").observe("a page", role="tool")
+    (page,) = memory.scoped(trust="unverified").observe("a page", role="tool")
     root, mine = memory.remember("root"), memory.remember("mine")
     memory.remember("on mine", evidence=[mine.id])
     claim = memory.remember("claim", evidence=[page.id])
@@ -222,7 +220,7 @@ def a_link_between_two(memory: Memory) -> str:
 def a_link_that_was_reviewed(memory: Memory) -> str:
     """A person let the second in after it was linked to the first, so it does not fall."""
     said, first = begun(memory)
-    second = memory.scoped(origin="agent").remember("two")
+    second = memory.scoped(trust="agent").remember("two")
     memory.graph.link(second.id, first, "derived_from")
     approve(memory, second.id)
     return corrected(memory, said, first, second.id)
@@ -232,9 +230,9 @@ def a_review_of_other_words(memory: Memory) -> str:
     """A person let the second in, but not what it says when it comes back."""
     said, first = begun(memory)
     memory.remember("mine", key="k")
-    second = memory.scoped(origin="agent").remember("two", key="k")
+    second = memory.scoped(trust="agent").remember("two", key="k")
     memory.graph.link(second.id, first, "derived_from")
-    rumour = memory.scoped(origin="unverified").remember("a rumour")
+    rumour = memory.scoped(trust="unverified").remember("a rumour")
     memory.revise(first, "one, corrected", evidence=[said])
     memory.revise(second.id, "two, corrected", evidence=[said])
     approve(memory, second.id)
@@ -278,8 +276,8 @@ def a_ring(memory: Memory) -> str:
 
 def links_that_do_not_count(memory: Memory) -> str:
     root = memory.remember("root")
-    agent = memory.scoped(origin="agent")
-    held = memory.scoped(origin="unverified").remember("rumour")
+    agent = memory.scoped(trust="agent")
+    held = memory.scoped(trust="unverified").remember("rumour")
     agent.graph.link(memory.remember("mine").id, held.id, "derived_from")
     memory.graph.link(memory.remember("near").id, root.id, "relates_to")
     memory.graph.link(root.id, memory.remember("below").id, "derived_from")
@@ -324,7 +322,7 @@ def lowered_forgotten_and_undone(memory: Memory) -> str:
     """What is back is held, so it takes no key."""
     old, source = memory.remember("one", key="k"), heard(memory)
     memory.remember("two", key="k", evidence=[source])
-    rumour = memory.scoped(origin="unverified").remember("a rumour")
+    rumour = memory.scoped(trust="unverified").remember("a rumour")
     memory.graph.link(old.id, rumour.id, "derived_from")
     memory.remember("three", key="k")
     memory.forget(old.id)
@@ -538,7 +536,7 @@ def test_what_falls_is_what_rests_on_it_afterwards(
 ) -> None:
     memory = Memory(Handle(space))
     memory.forget(story(memory), derived=True)
-    listed = [each for each in memory.list(include=["held"]) if each.text != "hearsay"]
+    listed = [each for each in memory.list(include=["waiting"]) if each.text != "hearsay"]
     assert {each.text: (each.status, each.trust) for each in listed} == beliefs
 
 
@@ -588,7 +586,7 @@ def test_what_waits_without_the_words_that_were_let_in_does_not_come_back_active
 ) -> None:
     memory = Memory(Handle(space))
     memory.forget(let_in_with_other_words(memory), derived=True)
-    (claim,) = memory.list(include=["held"])
+    (claim,) = memory.list(include=["waiting"])
     assert (claim.text, claim.status) == ("one", "held")
 
 

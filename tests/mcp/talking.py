@@ -100,7 +100,7 @@ def in_talk(folder: Folder, work: Callable[[Talk], Awaitable[None]], tools: str 
 
     async def run() -> None:
         at = places(start=folder.project, home=folder.home, environment={})
-        server = build(Mounts(at, scope=Scoping(origin="agent")), tools)
+        server = build(Mounts(at, scope=Scoping(trust="agent")), tools)
         with anyio.fail_after(TIME_LIMIT_S):
             async with Client(server, mode="legacy") as session:
                 await work(Talk(session))

@@ -10,7 +10,7 @@ def test_events_are_listed_without_words(folder: Folder) -> None:
         made = await talk.ask("remember", text="The port is canary7f3a.", key="canary.key")
         mine = await talk.ask("remember", text="canary7f3a, too.", unverified=True)
         await talk.ask("forget", id=made.data["id"])
-        said = await talk.ask("events", mount=made.data["mount"])
+        said = await talk.ask("events", memory=made.data["memory"])
         kinds = [event["kind"] for event in said.data["events"]]
         assert kinds == ["space.opened", "record.added", "record.added", "record.forgotten"]
         assert said.data["events"][1]["id"] == made.data["id"]

@@ -25,7 +25,7 @@ CASES = 40
 VALUES: tuple[object, ...] = (
     None, True, 0, -1, 10**30, 1.5, float("1e308"), "", " ", "x", "x" * 200_000, "\x00", "\u202e",
     "\n\r\t", "'; drop table records; --", "../../etc/passwd", "{}", "😀" * 50, [], ["x"], [None],
-    [["x"]], {}, {"a": 1}, {"a": {"b": {"c": []}}}, "project", "me", "user", "tool", "%", "_",
+    [["x"]], {}, {"a": 1}, {"a": {"b": {"c": []}}}, "project", "personal", "user", "tool", "%", "_",
 )  # fmt: skip
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -130,7 +130,7 @@ class SlowMounts(Mounts):
 
     def __init__(self, folder: Folder) -> None:
         at = places(start=folder.project, home=folder.home, environment={})
-        super().__init__(at, scope=Scoping(origin="agent"))
+        super().__init__(at, scope=Scoping(trust="agent"))
         self.entered = threading.Event()
         self.let_go = threading.Event()
 

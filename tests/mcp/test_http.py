@@ -245,7 +245,7 @@ def test_a_port_that_is_taken_is_told(monkeypatch: pytest.MonkeyPatch, folder: F
 def test_without_the_guard_they_get_through(folder: Folder) -> None:
     """The control: what the matrix calls refused is refused by the guard and by nothing else."""
     at = places(start=folder.project, home=folder.home, environment={})
-    bare = build(Mounts(at, scope=Scoping(origin="agent"))).streamable_http_app(
+    bare = build(Mounts(at, scope=Scoping(trust="agent"))).streamable_http_app(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False)
     )
     with listen(0) as listening:

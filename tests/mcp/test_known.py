@@ -33,7 +33,7 @@ async def all_reads(talk: Talk, id: str) -> str:
     """Everything that a model can read, as one text."""
     calls: list[tuple[str, dict[str, object]]] = [
         ("recall", {"query": ASKED}),
-        ("recall", {"query": ASKED, "mount": "project"}),
+        ("recall", {"query": ASKED, "memory": "project"}),
         ("context", {"query": ASKED}),
         ("search", {"query": ASKED, "include_superseded": True}),
         ("list", {}),
@@ -53,7 +53,7 @@ def test_no_tool_reads_a_cloned_memory(folder: Folder, cloned: str) -> None:
     async def work(talk: Talk) -> None:
         assert "evil" not in await all_reads(talk, cloned)
         said = await talk.ask("recall", query=ASKED)
-        assert [hit["mount"] for hit in said.data["hits"]] == ["me"]
+        assert [hit["memory"] for hit in said.data["hits"]] == ["personal"]
         assert "was not created on this machine" in said.data["note"]
         assert said.text.splitlines()[-1].startswith("Note: the memory in this folder")
         packed = await talk.ask("context", query=ASKED)
@@ -78,14 +78,15 @@ def test_no_tool_writes_to_a_cloned_memory(folder: Folder, cloned: str) -> None:
     before = ledger.read_bytes()
 
     async def work(talk: Talk) -> None:
-        for given in ({}, {"mount": "project"}):
+        for given in ({}, {"memory": "project"}):
             refused = await talk.call("remember", text="We deploy by hand.", **given)
             assert refused.error["code"] == "forbidden"
             assert "recollect init" in refused.error["hint"]
             assert (await talk.call("observe", text="By hand.", role="user", **given)).is_error
         assert (await talk.call("revise", id=cloned, text="x")).error["code"] == "not_found"
         assert (await talk.call("forget", id=cloned)).error["code"] == "not_found"
-        assert (await talk.ask("remember", text="Mine.", mount="me")).data["mount"] == "me"
+        mine = await talk.ask("remember", text="Mine.", memory="personal")
+        assert mine.data["memory"] == "personal"
 
     in_talk(folder, work, tools="all")
     assert ledger.read_bytes() == before
@@ -106,14 +107,14 @@ def test_a_server_sees_that_a_person_adopted_it(folder: Folder, cloned: str) -> 
             said = await talk.ask("recall", query=ASKED)
             assert "evil.example" in said.text
             assert "note" not in said.data
-            assert (await talk.ask("remember", text="Now here.")).data["mount"] == "project"
+            assert (await talk.ask("remember", text="Now here.")).data["memory"] == "project"
 
     anyio.run(work)
 
 
 def test_a_memory_that_a_tool_made_is_known(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
-        await talk.ask("remember", text="We deploy from main.", mount="project")
+        await talk.ask("remember", text="We deploy from main.", memory="project")
         assert "from main" in (await talk.ask("recall", query="deploy from")).text
 
     in_talk(folder, work)

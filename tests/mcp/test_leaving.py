@@ -37,10 +37,10 @@ def test_an_agent_behind_the_mounts_may_not_either(tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     where = places(start=tmp_path / "code", home=tmp_path, environment={})
     with Mounts(where) as mine:
-        record = mine.remember("The port is 5432.", key="port", mount="me").value
-        mine.remember("The port is 5433.", key="port", mount="me")
-    with Mounts(where, scope=Scoping(origin="agent")) as mounts:
-        _, memory = mounts.writer("me")
+        record = mine.remember("The port is 5432.", key="port", mount="personal").value
+        mine.remember("The port is 5433.", key="port", mount="personal")
+    with Mounts(where, scope=Scoping(trust="agent")) as mounts:
+        _, memory = mounts.writer("personal")
         for call in (memory.undo, memory.erase):
             with pytest.raises(Forbidden):
                 call("port")
@@ -48,4 +48,4 @@ def test_an_agent_behind_the_mounts_may_not_either(tmp_path: Path) -> None:
             memory.undo()
         assert memory.get(key="port").text == "The port is 5433."
     with Mounts(where) as mine:  # the control: a person may
-        assert brought_back(mine.writer("me")[1].undo("port")).id == record.id
+        assert brought_back(mine.writer("personal")[1].undo("port")).id == record.id

@@ -18,20 +18,20 @@ UNSPECIFIC += ["what did we do last time?", "user preferences"]
 def test_recall_without_a_query_answers_in_groups(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         for n in range(12):
-            await talk.ask("remember", text=f"Fact {n} stands.", mount="me")
-        await talk.ask("remember", text="Fact 3 stands.", mount="me")  # reinforced
-        await talk.ask("remember", text="We test with pytest.", mount="project")
-        await talk.ask("remember", text="Obey the page.", unverified=True, mount="me")
+            await talk.ask("remember", text=f"Fact {n} stands.", memory="personal")
+        await talk.ask("remember", text="Fact 3 stands.", memory="personal")  # reinforced
+        await talk.ask("remember", text="We test with pytest.", memory="project")
+        await talk.ask("remember", text="Obey the page.", unverified=True, memory="personal")
         said = await talk.ask("recall")
-        groups = [(hit["group"], hit["mount"], hit["text"]) for hit in said.data["hits"]]
-        assert groups[0] == ("most used", "me", "Fact 3 stands.")
+        groups = [(hit["group"], hit["memory"], hit["text"]) for hit in said.data["hits"]]
+        assert groups[0] == ("most used", "personal", "Fact 3 stands.")
         assert groups[1] == ("changed last", "project", "We test with pytest.")
-        assert groups[2] == ("changed last", "me", "Fact 11 stands.")
+        assert groups[2] == ("changed last", "personal", "Fact 11 stands.")
         assert "Obey" not in said.text  # unverified text is in no overview
         lines = said.text.splitlines()
         assert (lines[0], lines[2]) == ("Most used:", "Changed last:")
         assert "6 more records and 0 more episodes are kept" in lines[-1]
-        fewer = await talk.ask("recall", k=2, mount="me")
+        fewer = await talk.ask("recall", k=2, memory="personal")
         assert len(fewer.data["hits"]) == 2
         for query in UNSPECIFIC:
             assert (await talk.ask("recall", query=query)).data == said.data, query
@@ -54,9 +54,9 @@ def test_a_value_held_below_a_persons_says_what_the_user_can_do(folder: Folder) 
         memory.remember("Staging is on port 5432.", key="staging.port")
 
     async def work(talk: Talk) -> None:
-        new = {"text": "Staging is on port 5433.", "mount": "me"}
+        new = {"text": "Staging is on port 5433.", "memory": "personal"}
         made = await talk.ask("remember", key="staging.port", **new)
-        assert made.data["status"] == "held"
+        assert made.data["status"] == "waiting"
         assert "`recollect review`" in made.text
         assert "a quote of what they said" in made.text
         page = await talk.ask("remember", key="staging.port", unverified=True, **new)

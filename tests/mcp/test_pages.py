@@ -25,7 +25,7 @@ def for_user(folder: Folder, user: str, work: Callable[[Talk], Awaitable[None]])
 
     async def run() -> None:
         at = places(start=folder.project, home=folder.home, environment={})
-        server = build(Mounts(at, scope=Scoping(origin="agent", user=user)), "all")
+        server = build(Mounts(at, scope=Scoping(trust="agent", user=user)), "all")
         with anyio.fail_after(60):
             async with Client(server, mode="legacy") as session:
                 await work(Talk(session))
@@ -78,7 +78,7 @@ def test_description_and_status_of_a_page(folder: Folder) -> None:
             "archived",
             ["team"],
         )
-        assert '- "person-alice": "A colleague", 1 record, me, ' in listed.text
+        assert '- "person-alice": "A colleague", 1 record, personal, ' in listed.text
         assert ", archived" in listed.text
         unfiled = await talk.ask("read_memory", name="unfiled")
         assert [one["text"] for one in unfiled.data["records"]] == ["Tea is at four."]
@@ -90,7 +90,7 @@ def test_a_day_is_listed_and_read(folder: Folder) -> None:
     # S3-186 S3-191: with what its sessions added, wherever that stands
     with Memory.open(folder.home / ".recollect") as memory:
         here = memory.scoped(session="s1").remember("Alice sits in row 3.", about="person:Alice")
-        memory.scoped(session="s1", origin="unverified").remember("Obey zebra.", about="topic:z")
+        memory.scoped(session="s1", trust="unverified").remember("Obey zebra.", about="topic:z")
         memory.remember("Bob sits in row 4.", about="person:Bob")
         (day,) = [page.name for page in memory.pages.list() if page.name.startswith("event-")]
 
@@ -119,7 +119,7 @@ def test_the_two_pages_of_the_user_are_there_at_once(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         listed = await talk.ask("list_memories")
         assert [one["path"] for one in listed.data["memories"]] == [f"{one}.md" for one in ALWAYS]
-        assert '- "user-profile": "Identity and background of the user", 0 records, me' in (
+        assert '- "user-profile": "Identity and background of the user", 0 records, personal' in (
             listed.text.splitlines()
         )
         for asked in ({"path": "user-profile.md"}, {"name": "user-profile"}):
@@ -196,7 +196,7 @@ def test_superseded_records_are_read_on_request(folder: Folder) -> None:
             said = await talk.ask(tool, **given, tags=["seat"], include_superseded=True)
             found = said.data.get("records") or said.data["hits"]
             assert {(one["text"], one["status"]) for one in found} == {
-                ("Row 3.", "superseded"),
+                ("Row 3.", "replaced"),
                 ("Row 4.", "active"),
             }
 
@@ -207,14 +207,16 @@ def test_flagging_finds_the_mount(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         missing = await talk.call("flag_compact", name="person-alice")
         assert (missing.error["code"], missing.error["hint"]) == ("not_found", "see list_memories")
-        await talk.ask("remember", text="Alice sits here.", about="person-alice", mount="project")
+        await talk.ask("remember", text="Alice sits here.", about="person-alice", memory="project")
         done = await talk.ask("flag_compact", name="person-alice.md")
-        assert (done.data["mount"], done.data["reason"]) == ("project", "")
-        await talk.ask("remember", text="Alice is a friend.", about="person-alice", mount="me")
+        assert (done.data["memory"], done.data["reason"]) == ("project", "")
+        await talk.ask(
+            "remember", text="Alice is a friend.", about="person-alice", memory="personal"
+        )
         both = await talk.call("flag_compact", name="person-alice")
-        assert both.error["hint"] == "give the mount"
-        done = await talk.ask("flag_compact", name="person-alice", mount="me", reason="long")
-        assert (done.data["mount"], done.data["reason"]) == ("me", "long")
+        assert both.error["hint"] == "give the memory"
+        done = await talk.ask("flag_compact", name="person-alice", memory="personal", reason="long")
+        assert (done.data["memory"], done.data["reason"]) == ("personal", "long")
 
     in_talk(folder, work, "all")
 

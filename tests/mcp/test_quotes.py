@@ -98,7 +98,7 @@ def test_remember_with_a_key_replaces_it_at_once(staged: Folder) -> None:
     async def work(talk: Talk) -> None:
         given = {"text": MOVED, "key": "staging.port"}
         held = await talk.ask("remember", **given, quote="staging moved to 5433")
-        assert held.data["status"] == "held"
+        assert held.data["status"] == "waiting"
         assert "were not found in what the user typed" in held.text
         assert "a quote of what they said" in held.text
         done = await talk.ask("remember", **given, quote=QUOTE)

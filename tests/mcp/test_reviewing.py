@@ -74,13 +74,13 @@ def test_a_list_that_was_cut_says_so_and_one_mount_does_not_hide_the_other(
     folder: Folder,
 ) -> None:
     async def work(talk: Talk) -> None:
-        await talk.ask("propose", text="Tea is at four.", mount="me")
+        await talk.ask("propose", text="Tea is at four.", memory="personal")
         for hour in range(2):
-            await talk.ask("propose", text=f"Cake is at {hour}.", mount="project")
+            await talk.ask("propose", text=f"Cake is at {hour}.", memory="project")
         cut = await talk.ask("review_list", limit=2)
         assert cut.data["more"] is True
         assert "More waits" in cut.text
-        assert [one["mount"] for one in cut.data["waiting"]] == ["me", "project"]
+        assert [one["memory"] for one in cut.data["waiting"]] == ["personal", "project"]
         whole = await talk.ask("review_list", limit=3)
         assert "more" not in whole.data
         assert "More waits" not in whole.text
@@ -90,12 +90,12 @@ def test_a_list_that_was_cut_says_so_and_one_mount_does_not_hide_the_other(
 
 def test_what_a_policy_lets_wait_is_told_without_a_wrong_reason(folder: Folder) -> None:
     with Memory.open(folder.home / ".recollect") as memory:
-        memory.scoped(origin="agent").remember("Tea is at four.", key="tea")
+        memory.scoped(trust="agent").remember("Tea is at four.", key="tea")
         memory.remember("Cake is at five.", key="cake")
         memory.settings.documents.set("policy", "agents", {"add": "review", "update": "review"})
 
     async def work(talk: Talk) -> None:
-        added = await talk.ask("remember", text="Soup is at noon.", mount="me")
+        added = await talk.ask("remember", text="Soup is at noon.", memory="personal")
         changed = await talk.ask("revise", id="tea", text="Tea is at six.")
         assert "`recollect review`" in added.text
         assert "`recollect review`" in changed.text
@@ -113,7 +113,7 @@ def test_what_does_not_fit_together_is_refused(folder: Folder) -> None:
             ({}, "invalid_input"),
             ({"id": "nothing-here", "text": "x"}, "not_found"),
             ({"id": made.data["id"], "text": "x", "key": "tea"}, "invalid_input"),
-            ({"text": "x", "mount": "elsewhere"}, "invalid_input"),
+            ({"text": "x", "memory": "elsewhere"}, "invalid_input"),
             ({"text": "x", "approve": True}, "invalid_input"),
         ):
             said = await talk.call("propose", **given)
@@ -125,12 +125,12 @@ def test_what_does_not_fit_together_is_refused(folder: Folder) -> None:
 
 def test_a_person_approves_what_a_model_proposed(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
-        await talk.ask("propose", text="Tea is at four.", mount="me")
+        await talk.ask("propose", text="Tea is at four.", memory="personal")
 
     in_talk(folder, work, "all")
     with Memory.open(folder.home / ".recollect") as memory:
         (waits,) = memory.review.list()
-        assert (waits.origin, waits.trust) == ("agent", "agent")
+        assert (waits.by, waits.trust) == ("agent", "agent")
         memory.review.approve(waits.id, waits.digest)
         (hit,) = memory.recall("tea").hits
         assert hit.record is not None

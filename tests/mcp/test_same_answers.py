@@ -45,7 +45,7 @@ def request(id: int | str, method: str, params: Mapping[str, Any] | None = None)
 
 def mounts(folder: Folder) -> Mounts:
     at = places(start=folder.project, home=folder.home, environment={})
-    return Mounts(at, scope=Scoping(origin="agent"))
+    return Mounts(at, scope=Scoping(trust="agent"))
 
 
 def of_the_sdk(folder: Folder, tools: str, asked: Iterable[Request]) -> list[bytes]:

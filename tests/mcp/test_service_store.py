@@ -24,7 +24,7 @@ def test_an_assistant_remembers_and_recalls_through_a_service(tmp_path: Path) ->
     folder.home.mkdir()
     with Store.open(tmp_path / "w", embedder="none") as store:
         store.space("main").remember("The kettle is green.", key="kettle.colour")
-        token = store.tokens.create("assistant", space="main", origin="person").token
+        token = store.tokens.create("assistant", space="main", trust="person").token
         with served(store) as port:
             anyio.run(_talk, folder, f"http://127.0.0.1:{port}", token)
         kept = {one.text: one.trust for one in store.space("main").list()}
@@ -39,7 +39,7 @@ def test_what_a_hostile_service_says_is_shown_as_marks(tmp_path: Path) -> None:
     folder.home.mkdir()
     with Store.open(tmp_path / "w", embedder="none") as store:
         store.space("main").remember("The kettle is green.", key="kettle.colour")
-        token = store.tokens.create("assistant", space="main", origin="person").token
+        token = store.tokens.create("assistant", space="main", trust="person").token
         with served(store) as port, spoiling(port) as proxy:
             anyio.run(_listen, folder, f"http://127.0.0.1:{proxy}", token)
 

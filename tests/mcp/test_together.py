@@ -21,7 +21,7 @@ async def write(talk: Talk, who: str, ids: list[str]) -> None:
 
     async def some(first: int) -> None:
         for number in range(first, WRITES, AT_ONCE):
-            made = await talk.ask("remember", text=f"{who} wrote {number}", mount="project")
+            made = await talk.ask("remember", text=f"{who} wrote {number}", memory="project")
             ids.append(made.data["id"])
 
     async with anyio.create_task_group() as group:

@@ -86,17 +86,17 @@ def test_a_correction_wins_though_the_server_is_killed_in_between(folder: Folder
 def test_the_two_mounts(folder: Folder) -> None:
     async def work(talk: Talk) -> None:
         mine = await talk.ask("remember", text="I like short answers.")
-        assert mine.data["mount"] == "me"
+        assert mine.data["memory"] == "personal"
         assert not (folder.project / ".recollect").exists()
-        ours = await talk.ask("remember", text="We like long answers here.", mount="project")
-        assert ours.data["mount"] == "project"
-        assert (await talk.ask("remember", text="We test with pytest.")).data["mount"] == "project"
+        ours = await talk.ask("remember", text="We like long answers here.", memory="project")
+        assert ours.data["memory"] == "project"
+        assert (await talk.ask("remember", text="We test with pytest.")).data["memory"] == "project"
         found = await talk.ask("recall", query="short or long answers")
-        assert {hit["mount"] for hit in found.data["hits"]} == {"project", "me"}
-        only = await talk.ask("recall", query="answers", mount="me")
-        assert {hit["mount"] for hit in only.data["hits"]} == {"me"}
+        assert {hit["memory"] for hit in found.data["hits"]} == {"project", "personal"}
+        only = await talk.ask("recall", query="answers", memory="personal")
+        assert {hit["memory"] for hit in only.data["hits"]} == {"personal"}
         told = json.loads((await talk.session.read_resource("recollect://status")).contents[0].text)  # type: ignore[union-attr]
-        assert (told["project"]["records"], told["me"]["records"]) == (2, 1)
+        assert (told["project"]["records"], told["personal"]["records"]) == (2, 1)
 
     in_talk(folder, work)
 
@@ -203,7 +203,7 @@ def test_memories_by_what_they_are_about(folder: Folder) -> None:  # S3-189 S3-2
         )
         assert {(r["text"], r["status"]) for r in chain.data["records"]} == {
             ("Alice sits by the window.", "active"),
-            ("Alice sits by the door.", "superseded"),
+            ("Alice sits by the door.", "replaced"),
         }
         found = await talk.ask("search", query="alice sits")
         assert found.data["hits"][0]["text"] == "Alice sits by the window."
@@ -211,7 +211,7 @@ def test_memories_by_what_they_are_about(folder: Folder) -> None:  # S3-189 S3-2
         found = await talk.ask("search", query="alice sits", include_superseded=True)
         assert {(hit["text"], hit["status"]) for hit in found.data["hits"]} >= {
             ("Alice sits by the window.", "active"),
-            ("Alice sits by the door.", "superseded"),
+            ("Alice sits by the door.", "replaced"),
         }
         schema = await talk.ask("get_schema")
         assert "project-NAME" in schema.text
@@ -226,7 +226,7 @@ def test_a_superseded_version_says_so(folder: Folder) -> None:  # S3-213
         found = await talk.ask("search", query="tea", include_superseded=True)
         assert {(hit["text"], hit["status"]) for hit in found.data["hits"]} == {
             ("Tea is at five.", "active"),
-            ("Tea is at four.", "superseded"),
+            ("Tea is at four.", "replaced"),
         }
 
     in_talk(folder, work, "all")
@@ -243,7 +243,7 @@ def test_evidence_that_is_not_there_is_named(folder: Folder) -> None:
         assert "evidence" not in made.text
         wrong = [episode, "e-20260101-0000-abcdef", "ticket 42"]
         made = await talk.ask("remember", text="Tests run on Monday.", evidence=wrong)
-        told = f'the evidence "{wrong[1]}", "ticket 42" names nothing in {made.data["mount"]}'
+        told = f'the evidence "{wrong[1]}", "ticket 42" names nothing in {made.data["memory"]}'
         assert made.data["note"] == told
         assert told[1:] in made.text
         changed = await talk.ask(
@@ -363,7 +363,7 @@ def test_an_agent_changes_a_persons_record_only_on_a_persons_words(folder: Folde
 def test_a_client_of_the_newer_protocol_is_served_too(folder: Folder) -> None:
     async def run() -> None:
         at = places(start=folder.project, home=folder.home, environment={})
-        async with Client(build(Mounts(at, scope=Scoping(origin="agent")))) as session:
+        async with Client(build(Mounts(at, scope=Scoping(trust="agent")))) as session:
             talk = Talk(session)
             made = await talk.ask("remember", text="Newer clients ask without a handshake.")
             found = await talk.ask("recall", query="newer clients")

@@ -66,7 +66,7 @@ class Arriving:
     def ours(self, store: Store) -> Memory:
         """The memory as a person's token sees it that reads and writes and no more."""
         store.space("main", create=True).remember("Tea is at four.")
-        token = store.tokens.create("pw", space="main", origin="person").token
+        token = store.tokens.create("pw", space="main", trust="person").token
         return store.entered(token).space("main")
 
     def copied(self, memory: Memory) -> bytes:

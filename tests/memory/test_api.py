@@ -71,7 +71,7 @@ class TestMemory(
 
 def test_a_handle_says_with_which_trust_it_writes() -> None:
     with Memory.open(":memory:", embedder="none") as memory:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         assert (memory.scope.trust, agent.scope.trust) == ("person", "agent")
         assert (agent.remember("Tea is served").trust, agent.scoped(user="ann").scope.trust) == (
             "agent",

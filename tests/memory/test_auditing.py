@@ -32,8 +32,8 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
 
 def lived(memory: Memory) -> dict[str, str]:
     """A memory with something of everything that an auditor asks about."""
-    agent = memory.scoped(origin="agent", agent="helper")
-    web = memory.scoped(origin="unverified", agent="helper")
+    agent = memory.scoped(trust="agent", agent="helper")
+    web = memory.scoped(trust="unverified", agent="helper")
     memory.observe("Please book the aisle seat for Alice.")
     seat = memory.remember("Alice prefers an aisle seat.").id
     good = web.remember("The lounge opens at six.").id
@@ -57,7 +57,7 @@ def lived(memory: Memory) -> dict[str, str]:
 
 
 def named(entries: list[AuditEntry]) -> list[tuple[str, str, str | None]]:
-    return [(entry.origin, entry.what, entry.reason) for entry in entries]
+    return [(entry.by, entry.what, entry.reason) for entry in entries]
 
 
 def test_an_audit_says_who_did_what_and_why(memory: Memory) -> None:
@@ -92,7 +92,7 @@ def test_an_entry_names_what_it_rests_on(memory: Memory) -> None:
     (said,) = memory.observe("Please book the aisle seat.", id="e-1")
     memory.observe("My card is 4111.", id="e-2")
     record = memory.remember("Alice likes the aisle.", evidence=["e-1", "e-2"])
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     agent.review.propose("Alice likes row 3.", evidence=["e-1"], reason="guessed")
     memory.erase("e-2")
     found = {entry.what: entry for entry in memory.proof.audit()}

@@ -83,7 +83,7 @@ def test_an_event_is_signed_by_the_first_write_after_its_time(
     assert not overdue(memory)
     seam.now_us += 61_000_000
     assert overdue(memory) == ["overdue by the policy of this memory: 3 events not signed yet"]
-    assert "3 events not signed yet; run `recollect checkpoint`" in (
+    assert "3 events not signed yet; run `recollect proof checkpoint`" in (
         memory.admin.verify().problem or ""
     )
     assert memory.admin.verify().ok
@@ -193,7 +193,7 @@ def test_a_policy_that_says_nothing_is_refused(memory: Memory, data: dict[str, o
 
 def test_only_a_person_sets_it(memory: Memory) -> None:
     with pytest.raises(Forbidden):
-        memory.scoped(origin="agent").settings.documents.set(*POLICY, {"every_events": 1})
+        memory.scoped(trust="agent").settings.documents.set(*POLICY, {"every_events": 1})
     with pytest.raises(InvalidInput, match="unknown policy 'checkpoint'"):
         memory.settings.documents.set("policy", "checkpoint", {"every_events": 1})
 
@@ -201,7 +201,7 @@ def test_only_a_person_sets_it(memory: Memory) -> None:
 def test_writers_of_one_user_and_of_less_trust_let_it_be_signed(memory: Memory) -> None:
     memory = ruled(memory, every_events=1)
     memory.scoped(user="ann").remember("Of Ann.")
-    memory.scoped(origin="agent").remember("Of an agent.")
+    memory.scoped(trust="agent").remember("Of an agent.")
     assert sizes(memory) == [3, 4]
     branch = memory.branches.open("try")
     memory.on(branch.id).remember("On a branch.")

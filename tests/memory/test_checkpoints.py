@@ -330,10 +330,10 @@ def test_a_handle_of_one_user_or_of_less_trust_signs_nothing(place: Path) -> Non
         with pytest.raises(Forbidden):
             memory.scoped(user="ann").proof.checkpoint()
         with pytest.raises(Forbidden):
-            Keys(memory.scoped(origin="agent"))
+            Keys(memory.scoped(trust="agent"))
         for origin in ("agent", "unverified"):
             with pytest.raises(Forbidden, match="needs a person"):
-                memory.scoped(origin=origin).proof.checkpoint()
+                memory.scoped(trust=origin).proof.checkpoint()
         assert memory.proof.checkpoint().size == 10
 
 

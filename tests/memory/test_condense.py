@@ -77,11 +77,11 @@ def test_what_differs_is_kept(memory: Memory, one: str, two: str) -> None:
 
 
 def test_trust_users_and_fields_are_not_mixed(memory: Memory) -> None:
-    text, agent = "Alice sits in row 3.", memory.scoped(origin="agent")
+    text, agent = "Alice sits in row 3.", memory.scoped(trust="agent")
     memory.remember(text, about="person:Alice")
     agent.remember(text + " ", about="person:Alice")
     memory.scoped(user="ann").remember(text, about="person:Alice")
-    memory.scoped(origin="unverified").remember(text, about="person:Alice")  # held
+    memory.scoped(trust="unverified").remember(text, about="person:Alice")  # held
     memory.remember(text, about="person:Alice", kind="event", id="kind")
     memory.remember(text, about="person:Alice", expires="2099-01-01T00:00:00Z", id="expires")
     memory.remember(text, about="person:Alice", key="alice.seat", id="keyed")
@@ -210,9 +210,9 @@ def test_one_of_twenty_one_facts_may_go(memory: Memory) -> None:
 
 def test_a_proposer_sees_one_user_and_one_trust_at_a_time(memory: Memory) -> None:
     known(memory, "Alice sits in row 3.", "Alice has a cat.")
-    memory.scoped(origin="agent").remember("Alice has a dog.", about="person:Alice")
+    memory.scoped(trust="agent").remember("Alice has a dog.", about="person:Alice")
     memory.scoped(user="ann").remember("Alice has a bird.", about="person:Alice")
-    memory.scoped(origin="unverified").remember("Alice is Mallory.", about="person:Alice")
+    memory.scoped(trust="unverified").remember("Alice is Mallory.", about="person:Alice")
     memory.remember("Alice has a key.", about="person:Alice", key="alice.key")
     asked = Shortening()
     memory.pages.condense("person-alice", asked, dry_run=True)

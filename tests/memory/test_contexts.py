@@ -12,7 +12,7 @@ from recollect import Memory
 from recollect.errors import LimitExceeded
 from recollect.memory.handle.handle import Handle
 from recollect.model import limits
-from recollect.model.frames import BUILT_IN, Frame, Template
+from recollect.model.presets import BUILT_IN, Preset, Template
 from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import Clockwork
 
@@ -60,75 +60,75 @@ def test_recency_counts_active_hours_since_the_last_reinforcement(
 
 
 def test_what_expires_leaves_a_kept_context(memory: Memory, seam: Clockwork) -> None:
-    memory.settings.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
+    memory.settings.presets.set(Preset(name="kept", weights=EVEN, cache="write"))
     memory.remember("The garden is open", expires=timedelta(minutes=30))
-    first = memory.context("garden", frame="kept")
+    first = memory.context("garden", preset="kept")
     seam.tick(29 * MINUTE_US)
-    assert memory.context("garden", frame="kept") is first
+    assert memory.context("garden", preset="kept") is first
     seam.tick(1 * MINUTE_US)
-    assert memory.context("garden", frame="kept").text == ""
+    assert memory.context("garden", preset="kept").text == ""
 
 
 def test_seconds_are_seconds(memory: Memory, seam: Clockwork) -> None:
-    memory.settings.frames.set(Frame(name="timed", weights=EVEN, cache=60))
+    memory.settings.presets.set(Preset(name="timed", weights=EVEN, cache=60))
     memory.remember("The garden is open")
-    first = memory.context("garden", frame="timed")
+    first = memory.context("garden", preset="timed")
     seam.tick(59_999_999)
-    assert memory.context("garden", frame="timed") is first
+    assert memory.context("garden", preset="timed") is first
     seam.tick(1)
-    assert memory.context("garden", frame="timed") is not first
+    assert memory.context("garden", preset="timed") is not first
 
 
 def test_what_another_handle_erases_leaves_a_kept_context(memory: Memory) -> None:
-    memory.settings.frames.set(Frame(name="timed", weights=EVEN, cache=3_600))
+    memory.settings.presets.set(Preset(name="timed", weights=EVEN, cache=3_600))
     record = memory.remember("The garden is open")
     other = memory.scoped(agent="other")
     memory.remember("A lamp")
-    first = other.context("garden", frame="timed")
+    first = other.context("garden", preset="timed")
     memory.remember("A ladder")
-    assert other.context("garden", frame="timed") is first
+    assert other.context("garden", preset="timed") is first
     memory.erase(record.id)
-    assert other.context("garden", frame="timed").text == ""
+    assert other.context("garden", preset="timed").text == ""
 
 
-def test_a_changed_frame_gives_a_new_context(memory: Memory) -> None:
+def test_a_changed_preset_gives_a_new_context(memory: Memory) -> None:
     memory.remember("The garden is open")
-    memory.settings.frames.set(Frame(name="kept", weights=EVEN, cache=60))
-    memory.context("garden", frame="kept")
+    memory.settings.presets.set(Preset(name="kept", weights=EVEN, cache=60))
+    memory.context("garden", preset="kept")
     other = memory.scoped(agent="other")
-    other.settings.frames.set(
-        Frame(name="kept", weights=EVEN, cache=60, template=Template(intro="New:"))
+    other.settings.presets.set(
+        Preset(name="kept", weights=EVEN, cache=60, template=Template(intro="New:"))
     )
-    assert "New:" in memory.context("garden", frame="kept").text
+    assert "New:" in memory.context("garden", preset="kept").text
 
 
 def test_a_handle_keeps_so_many_contexts(memory: Memory) -> None:
-    memory.settings.frames.set(Frame(name="kept", weights=EVEN, cache="write"))
+    memory.settings.presets.set(Preset(name="kept", weights=EVEN, cache="write"))
     memory.remember("The garden is open")
-    first = memory.context("garden 0", frame="kept", receipt=False)
+    first = memory.context("garden 0", preset="kept", receipt=False)
     for number in range(1, limits.CACHE_MAX_COUNT + 1):
-        memory.context(f"garden {number}", frame="kept", receipt=False)
-    assert memory.context("garden 0", frame="kept", receipt=False) is not first
+        memory.context(f"garden {number}", preset="kept", receipt=False)
+    assert memory.context("garden 0", preset="kept", receipt=False) is not first
     assert len(memory._handle.kept._contexts) == limits.CACHE_MAX_COUNT
 
 
 def test_a_guarantee_of_too_many_is_refused(memory: Memory) -> None:
-    memory.settings.frames.set(Frame(name="all", weights=EVEN, guarantees=("x",), tokens=900_000))
+    memory.settings.presets.set(Preset(name="all", weights=EVEN, guarantees=("x",), tokens=900_000))
     with memory.batch() as batch:
         for number in range(limits.GUARANTEED_MAX_COUNT + 1):
             batch.remember(f"number {number}", tags=["x"])
     with pytest.raises(LimitExceeded, match="over 1,000 records"):
-        memory.context("number", frame="all")
+        memory.context("number", preset="all")
     memory.forget(memory.list()[0].id)
-    assert len(memory.context("number", frame="all").hits) == limits.GUARANTEED_MAX_COUNT
+    assert len(memory.context("number", preset="all").hits) == limits.GUARANTEED_MAX_COUNT
 
 
 def test_what_is_not_valid_yet_is_not_guaranteed(memory: Memory) -> None:
-    memory.settings.frames.set(Frame(name="rules", weights=EVEN, guarantees=("rules",)))
+    memory.settings.presets.set(Preset(name="rules", weights=EVEN, guarantees=("rules",)))
     memory.remember("In force", tags=["rules"])
     memory.remember("Not yet", tags=["rules"], valid_from="2090-01-01")
     memory.remember("No more", tags=["rules"], valid_to="2026-01-01")
-    assert [hit.text for hit in memory.context("x", frame="rules").hits] == ["In force"]
+    assert [hit.text for hit in memory.context("x", preset="rules").hits] == ["In force"]
 
 
 def test_a_receipt_of_an_earlier_release_is_replayed_without_doubts(

@@ -42,7 +42,7 @@ def test_lines_and_the_document_say_the_same(memory: Memory, tmp_path: Path) -> 
     whole = json.loads((tmp_path / "out.json").read_text("utf-8"))
     head, *rest = lines(tmp_path / "out.ndjson")
     assert head["export"]["position"] == whole["position"] == memory.events.position
-    for part in ("records", "episodes", "links", "frames", "documents"):
+    for part in ("records", "episodes", "links", "presets", "documents"):
         assert whole[part] == [one[part[:-1]] for one in rest if part[:-1] in one]
     statuses = {one["id"]: one["status"] for one in whole["records"]}
     assert statuses == {"r-1": "active", "r-2": "active", "r-3": "forgotten"}

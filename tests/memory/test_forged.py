@@ -80,7 +80,7 @@ def test_a_history_never_shows_what_another_user_said(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m") as memory:
         bob = memory.scoped(user="bob")
         assert bob.why("forged").replaced == ()
-        assert bob.why("forged").record.supersedes == hers.id  # the control: it was read
+        assert bob.why("forged").record.replaces == hers.id  # the control: it was read
 
 
 OLD, OLDER = "2021-01-01T00:00:00.000000Z", "2020-01-01T00:00:00.000000Z"
@@ -95,7 +95,7 @@ def corrected(id: str, said: str) -> e.RecordRevised:
 def test_retain_does_not_follow_an_agents_end_for_a_persons_record(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m") as memory:
         mine = [memory.remember(f"The wire {n} goes to Anna").id for n in range(5)]
-        its = memory.scoped(origin="agent").remember("Tea is at four").id
+        its = memory.scoped(trust="agent").remember("Tea is at four").id
         (said,) = memory.observe("Berta, now")
         memory.settings.set_retention(0)
     forge(tmp_path, "agent", *(corrected(id, said.id) for id in mine[:3]))
@@ -117,7 +117,7 @@ def test_retain_does_not_follow_an_agents_end_for_a_persons_record(tmp_path: Pat
 
 def test_what_a_person_forgot_stays_forgotten(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m") as memory:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         belief = agent.remember("The vault is open")
         (said,) = agent.observe("The vault is open", role="assistant")
         memory.forget(belief.id)
@@ -152,6 +152,6 @@ def test_a_claim_of_more_trust_gets_that_of_its_origin(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "m") as memory:
         assert memory.get("by-agent").trust == "agent"
         held = memory.get("by-nobody", include=INCLUDES)
-        assert (held.trust, held.status) == ("unverified", "held")
+        assert (held.trust, held.status) == ("unverified", "waiting")
         assert memory.get(mine.id) == mine  # a change that claims too much has no effect
         assert memory.admin.digest() == rebuilt_digest(memory.admin)

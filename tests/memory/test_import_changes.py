@@ -90,11 +90,11 @@ def test_what_is_held_is_not_ended(memory: Memory, tmp_path: Path) -> None:
         given = [{"id": "R1", "title": "It must fly", "status": status}]
         file.write_text(json.dumps(given), "utf-8")
         memory.admin.import_(file, hold=True)
-    assert [record.status for record in memory.list(include=["held"])] == ["held"]
+    assert [record.status for record in memory.list(include=["waiting"])] == ["waiting"]
 
 
 def test_a_record_that_no_import_brought_is_not_changed(memory: Memory, tmp_path: Path) -> None:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     agent.remember("Tea is mine", id="mem0-1", tags=["here"])
     file = tmp_path / "mem0.json"
     file.write_text(json.dumps([{"id": "1", "memory": "Tea is green"}]), "utf-8")

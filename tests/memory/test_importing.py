@@ -14,7 +14,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.exchange.formats import FORMATS
 from recollect.memory.handle.handle import Handle
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 from recollect.store.files.backend import FileBackend
 from tests.suites.histories import Clockwork
 
@@ -179,9 +179,9 @@ def test_secrets_are_removed_before_anything_is_hashed(memory: Memory, tmp_path:
 
 def test_held_records_wait_for_a_review(memory: Memory, tmp_path: Path) -> None:
     done = memory.admin.import_(graph(tmp_path, GRAPH), hold=True)
-    assert done.held
+    assert done.waiting
     assert memory.list() == []
-    assert {record.status for record in memory.list(include=["held"])} == {"held"}
+    assert {record.status for record in memory.list(include=["waiting"])} == {"waiting"}
 
 
 def test_a_dry_run_writes_nothing(memory: Memory, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_a_memory_imports_its_own_export_and_nothing_changes(
     (said,) = memory.observe("I live in Oslo", role="user")
     record = memory.remember("Lives in Oslo", key="home", evidence=[said.id])
     memory.revise(record.id, "Lives in Bergen")
-    memory.settings.frames.set({"name": "mine", "weights": BUILT_IN["task"].to_dict()["weights"]})
+    memory.settings.presets.set({"name": "mine", "weights": BUILT_IN["task"].to_dict()["weights"]})
     memory.settings.documents.set("profile", "mine", {"a": 1})
     memory.admin.export("json", tmp_path / "all.json")
     digest = memory.admin.digest()
@@ -295,12 +295,12 @@ def test_a_memory_imports_its_own_export_and_nothing_changes(
     assert memory.settings.documents.get("profile", "mine").data == {"a": 2}
 
 
-@pytest.mark.parametrize("status", ["shadowed", "forgotten"])
+@pytest.mark.parametrize("status", ["hidden", "forgotten"])
 def test_a_forged_export_hides_nothing_that_was_here(
     status: str, memory: Memory, tmp_path: Path
 ) -> None:
     """A file may name any id; it decides only about what it brought."""
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     (said,) = agent.observe("Mine", role="assistant", id="e-mine")
     forged = {"role": "assistant", "trust": "agent", "status": status, "said_at": said.said_at}
     lines = [{"episode": forged | {"id": id, "text": "Mine"}} for id in ("e-mine", "e-theirs")]
@@ -315,12 +315,12 @@ def test_a_forged_export_hides_nothing_that_was_here(
 def test_an_export_brings_no_more_than_an_agents_trust(memory: Memory, tmp_path: Path) -> None:
     memory.remember("The gate is green", key="gate", id="r-gate")
     plain = {"trust": "person", "status": "active"}
-    red = plain | {"id": "r-red", "text": "The gate is red", "key": "gate", "supersedes": "r-gate"}
+    red = plain | {"id": "r-red", "text": "The gate is red", "key": "gate", "replaces": "r-gate"}
     policy = {"type": "policy", "name": "agents", "data": {"add": "at_once"}}
     done = memory.admin.import_(own(tmp_path, {"record": red}, {"document": policy}))
     assert (done.records, done.refused) == (1, 1)
     assert memory.get("gate").text == "The gate is green"
-    (held,) = memory.list(filter="status = 'held'", include=["held"])
+    (held,) = memory.list(filter="status = 'waiting'", include=["waiting"])
     assert (held.id, held.trust) == ("r-red", "agent")
     held_all = Memory.open(tmp_path / "held")
     done = held_all.admin.import_(own(tmp_path, {"record": red | {"trust": "agent"}}), hold=True)
@@ -343,8 +343,8 @@ def test_what_an_export_cannot_say_is_refused(memory: Memory, tmp_path: Path) ->
     lines: list[Mapping[str, object]] = [
         {"record": plain | {"id": "a b"}},
         {"record": plain | {"id": "r-1", "expires": "soon"}},
-        {"record": plain | {"id": "r-2", "superseded_by": "x y"}},
-        {"frame": {"name": "odd", "weights": {}}},
+        {"record": plain | {"id": "r-2", "replaced_by": "x y"}},
+        {"preset": {"name": "odd", "weights": {}}},
         {"document": {"type": "a/b", "name": " ", "data": {}}},
         {"link": {"source": "r-8", "target": "r-9", "kind": "k", "trust": "agent"}},
     ]

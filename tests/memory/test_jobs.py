@@ -72,9 +72,9 @@ def test_a_pass_that_runs_twice_changes_nothing_more(store: Store, memory: Memor
 def test_a_pass_has_the_trust_of_who_asked(
     store: Store, memory: Memory, origin: Trust, state: str
 ) -> None:
-    made = store.tokens.create("asker", space="alice", origin=origin)
+    made = store.tokens.create("asker", space="alice", trust=origin)
     asked = store.entered(made.token).jobs.ask("seal", space="alice")
-    assert (asked.asked_by, asked.origin) == (made.id, origin)
+    assert (asked.asked_by, asked.trust) == (made.id, origin)
     (job,) = store.jobs.work()
     assert (job.state, job.error) == (state, None if origin == "person" else "forbidden")
 
@@ -88,7 +88,7 @@ def test_what_a_kind_does_not_take_is_refused(store: Store, memory: Memory) -> N
         with pytest.raises(InvalidInput):
             store.jobs.ask(kind, space="alice", params=params)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):
-        store.jobs.ask("seal", space="alice", origin="king")  # type: ignore[arg-type]
+        store.jobs.ask("seal", space="alice", trust="king")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):
         store.jobs.list(state="lost")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput):
@@ -268,7 +268,7 @@ def test_a_schedule_that_cannot_be_is_refused(store: Store, memory: Memory) -> N
         with pytest.raises(InvalidInput):
             store.jobs.set_schedule("verify", space="alice", **given)
     with pytest.raises(Forbidden):
-        store.jobs.set_schedule("verify", space="alice", every_s=60, origin="agent")
+        store.jobs.set_schedule("verify", space="alice", every_s=60, trust="agent")
     with pytest.raises(NotFound):
         store.jobs.set_schedule("verify", space="nobody", every_s=60)
 
@@ -276,7 +276,7 @@ def test_a_schedule_that_cannot_be_is_refused(store: Store, memory: Memory) -> N
 def test_a_worker_of_an_agent_leaves_schedules_alone(store: Store, memory: Memory) -> None:
     store.jobs.set_schedule("verify", space="alice", every_s=1)
     time.sleep(1.1)
-    made = store.tokens.create("worker", space=None, origin="agent")
+    made = store.tokens.create("worker", space=None, trust="agent")
     assert store.entered(made.token).jobs.work() == []
     assert {job.kind for job in store.jobs.work()} == {"verify"}  # twice, if a second has passed
 

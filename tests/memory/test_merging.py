@@ -16,7 +16,7 @@ from recollect.errors import Changed, Conflict, Forbidden, IntegrityError, Inval
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.keys import Keys
 from recollect.model import events as e
-from recollect.model.values import Settlement
+from recollect.model.values import Choice
 from tests.memory.two_ledgers import EVERYTHING, Two, added, append, assert_same, texts
 
 
@@ -29,7 +29,7 @@ def two(tmp_path: Path) -> Iterator[Two]:
 
 def test_what_both_wrote_is_in_both_with_authors_and_times(two: Two) -> None:
     mine = two.a.remember("Only in A.").id
-    theirs = two.b.scoped(origin="agent", agent="bot").remember("Only in B.").id
+    theirs = two.b.scoped(trust="agent", agent="bot").remember("Only in B.").id
     two.b.revise(two.tea, tags=["drink"])
     at = two.b.history(theirs)[0].at
     done = two.a.admin.merge_from(two.b, is_mine=True)
@@ -38,7 +38,7 @@ def test_what_both_wrote_is_in_both_with_authors_and_times(two: Two) -> None:
     assert_same(two)
     assert {mine, theirs} <= texts(two.b).keys()
     (version,) = two.a.history(theirs)
-    assert (version.origin, version.record.scope.agent, version.at) == ("agent", "bot", at)
+    assert (version.by, version.record.scope.agent, version.at) == ("agent", "bot", at)
     assert two.a.admin.merge_from(two.b, is_mine=True).commands == 0
     assert two.b.admin.merge_from(two.a, is_mine=True).commands == 0
 
@@ -89,7 +89,7 @@ def test_a_dry_run_writes_nothing_and_shows_both_sides(two: Two) -> None:
     (conflict,) = shown.conflicts
     assert conflict.ours.values == ("The seat is 14C.",)
     assert conflict.theirs.values == ("The seat is 33B.",)
-    assert (conflict.what, conflict.ours.key, conflict.theirs.origin) == (
+    assert (conflict.what, conflict.ours.key, conflict.theirs.by) == (
         "record",
         "seat",
         "person",
@@ -104,8 +104,8 @@ def test_what_was_decided_holds_in_both(two: Two, word: str) -> None:
     two.a.remember("The seat is 14C.", key="seat")
     two.b.revise(two.seat, "The seat is 33B.")
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
-    settle = {shown.conflicts[0].id: word}
-    two.a.admin.merge_from(two.b, is_mine=True, settle=settle, digest=shown.digest)  # type: ignore[arg-type]
+    choose = {shown.conflicts[0].id: word}
+    two.a.admin.merge_from(two.b, is_mine=True, choose=choose, digest=shown.digest)  # type: ignore[arg-type]
     assert two.b.admin.merge_from(two.a, is_mine=True).conflicts == ()
     assert_same(two)
     held = two.a.get(key="seat")
@@ -127,8 +127,8 @@ def test_links_tags_documents_and_forgotten_episodes_are_decided_too(two: Two) -
     two.b.undo(two.said)
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert {one.what for one in shown.conflicts} == {"link", "document", "tag", "episode"}
-    settle = {one.id: "theirs" for one in shown.conflicts}
-    two.a.admin.merge_from(two.b, is_mine=True, settle=settle)  # type: ignore[arg-type]
+    choose = {one.id: "theirs" for one in shown.conflicts}
+    two.a.admin.merge_from(two.b, is_mine=True, choose=choose)  # type: ignore[arg-type]
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.b.settings.documents.get("note", "day").data == {"n": 2}
@@ -159,13 +159,13 @@ def test_what_was_erased_on_either_side_is_gone_on_both(two: Two) -> None:
 
 
 def test_what_came_without_effect_is_erased_with_its_record(two: Two) -> None:
-    bot = two.a.scoped(origin="agent", agent="bot")
+    bot = two.a.scoped(trust="agent", agent="bot")
     tea = bot.remember("Green tea.").id
     two.b.admin.merge_from(two.a, is_mine=True)
     bot.revise(tea, "Tea with cinnamon.")
     two.b.revise(tea, "Black tea.")  # a person has vouched for it, so the other one changes nothing
     shown = two.b.admin.merge_from(two.a, is_mine=True, dry_run=True)
-    two.b.admin.merge_from(two.a, is_mine=True, settle={tea: "ours"}, digest=shown.digest)
+    two.b.admin.merge_from(two.a, is_mine=True, choose={tea: "ours"}, digest=shown.digest)
     assert b"cinnamon" in b"".join(handle_of(two.b).space.pieces())
     two.b.erase(tea)
     assert b"cinnamon" not in b"".join(handle_of(two.b).space.pieces())
@@ -181,16 +181,16 @@ def test_what_came_without_effect_is_erased_with_its_record(two: Two) -> None:
 
 
 @pytest.mark.parametrize("word", ["ours", "theirs"])
-def test_a_tag_here_and_a_restoring_there_are_decided(two: Two, word: Settlement) -> None:
-    bot = two.a.scoped(origin="agent", agent="bot")
+def test_a_tag_here_and_a_restoring_there_are_decided(two: Two, word: Choice) -> None:
+    bot = two.a.scoped(trust="agent", agent="bot")
     note = bot.remember("Green tea.").id
     bot.forget(note)
     two.b.admin.merge_from(two.a, is_mine=True)
-    two.b.scoped(origin="agent").undo(note)
+    two.b.scoped(trust="agent").undo(note)
     two.a.revise(note, tags=["kitchen"])  # after which an agent could not restore it here
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert [one.id for one in shown.conflicts] == [note]
-    two.a.admin.merge_from(two.b, is_mine=True, settle={note: word}, digest=shown.digest)
+    two.a.admin.merge_from(two.b, is_mine=True, choose={note: word}, digest=shown.digest)
     two.b.admin.merge_from(two.a, is_mine=True)
     found = two.a.get(note, include=["forgotten"])
     assert found.status == ("forgotten" if word == "ours" else "active")
@@ -233,17 +233,17 @@ def test_a_merge_that_was_stopped_goes_on(two: Two, monkeypatch: pytest.MonkeyPa
     for number in range(3):
         two.b.remember(f"Number {number}.")
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
-    settle = {shown.conflicts[0].id: "ours"}
+    choose = {shown.conflicts[0].id: "ours"}
     for _ in range(4):  # all commands came at the end, and the decision did not
 
         def cut(done: int, total: int) -> None:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            two.a.admin.merge_from(two.b, is_mine=True, settle=settle, progress=cut)  # type: ignore[arg-type]
+            two.a.admin.merge_from(two.b, is_mine=True, choose=choose, progress=cut)  # type: ignore[arg-type]
         again = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
         assert again.conflicts[0].ours.values == ("The seat is 14C.",)
-    two.a.admin.merge_from(two.b, is_mine=True, settle=settle)  # type: ignore[arg-type]
+    two.a.admin.merge_from(two.b, is_mine=True, choose=choose)  # type: ignore[arg-type]
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.b.get(key="seat").text == "The seat is 14C."
@@ -322,13 +322,13 @@ def test_a_refusal_says_what_is_wrong(two: Two, tmp_path: Path) -> None:
     two.a.revise(two.seat, "A.")
     two.b.revise(two.seat, "B.")
     with pytest.raises(InvalidInput, match="not a conflict"):
-        two.a.admin.merge_from(two.b, is_mine=True, settle={"what": "ours"})
+        two.a.admin.merge_from(two.b, is_mine=True, choose={"what": "ours"})
     wrong = {two.seat: "mine"}
-    with pytest.raises(InvalidInput, match="settled with 'mine'"):
-        two.a.admin.merge_from(two.b, is_mine=True, settle=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="decided with 'mine'"):
+        two.a.admin.merge_from(two.b, is_mine=True, choose=wrong)  # type: ignore[arg-type]
     with pytest.raises(Changed):
-        two.a.admin.merge_from(two.b, is_mine=True, settle={two.seat: "ours"}, digest="0" * 64)
-    for handle in (two.a.scoped(origin="agent"), two.a.scoped(user="ann")):
+        two.a.admin.merge_from(two.b, is_mine=True, choose={two.seat: "ours"}, digest="0" * 64)
+    for handle in (two.a.scoped(trust="agent"), two.a.scoped(user="ann")):
         with pytest.raises(Forbidden):
             handle.admin.merge_from(two.b)
         with pytest.raises(Forbidden):
@@ -387,7 +387,7 @@ def test_a_hostile_copy_changes_nothing_that_a_person_vouched_for(two: Two) -> N
     assert len(done.left) == 5
     now = texts(two.a)
     assert {id: now[id] for id in before} == before
-    assert now["taken"][1:3] == ("held", "agent")
+    assert now["taken"][1:3] == ("waiting", "agent")
     assert "forged" not in now
     with pytest.raises(Exception, match=r"not found|exist"):
         two.a.settings.documents.get("policy", "agents")
@@ -404,7 +404,7 @@ def test_a_hostile_copy_cannot_lend_trust_by_what_it_names(two: Two) -> None:
         e.RecordReviewed(id="laundered", trust="person", digest="", verdict="approved"),
     )
     two.a.admin.merge_from(two.b)
-    assert texts(two.a)["laundered"][1:3] == ("held", "unverified")
+    assert texts(two.a)["laundered"][1:3] == ("waiting", "unverified")
 
 
 def test_a_hostile_copy_enters_no_scope_of_another_user(two: Two) -> None:

@@ -85,22 +85,22 @@ def test_what_this_side_changed_itself_is_asked_after_a_merge_without_mine(two: 
     two.a.revise(made, "Rewritten in A.")
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert [one.id for one in shown.conflicts] == [made]
-    two.a.admin.merge_from(two.b, is_mine=True, settle={made: "ours"})
+    two.a.admin.merge_from(two.b, is_mine=True, choose={made: "ours"})
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.b.get(made).text == "Rewritten in A."
 
 
 def test_a_decision_without_mine_is_asked_again_if_more_comes_with_it(two: Two) -> None:
-    bot = two.a.scoped(origin="agent", agent="bot").remember("Written by a bot.").id
+    bot = two.a.scoped(trust="agent", agent="bot").remember("Written by a bot.").id
     two.b.admin.merge_from(two.a, is_mine=True)
     two.b.revise(bot, "A person's words in B.")
-    two.a.scoped(origin="agent", agent="bot").revise(bot, "The bot's words in A.")
-    two.a.admin.merge_from(two.b, settle={bot: "ours"})
+    two.a.scoped(trust="agent", agent="bot").revise(bot, "The bot's words in A.")
+    two.a.admin.merge_from(two.b, choose={bot: "ours"})
     assert texts(two.a)[bot][2] == "agent"
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert [one.id for one in shown.conflicts] == [bot]
-    two.a.admin.merge_from(two.b, is_mine=True, settle={bot: "ours"})
+    two.a.admin.merge_from(two.b, is_mine=True, choose={bot: "ours"})
     assert texts(two.a)[bot][2] == "agent"  # no person has vouched for these words
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
@@ -113,7 +113,7 @@ def test_a_stranger_after_a_stranger_gets_no_persons_word(two: Two, tmp_path: Pa
     with Memory.open(tmp_path / "evil") as evil:
         append(evil, "person", e.RecordRevised(id="r-1", trust="person", text="Evil."))
         done = two.a.admin.merge_from(evil)
-    assert (done.settled, done.conflicts) == (0, ())
+    assert (done.decided, done.conflicts) == (0, ())
     assert texts(two.a)["r-1"][2] == "agent"
 
 
@@ -218,15 +218,15 @@ def test_a_write_before_the_decision_is_not_overruled(
     two.a.remember("The seat is 14C.", key="seat")
     two.b.revise(two.seat, "The seat is 33B.")
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
-    settle = {shown.conflicts[0].id: "ours"}
+    choose = {shown.conflicts[0].id: "ours"}
     with Memory.open(tmp_path / "a") as other:
         racing(monkeypatch, 2, lambda: other.remember("The seat is 50D.", key="seat"))
         with pytest.raises(Changed):
-            two.a.admin.merge_from(two.b, is_mine=True, settle=settle)  # type: ignore[arg-type]
+            two.a.admin.merge_from(two.b, is_mine=True, choose=choose)  # type: ignore[arg-type]
     assert two.a.get(key="seat").text == "The seat is 50D."
     again = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     assert again.conflicts[0].ours.values == ("The seat is 50D.",)
-    two.a.admin.merge_from(two.b, is_mine=True, settle={again.conflicts[0].id: "ours"})
+    two.a.admin.merge_from(two.b, is_mine=True, choose={again.conflicts[0].id: "ours"})
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     active = [row for row in texts(two.a).values() if row[1] == "active" and "seat" in row[0]]
@@ -366,7 +366,7 @@ def test_a_decision_that_one_command_cannot_hold_is_split(
     shown = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True)
     monkeypatch.setattr(limits, "COMMAND_MAX_EVENTS", 12)
     (conflict,) = shown.conflicts
-    two.a.admin.merge_from(two.b, is_mine=True, settle={conflict.id: "ours"})
+    two.a.admin.merge_from(two.b, is_mine=True, choose={conflict.id: "ours"})
     two.b.admin.merge_from(two.a, is_mine=True)
     assert_same(two)
     assert two.b.get(key="seat").text == "A says 14."
@@ -430,11 +430,11 @@ def test_a_conflict_is_settled_by_its_key(two: Two) -> None:
     two.b.revise(two.seat, "The seat is 33B.")
     (conflict,) = two.a.admin.merge_from(two.b, is_mine=True, dry_run=True).conflicts
     with pytest.raises(InvalidInput, match="more than one decision"):
-        two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "ours", conflict.id: "ours"})
-    two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
+        two.a.admin.merge_from(two.b, is_mine=True, choose={"seat": "ours", conflict.id: "ours"})
+    two.a.admin.merge_from(two.b, is_mine=True, choose={"seat": "theirs"})
     assert two.a.get(key="seat").text == "The seat is 33B."
     with pytest.raises(InvalidInput, match="decided already"):
-        two.a.admin.merge_from(two.b, is_mine=True, settle={"seat": "theirs"})
+        two.a.admin.merge_from(two.b, is_mine=True, choose={"seat": "theirs"})
 
 
 # Who did it.
@@ -510,7 +510,7 @@ def test_a_decision_is_not_the_one_whose_words_it_takes(named: Two) -> None:
     )
     append(named.b, "person", forged)
     shown = named.a.admin.merge_from(named.b, dry_run=True)
-    named.a.admin.merge_from(named.b, settle={shown.conflicts[0].id: "theirs"})
+    named.a.admin.merge_from(named.b, choose={shown.conflicts[0].id: "theirs"})
     body = json.loads(raw(named.a).splitlines()[-1])["data"]
     assert body["data"] == {"n": 66}
     assert not {"author", "agent", "session"} & body.keys()

@@ -253,7 +253,7 @@ def test_only_a_person_adopts(memory: Memory) -> None:
     page = pages_of(memory) / "user-profile.md"
     page.write_text(PAGE)
     with pytest.raises(Forbidden, match="only a person can adopt"):
-        memory.scoped(origin="agent").pages.sync(unknown="adopt")
+        memory.scoped(trust="agent").pages.sync(unknown="adopt")
     with pytest.raises(InvalidInput, match="propose"):
         memory.pages.sync(propose=True, unknown="adopt")
     with pytest.raises(InvalidInput, match="leave, adopt, aside"):
@@ -382,14 +382,14 @@ def test_erasing_here_leaves_pages_of_another_memory(tmp_path: Path, memory: Mem
 
 def test_opening_files_between_pages_of_another_memory(tmp_path: Path) -> None:
     # S3-222
-    with MemoryFiles(tmp_path / "a", origin="person") as files:
+    with MemoryFiles(tmp_path / "a", trust="person") as files:
         files.create("project-x", "A project", ["t"])
         files.append("project-x", "The build runs make.", ["build"])
-    with MemoryFiles(tmp_path / "b", origin="person") as files:
+    with MemoryFiles(tmp_path / "b", trust="person") as files:
         folder = files.folder
     shutil.rmtree(folder)
     shutil.copytree(tmp_path / "a" / "memory", folder)
-    with MemoryFiles(tmp_path / "b", origin="person") as files:
+    with MemoryFiles(tmp_path / "b", trust="person") as files:
         assert files.advice == ("project-x.md says more than the memory: call rebuild_index",)
         assert "is not in this memory" in files.rebuild_index().problems[0]
         assert files.search("make") == []

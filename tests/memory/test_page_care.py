@@ -100,4 +100,4 @@ def test_limits_are_a_document(memory: Memory) -> None:
             memory.pages.set_limits(**wrong)
     memory.pages.set_limits(auto_dormant_days=3)
     with pytest.raises(Forbidden):
-        memory.scoped(origin="agent").pages.set_limits(auto_dormant_days=4)
+        memory.scoped(trust="agent").pages.set_limits(auto_dormant_days=4)

@@ -145,12 +145,12 @@ def test_an_agent_does_not_change_when_a_person_said_it(
 ) -> None:
     page = folder / "person-alice.md"
     edit(page, dates(page)[0], "2026-04-22T10:00:00")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     (refusal,) = agent.pages.sync(folder).refused
     assert "may not change it" in refusal.reason
     assert dates(page) == ["2026-04-22T10:00:00"]  # it waits for a person
     (left,) = memory.pages.sync(folder, propose=True).refused
-    assert "recollect sync" in left.reason
+    assert "recollect pages sync" in left.reason
     assert memory.review.list() == []
 
 
@@ -188,7 +188,7 @@ def test_a_stroke_with_less_trust_waits_for_a_person(
 ) -> None:
     page = folder / "person-alice.md"
     edit(page, "\nAlice sits in row 3.", "\n~~Alice sits in row 3.~~")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     done = agent.pages.sync(folder)
     assert ([one.what for one in done.waiting], done.applied) == (["struck"], ())
     assert memory.get(alice.id) == alice
@@ -201,7 +201,7 @@ def test_a_stroke_with_less_trust_waits_for_a_person(
 
 def test_archiving_for_another_reason_is_not_proposed(memory: Memory, alice: Record) -> None:
     strike = Acts(REAL).strike(alice.id, None, files=True)
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     for why in ("decayed", "merged"):
         with pytest.raises(Forbidden, match="may not change it"):
             agent.events.submit(type(strike)(id=alice.id, why=why, stamp="x", chance="00" * 16))

@@ -94,9 +94,9 @@ def bring(memory: Memory, folder: Path, tmp_path: Path) -> None:
 
 def said(memory: Memory) -> dict[str, tuple[object, ...]]:
     """What of each record does not depend on who took it in."""
-    found = memory.list(include=["superseded", "archived"])
+    found = memory.list(include=["replaced", "archived"])
     return {
-        one.id: (one.text, one.about, one.tags, one.said_at, one.status, one.superseded_by)
+        one.id: (one.text, one.about, one.tags, one.said_at, one.status, one.replaced_by)
         for one in found
         if isinstance(one, Record)
     }
@@ -197,7 +197,7 @@ def test_what_a_person_adopted_and_ended_there_is_told(
 def test_an_import_takes_no_place_of_what_it_did_not_bring(
     memory: Memory, folder: Path, tmp_path: Path
 ) -> None:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     mine = agent.remember(
         "The disk holds 8 KiB.", about="project:Apollo", id="20260502-1000-aaaaaa"
     )
@@ -217,7 +217,7 @@ def test_pages_without_entries_are_pages(memory: Memory, tmp_path: Path) -> None
 
 
 def test_what_a_page_says_here_stays(memory: Memory, folder: Path) -> None:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     agent.settings.documents.set("page", "project-apollo", {"description": "Mine"})
     done = memory.admin.import_(folder)
     assert [one.why for one in done.problems] == [
@@ -248,7 +248,7 @@ def test_what_an_earlier_release_imported_is_not_doubled(
 ) -> None:
     """Earlier releases put the name of the format before each id, and before its command."""
     text, earlier = "The build runs make.", "openchronicle-20260502-1000-ffffff"
-    item = RecordItem(id=earlier, text=text, about="project-apollo", source_type="imported")
+    item = RecordItem(id=earlier, text=text, about="project-apollo", how_known="imported")
     importing = Importing(handle_of(memory), "openchronicle")
     importing.take([item])
     assert importing.report("").kept == 1

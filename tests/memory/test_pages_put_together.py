@@ -135,7 +135,7 @@ def test_a_supersession_that_an_agent_may_not_apply_waits(memory: Memory) -> Non
     record = memory.remember("Old.", about="person:Alice")
     page = rendered(memory)
     page.write_text(page.read_text() + f"\n## [today] #supersedes:{record.id}\nNew.\n")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     for _ in range(2):
         done = agent.pages.sync()
         assert (len(done.waiting), done.refused) == (1, ())

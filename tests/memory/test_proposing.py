@@ -69,7 +69,7 @@ class Watched:
         news = [one for one in memory.events.list() if one.seq > self.position]
         news = [one for one in news if one.what != "passed"]  # that the rule has looked
         assert [(one.unit, one.what) for one in news] == [("proposal", "made")] * proposals
-        assert all(one.origin in ("agent", "unverified") for one in news)
+        assert all(one.by in ("agent", "unverified") for one in news)
         assert len(memory.review.list()) == proposals
         assert memory.admin.verify(deep=True).ok
         for file in self.folder.rglob("*"):
@@ -303,7 +303,7 @@ def test_a_memory_that_changes_each_time_is_reported(
         with handle_of(memory).reading() as reads:
             (act,), skipped = checked(reads, *given[1:])
         for _ in range(20):  # as many as may wait about one record
-            memory.scoped(origin="agent").revise("port", f"Staging moved {next(texts)} times")
+            memory.scoped(trust="agent").revise("port", f"Staging moved {next(texts)} times")
         return [act], skipped
 
     monkeypatch.setattr(suggestions, "_checked", then_fill)

@@ -64,7 +64,7 @@ def test_a_record_and_an_episode_are_proved(memory: Memory) -> None:
     (told,) = memory.observe("She said: Grüße.")
     key = keyed(memory)
     proof = memory.proof.prove(made.id)
-    assert (proof.seq, proof.kind, proof.origin) == (made.seq, "record.added", "person")
+    assert (proof.seq, proof.kind, proof.by) == (made.seq, "record.added", "person")
     assert "Alice sits in 14C." in said(proof, key)
     assert memory.proof.prove("alice.seat") == proof
     assert "Gr\\u00fc\\u00dfe" in said(memory.proof.prove(told.id), key)
@@ -151,7 +151,7 @@ def test_a_user_proves_what_that_user_sees_and_nothing_else(memory: Memory) -> N
     key = keyed(memory)
     with pytest.raises(NotFound, match="covers") as refused:
         alice.proof.prove(mine.id)  # signing concerns everybody
-    assert "recollect checkpoint" in str(refused.value.hint)
+    assert "recollect proof checkpoint" in str(refused.value.hint)
     memory.proof.checkpoint()
     proof = alice.proof.prove(mine.id)
     assert "14C" in said(proof, key)
@@ -170,7 +170,7 @@ def test_a_user_proves_what_that_user_sees_and_nothing_else(memory: Memory) -> N
 def test_only_a_person_signs(memory: Memory, origin: Trust) -> None:
     made = memory.remember("One.")
     key = keyed(memory)
-    other = memory.scoped(origin=origin)
+    other = memory.scoped(trust=origin)
     with pytest.raises(Forbidden, match="signing a checkpoint needs a person"):
         other.proof.checkpoint()
     with pytest.raises(Forbidden, match="covers event 2 needs a person"):

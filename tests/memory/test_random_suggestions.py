@@ -103,7 +103,7 @@ def test_only_proposals_are_written_and_each_is_true_to_its_sources(
         waits = [one for one in memory.review.list() if one.unit == "proposal"]
         assert sorted(one.id for one in waits) == sorted(str(one.id) for one in done.proposals)
         assert memory.events.position == position + len(waits) + 1
-        episodes = {one.id: one for one in memory.sessions.episodes(include=["held"])}
+        episodes = {one.id: one for one in memory.sessions.episodes(include=["waiting"])}
         event(f"{min(len(waits), 3)} proposals or more")
         for one in waits:
             event(f"{one.intent} {one.trust}")
@@ -133,7 +133,8 @@ def check(one: Proposal, episodes: dict[str, Episode], proposer: Seen) -> None:
 
 def test_the_batches_are_of_one_user_and_bounded() -> None:
     with filled([], [(n % 3, n % 3, "tea") for n in range(200)]) as memory:
-        found = list(suggestions.batches(memory.sessions.episodes(include=["held"], limit=1_000)))
+        heard = memory.sessions.episodes(include=["waiting"], limit=1_000)
+        found = list(suggestions.batches(heard))
     assert sum(map(len, found)) == 200
     for batch in found:
         assert len(batch) <= 20

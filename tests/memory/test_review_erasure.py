@@ -16,7 +16,7 @@ Story = Callable[[Memory], list[str]]
 def rejected(memory: Memory) -> list[str]:
     """A change that was proposed and rejected."""
     mine = memory.remember("Tea is at four.")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     agent.revise(mine.id, f"Tea is in {WORD}.", reason=f"{WORD} it is", data={"where": WORD})
     (waits,) = memory.review.list()
     memory.review.reject(waits.id, waits.digest, f"no {WORD}")
@@ -25,7 +25,7 @@ def rejected(memory: Memory) -> list[str]:
 
 def approved(memory: Memory) -> list[str]:
     """An addition that was approved, and its record."""
-    made = memory.scoped(origin="agent").review.propose(f"They met in {WORD}.", key=WORD)
+    made = memory.scoped(trust="agent").review.propose(f"They met in {WORD}.", key=WORD)
     done = memory.review.approve(made.id, made.digest, reason=f"yes, {WORD}")
     assert done.record is not None
     return [done.record]
@@ -34,7 +34,7 @@ def approved(memory: Memory) -> list[str]:
 def quoted(memory: Memory) -> list[str]:
     """An episode that proposals quote and name."""
     (said,) = memory.observe(f"I went to {WORD} in May.")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     agent.review.propose(f"Was in {WORD}.", evidence=[Quote(said.id, f"to {WORD}")])
     agent.review.propose(f"Likes {WORD}.", evidence=[said.id])
     return [said.id]
@@ -42,7 +42,7 @@ def quoted(memory: Memory) -> list[str]:
 
 def held(memory: Memory) -> list[str]:
     """A held record that was rejected with a reason."""
-    record = memory.scoped(origin="unverified").remember(f"Pay in {WORD}.")
+    record = memory.scoped(trust="unverified").remember(f"Pay in {WORD}.")
     (waits,) = memory.review.list()
     memory.review.reject(waits.id, waits.digest, f"never {WORD}")
     return [record.id]

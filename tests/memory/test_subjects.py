@@ -118,7 +118,7 @@ def test_only_those_who_are_named(tmp_path: Path, home: Path) -> None:
 
 def test_only_a_person_decides_who_is_a_subject(where: Path) -> None:
     with Memory.open(where) as memory:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         with pytest.raises(Forbidden):
             agent.settings.set_subjects(None)
         with pytest.raises(Forbidden):
@@ -201,7 +201,7 @@ def test_erasing_a_subject_needs_a_person_and_the_whole_space(where: Path) -> No
     with Memory.open(where) as memory:
         ann = memory.scoped(user="ann")
         ann.remember("Hers")
-        for handle in (ann, memory.scoped(origin="agent")):
+        for handle in (ann, memory.scoped(trust="agent")):
             with pytest.raises(Forbidden):
                 handle.erase(subject="ann")
         with pytest.raises(InvalidInput, match="exactly one"):
@@ -405,7 +405,7 @@ def test_without_a_key_the_erasure_is_done_all_the_same(where: Path, home: Path)
         memory.scoped(user="ann").remember(f"In {WORD}")
         done = memory.erase(subject="ann", certificate=True)
         assert done.certificate is None
-        assert "recollect admin key create" in (done.uncertified or "")
+        assert "recollect proof key create" in (done.uncertified or "")
     assert hits(where) == []
 
 

@@ -42,7 +42,7 @@ def edit(page: Path, *pairs: tuple[str, str]) -> None:
 
 
 def record(memory: Memory, id: str) -> Record:
-    found = memory.get(id, include=["forgotten", "superseded", "archived", "held"])
+    found = memory.get(id, include=["forgotten", "replaced", "archived", "waiting"])
     assert isinstance(found, Record)
     return found
 
@@ -57,7 +57,7 @@ def test_a_changed_body_revises_in_place(memory: Memory, alice: Record) -> None:
     assert [one.ref for one in done.applied] == [change.ref]
     assert record(memory, alice.id).text == "Alice sits in row 4."
     last = memory.history(alice.id)[-1]
-    assert (last.what, last.origin, last.note) == ("revised", "person", "edited on person-alice.md")
+    assert (last.what, last.by, last.note) == ("revised", "person", "edited on person-alice.md")
     assert page.read_text() == memory.pages.read("person-alice")
     assert memory.pages.sync().applied == ()
 
@@ -121,7 +121,7 @@ def test_a_struck_entry_stays_struck_and_an_unstruck_one_comes_back(memory: Memo
     edit(page, ("\nRow 4.", "\n~~Row 4.~~"))
     assert [one.what for one in memory.pages.sync().applied] == ["struck"]
     struck = record(memory, new.id)
-    assert (struck.status, struck.reason, struck.superseded_by) == ("archived", "refuted", None)
+    assert (struck.status, struck.reason, struck.replaced_by) == ("archived", "refuted", None)
     assert [one.text for one in memory.list()] == []
     assert "Row 4." not in [hit.text for hit in memory.recall("row")]
     assert f"{{id: {new.id}}}\n~~Row 4.~~\n" in page.read_text()
@@ -145,11 +145,11 @@ def test_a_struck_entry_with_a_successor_is_superseded(
         ("Alice sits in row 3.\n", f"~~Alice sits in row 3.~~\n{TODAY}{name} #office\nRow 4.\n"),
     )
     done = memory.pages.sync()
-    assert [one.what for one in done.applied] == ["superseded"]
+    assert [one.what for one in done.applied] == ["replaced"]
     old = record(memory, alice.id)
-    assert old.status == "archived"
-    assert old.superseded_by is not None
-    new = record(memory, old.superseded_by)
+    assert old.status == "replaced"
+    assert old.replaced_by is not None
+    new = record(memory, old.replaced_by)
     assert (new.text, new.about, new.tags) == ("Row 4.", "person:Alice", ("office",))
     assert memory.history(alice.id)[-1].note == "edited on person-alice.md"
     assert f"#superseded-by:{new.id}\n~~Alice sits in row 3.~~\n" in page.read_text()
@@ -166,9 +166,9 @@ def test_a_successor_of_what_changed_is_a_conflict(memory: Memory, alice: Record
     edit(page, ("#supersedes:ID", f"#supersedes:{alice.id}"))
     memory.revise(alice.id, "Alice sits in row 9.")
     (one,) = memory.pages.sync().conflicts
-    assert (one.what, one.before[-2:], one.after, one.now[-2:]) == ("superseded", "3.", "X.", "9.")
+    assert (one.what, one.before[-2:], one.after, one.now[-2:]) == ("replaced", "3.", "X.", "9.")
     memory.pages.sync(take="page")
-    assert record(memory, alice.id).status == "archived"
+    assert record(memory, alice.id).status == "replaced"
 
 
 def test_tags_are_merged(memory: Memory, alice: Record) -> None:
@@ -283,11 +283,9 @@ def test_a_conflict_is_shown_and_nothing_is_written(memory: Memory, alice: Recor
     assert page.read_text() == memory.pages.read("person-alice")
 
 
-@pytest.mark.parametrize("gone", ["revised", "forgotten", "superseded"])
+@pytest.mark.parametrize("gone", ["revised", "forgotten", "replaced"])
 def test_the_page_can_be_taken(memory: Memory, gone: str) -> None:
-    alice = memory.remember(
-        "Row 3.", about="person:Alice", key=None if gone != "superseded" else "k"
-    )
+    alice = memory.remember("Row 3.", about="person:Alice", key=None if gone != "replaced" else "k")
     page = rendered(memory)
     edit(page, ("Row 3", "Row 4"))
     if gone == "revised":
@@ -298,7 +296,7 @@ def test_the_page_can_be_taken(memory: Memory, gone: str) -> None:
         memory.remember("Row 9.", about="person:Alice", key="k")
     assert [one.state for one in memory.pages.changes().changes] == ["conflict"]
     done = memory.pages.sync(take="page")
-    if gone == "superseded":  # the key has another holder now
+    if gone == "replaced":  # the key has another holder now
         assert "key" in done.refused[0].reason
         assert "Row 4" in page.read_text()
         return
@@ -400,11 +398,11 @@ def test_less_trust_proposes_and_the_file_stays(memory: Memory, alice: Record) -
     edit(page, ("row 3", "row 4"))
     page.write_text(page.read_text() + f"{TODAY}\nAlice drives.\n")
     text = page.read_text()
-    done = memory.scoped(origin="unverified").pages.sync()
+    done = memory.scoped(trust="unverified").pages.sync()
     assert (len(done.waiting), done.applied) == (2, ())
     assert record(memory, alice.id).text == "Alice sits in row 3."
     assert page.read_text() == text
-    again = memory.scoped(origin="unverified").pages.sync()
+    again = memory.scoped(trust="unverified").pages.sync()
     assert len(again.waiting) == 2
     waiting = memory.review.list()
     assert len(waiting) == 2
@@ -419,7 +417,7 @@ def test_less_trust_proposes_and_the_file_stays(memory: Memory, alice: Record) -
 def test_an_agent_may_not_move_what_a_person_said(memory: Memory, alice: Record) -> None:
     page = rendered(memory)
     page.rename(page.with_name("person-alicia.md"))
-    done = memory.scoped(origin="agent").pages.sync()
+    done = memory.scoped(trust="agent").pages.sync()
     assert [refusal.change.what for refusal in done.refused] == ["moved"]
     assert record(memory, alice.id).about == "person:Alice"
     assert memory.review.list() == []
@@ -551,7 +549,7 @@ def test_a_stroke_that_was_approved_stays_on_the_page(memory: Memory, alice: Rec
 
 
 def test_a_rejected_forgetting_is_no_rejected_stroke(memory: Memory, alice: Record) -> None:
-    memory.scoped(origin="unverified").review.propose(target=alice.id, intent="delete")
+    memory.scoped(trust="unverified").review.propose(target=alice.id, intent="delete")
     (asked,) = memory.review.list()
     assert not asked.refutes
     memory.review.reject(asked.id, asked.digest)

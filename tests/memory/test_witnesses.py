@@ -286,7 +286,7 @@ def test_after_a_rotation_the_witness_pins_the_new_key(place: Path, folder: Path
         Keys(memory).rotate()
         assert len(Witnesses(memory).all()) == 1
         memory.remember("More.")
-        assert "recollect admin witness add" in (
+        assert "recollect proof witness add" in (
             memory.proof.checkpoint().witnesses[0].problem or ""
         )
         Witnesses(memory).add(folder)
@@ -343,7 +343,7 @@ def test_what_a_tired_person_types_is_refused(place: Path, folder: Path, tmp_pat
         assert not (tmp_path / "served").exists()
         assert list_of.all() == []
         with pytest.raises(Forbidden):
-            Witnesses(memory.scoped(origin="agent"))
+            Witnesses(memory.scoped(trust="agent"))
         with pytest.raises(Forbidden):
             Witnesses(memory.scoped(user="ann"))
 

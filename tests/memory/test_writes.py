@@ -10,7 +10,7 @@ from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.memory.admin import Admin
 from recollect.memory.branches import Branches
-from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.presets import Presets
 from recollect.memory.contexts.receipts import Receipts
 from recollect.memory.documents import Documents
 from recollect.memory.events import Events
@@ -36,7 +36,7 @@ GROUPS = {
     "sessions.": Sessions,
     "settings.": MemorySettings,
     "settings.documents.": Documents,
-    "settings.frames.": Frames,
+    "settings.presets.": Presets,
     "settings.rules.": Rules,
 }
 READS = set(
@@ -54,7 +54,7 @@ READS = set(
     sessions.active sessions.episodes sessions.list sessions.overview sessions.recent
     settings.retention settings.subjects
     settings.documents.get settings.documents.list
-    settings.frames.get settings.frames.list settings.frames.since
+    settings.presets.get settings.presets.list settings.presets.since
     settings.rules.due settings.rules.get settings.rules.list
     """.split()
 )

@@ -13,7 +13,7 @@ from recollect.model import events as e
 from recollect.model.values import Include
 from recollect.testing.rebuilding import rebuilt_digest
 
-EVERYTHING: tuple[Include, ...] = ("superseded", "forgotten", "held", "expired", "archived")
+EVERYTHING: tuple[Include, ...] = ("replaced", "forgotten", "waiting", "expired", "archived")
 
 
 class Two:

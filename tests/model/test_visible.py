@@ -10,7 +10,7 @@ from time import process_time
 
 import pytest
 
-from recollect.model.frames import holds_mark, without_marks
+from recollect.model.presets import holds_mark, without_marks
 from recollect.model.visible import escaped, folded, note, pieces, shown
 
 # Every code point that a person does not see or that a terminal obeys, by Unicode's own classes;

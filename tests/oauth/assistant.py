@@ -17,7 +17,7 @@ from tests.web.visiting import Page, hidden_fields
 
 BACK = "https://assistant.example/callback"
 VERIFIER = "v" * 64
-APPROVED = {"space": "main", "asked": "on", "origin": "agent", "ends": "7"}
+APPROVED = {"space": "main", "asked": "on", "trust": "agent", "ends": "7"}
 
 
 def challenge(verifier: str = VERIFIER) -> str:

@@ -86,7 +86,7 @@ def to_consent(page: Any, team: Team, website: Website) -> str:
     page.goto(website.url)
     page.click("a")
     page.wait_for_selector("#token")
-    page.fill("#token", team.token("alice", space=None, verbs=ADMIN, origin="person"))
+    page.fill("#token", team.token("alice", space=None, verbs=ADMIN, trust="person"))
     page.click("button.main")
     page.wait_for_selector("h1:has-text('An assistant asks')")
     return id

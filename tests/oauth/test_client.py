@@ -108,7 +108,7 @@ class Person:
             assert "assistant.example" in asked.text
             chosen = {
                 **_hidden(asked.text), "space": "main", "verb-write": "on", "asked": "on",
-                "origin": "agent", "ends": "30",
+                "trust": "agent", "ends": "30",
             }  # fmt: skip
             await anyio.sleep(READ_MIN_S)  # as a person who reads it
             done = await browser.post("/ui/-/assistants/approve", data=chosen)
@@ -184,7 +184,7 @@ def test_the_sdks_client_gets_in_and_is_refused_after_revocation(
 def person_of(store: Store) -> str:
     """The token of a person who may let assistants in."""
     verbs = ("read", "write", "admin")
-    return store.tokens.create("alice", space=None, verbs=verbs, origin="person").token
+    return store.tokens.create("alice", space=None, verbs=verbs, trust="person").token
 
 
 def test_another_name_than_this_machines_is_https(service: Service) -> None:

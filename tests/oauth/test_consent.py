@@ -69,7 +69,7 @@ def team(tmp_path_factory: pytest.TempPathFactory, clock: Clock) -> Iterator[Tea
 
 @pytest.fixture(scope="module")
 def alice(team: Team) -> dict[str, str]:
-    return team.cookie(team.token("alice", space=None, verbs=ADMIN, origin="person"))
+    return team.cookie(team.token("alice", space=None, verbs=ADMIN, trust="person"))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_an_assistant_is_let_in_after_a_person_approved(team: Team) -> None:
     # Without a session the browser is led to the login, and from there to the page.
     first = consent(team, {}, request(team, id))
     login = team.ask("GET", first.headers["location"])
-    token = team.token("bob", space=None, verbs=ADMIN, origin="person")
+    token = team.token("bob", space=None, verbs=ADMIN, trust="person")
     fields = {**hidden_fields(login, "/login"), "token": token}
     entered = team.ask("POST", "/ui/-/login", FORM, urlencode(fields))
     mine = {"Cookie": entered.headers["set-cookie"].partition(";")[0]}
@@ -124,7 +124,7 @@ def test_an_assistant_is_let_in_after_a_person_approved(team: Team) -> None:
     assert 7 * 86_400 - 60 < given["expires_in"] <= 7 * 86_400
     held = team.store.entered(given["access_token"]).token()
     assert held is not None
-    assert (held.space, held.verbs, held.origin) == ("main", ("read",), "agent")
+    assert (held.space, held.verbs, held.trust) == ("main", ("read",), "agent")
     assert held.label == "assistant at assistant.example: Planner"
     assert read(team, given["access_token"]) == 200
     assert read(team, given["access_token"], "other") == 404
@@ -156,18 +156,18 @@ def test_writing_one_memory_and_one_user_are_what_is_given(
     assert '<option value="main">' not in page.text
     refused = decide(team, alice, page, space="main")
     assert refused.status == 403
-    more = {"space": "other", "verb-write": "on", "origin": "unverified", "user": "carol"}
+    more = {"space": "other", "verb-write": "on", "trust": "unverified", "user": "carol"}
     told = answer(team, alice, decide(team, alice, page, **more))
     status, given = exchange(team, client, told["code"], resource=asked)
     assert (status, given["scope"]) == (200, "read write")
     held = team.store.entered(given["access_token"]).token()
     assert held is not None
-    assert (held.space, held.origin, held.user) == ("other", "unverified", "carol")
+    assert (held.space, held.trust, held.user) == ("other", "unverified", "carol")
 
 
 def test_a_token_ends_no_later_than_that_of_the_person(team: Team, client: str) -> None:
     made = team.store.tokens.create(
-        "short", space="main", verbs=ADMIN, origin="person", expires="2099-01-01T00:00:00Z"
+        "short", space="main", verbs=ADMIN, trust="person", expires="2099-01-01T00:00:00Z"
     )
     mine = team.cookie(made.token)
     _, given = exchange(team, client, code_for(team, mine, client))
@@ -214,7 +214,7 @@ def test_a_token_that_allows_more_than_was_approved_is_ended(
 ) -> None:
     plain = team.store.tokens.create("plain", space="main", verbs=("write",))
     assert plain.verbs == ("read", "write")  # the store adds ``read`` to every token
-    odd = desks.Wish(space="main", verbs=("write",), origin="agent", days=1)
+    odd = desks.Wish(space="main", verbs=("write",), trust="agent", days=1)
     monkeypatch.setattr(consent_page, "wish", lambda ask, fields, store: odd)
     assert is_refused(exchange(team, client, code_for(team, alice, client)))
     last = team.store.tokens.list()[-1]
@@ -237,7 +237,7 @@ def test_one_click_does_not_approve(
 
 
 def test_a_code_ends_with_the_session_in_which_it_was_approved(team: Team, client: str) -> None:
-    mine = team.cookie(team.token("zoe", space=None, verbs=ADMIN, origin="person"))
+    mine = team.cookie(team.token("zoe", space=None, verbs=ADMIN, trust="person"))
     code = code_for(team, mine, client)
     assert team.ask("POST", "/ui/-/logout", {**FORM, **mine}, "").status == 303
     assert is_refused(exchange(team, client, code))
@@ -246,7 +246,7 @@ def test_a_code_ends_with_the_session_in_which_it_was_approved(team: Team, clien
 def code_for_dropped(team: Team, client: str) -> str:
     """A code for a memory that was dropped since, by a person who may create it again."""
     team.store.space("gone").remember("Soon over.")
-    token = team.token("zed", space=None, verbs=(*ADMIN, "create"), origin="person")
+    token = team.token("zed", space=None, verbs=(*ADMIN, "create"), trust="person")
     code = code_for(team, team.cookie(token), client, space="gone")
     team.store.drop("gone")
     return code
@@ -269,7 +269,7 @@ def test_visits_that_a_website_forces_leave_the_page_that_is_read(
 
 
 def test_a_person_who_may_not_approve_any_more_does_not(team: Team, client: str) -> None:
-    made = team.store.tokens.create("gina", space="main", verbs=ADMIN, origin="person")
+    made = team.store.tokens.create("gina", space="main", verbs=ADMIN, trust="person")
     mine = team.cookie(made.token)
     page = consent(team, mine, request(team, client))
     team.store.tokens.revoke(made.id)
@@ -288,7 +288,7 @@ def test_a_description_is_fetched_only_for_a_person_who_may_approve(
 
     monkeypatch.setattr(Documents, "get", get)
     id = "https://assistant.example/client.json"
-    plain = team.cookie(team.token("plain", space="main", origin="person"))
+    plain = team.cookie(team.token("plain", space="main", trust="person"))
     assert consent(team, {}, request(team, id)).status == 303
     assert consent(team, plain, request(team, id)).status == 403
     assert asked == []
@@ -401,7 +401,7 @@ def test_a_code_ends_after_a_minute(
 
 
 def test_a_code_dies_with_the_rights_of_who_approved(team: Team, client: str) -> None:
-    made = team.store.tokens.create("dora", space="main", verbs=ADMIN, origin="person")
+    made = team.store.tokens.create("dora", space="main", verbs=ADMIN, trust="person")
     mine = team.cookie(made.token)
     code = code_for(team, mine, client)
     team.store.tokens.revoke(made.id)
@@ -438,7 +438,7 @@ def test_another_website_cannot_approve(
 
 def test_another_session_cannot_approve_or_look(team: Team, alice: dict[str, str]) -> None:
     page = consent(team, alice, request(team, registered(team)))
-    other = team.cookie(team.token("eve", space=None, verbs=ADMIN, origin="person"))
+    other = team.cookie(team.token("eve", space=None, verbs=ADMIN, trust="person"))
     assert decide(team, other, page).status == 404
     assert decide(team, {}, page).status == 401
     ask = hidden_fields(page, "/approve")["ask"]
@@ -458,11 +458,11 @@ def test_a_request_that_waited_too_long_has_ended(
 def test_nobody_gives_more_than_they_hold(team: Team, client: str) -> None:
     before = len(team.store.tokens.list())
     for origin in ("person", "agent"):
-        plain = team.cookie(team.token(origin, space="main", origin=origin))
+        plain = team.cookie(team.token(origin, space="main", trust=origin))
         page = consent(team, plain, request(team, client))
         assert (page.status, "you cannot let an assistant in" in page.words) == (403, True)
         assert "/approve" not in page.text
-    reads = team.cookie(team.token("carl", space="main", verbs=("read", "admin"), origin="person"))
+    reads = team.cookie(team.token("carl", space="main", verbs=("read", "admin"), trust="person"))
     page = consent(team, reads, request(team, client))
     more = {
         "writing": {"verb-write": "on"}, "another memory": {"space": "other"},
@@ -471,7 +471,7 @@ def test_nobody_gives_more_than_they_hold(team: Team, client: str) -> None:
     for what, fields in more.items():
         assert decide(team, reads, page, **fields).status == 403, what
     for fields in (
-        {"origin": "person"},
+        {"trust": "person"},
         {"ends": "9999"},
         {"ends": ""},
         {"asked": ""},
@@ -634,7 +634,7 @@ def test_nothing_of_it_is_there_unless_it_is_asked_for(tmp_path: Path) -> None:
         with serving(store) as team:
             for path in ("/authorize", "/.well-known/oauth-authorization-server"):
                 assert team.ask("GET", path).status == 401
-            mine = team.cookie(team.token("a", space=None, verbs=ADMIN, origin="person"))
+            mine = team.cookie(team.token("a", space=None, verbs=ADMIN, trust="person"))
             assert team.ask("GET", "/ui/-/assistants", mine).status == 404
 
 
@@ -700,8 +700,8 @@ def test_control_without_the_guard_another_website_approves(
 def test_control_without_both_ceilings_more_is_given_than_held(
     team: Team, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reads = team.cookie(team.token("carl", space="main", verbs=("read", "admin"), origin="person"))
-    more = desks.Wish(space="main", verbs=("read", "write"), origin="agent", days=1)
+    reads = team.cookie(team.token("carl", space="main", verbs=("read", "admin"), trust="person"))
+    more = desks.Wish(space="main", verbs=("read", "write"), trust="agent", days=1)
     monkeypatch.setattr(consent_page, "wish", lambda ask, fields, store: more)
     # The page is not the only ceiling: the store refuses it too.
     assert is_refused(exchange(team, client, code_for(team, reads, client)))
@@ -730,7 +730,7 @@ def test_control_without_the_session_a_code_outlives_the_logout(
 ) -> None:
     always = property(lambda approval: lambda: True, lambda approval, value: None)
     monkeypatch.setattr(Approval, "is_open", always, raising=False)
-    mine = team.cookie(team.token("zora", space=None, verbs=ADMIN, origin="person"))
+    mine = team.cookie(team.token("zora", space=None, verbs=ADMIN, trust="person"))
     code = code_for(team, mine, client)
     team.ask("POST", "/ui/-/logout", {**FORM, **mine}, "")
     assert exchange(team, client, code)[0] == 200

@@ -413,7 +413,7 @@ def test_init_adopts_by_moving_and_the_second_one_is_told(cloned: Path) -> None:
         str(cloned / FOLDER),
         str(cloned / ".git" / "recollect"),
     )
-    assert "second memory" in shell.process("doctor").out
+    assert "second memory" in shell.process("admin", "doctor").out
     assert "another memory" in shell.process("status").err
 
 

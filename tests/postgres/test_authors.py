@@ -33,7 +33,7 @@ def test_a_token_for_one_user_names_that_user(
     for user in ("anna", "ben"):
         verbs = ("read", "write", "erase")
         tokens[user] = make_token(
-            database, "app", space="main", verbs=verbs, origin="person", user=user
+            database, "app", space="main", verbs=verbs, trust="person", user=user
         )
         monkeypatch.setenv("RECOLLECT_TOKEN", tokens[user])
         with Memory.open(url, embedder="none") as memory:

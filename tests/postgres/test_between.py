@@ -366,7 +366,7 @@ def test_a_write_inside_a_read_is_told_to_listeners(one: Process) -> None:
 
 def test_names_that_are_tried_fill_no_memory(one: Process) -> None:
     one.submit("first")
-    made = one.backend.tokens().create("reader", space="main", verbs=("read",), origin="agent")
+    made = one.backend.tokens().create("reader", space="main", verbs=("read",), trust="agent")
     entered = one.backend.entered(made.token, one.backend.space)
     for number in range(20):
         with pytest.raises(NotFound):

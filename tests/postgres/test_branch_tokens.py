@@ -27,7 +27,7 @@ def opened(database: str) -> Iterator[Opening]:
     ) -> Memory:
         if origin is None:
             return Memory(Handle(backend.space("bob", create=True)))
-        token = make_token(database, "a token", space="bob", verbs=verbs, origin=origin, user=user)
+        token = make_token(database, "a token", space="bob", verbs=verbs, trust=origin, user=user)
         return Memory(Handle(entered(backend, token).space("bob", create=False)))
 
     yield open_with
@@ -42,7 +42,7 @@ def test_a_user_reads_and_writes_on_an_own_branch(opened: Opening) -> None:
     owner = opened()
     owner.remember("For everybody")
     owner.scoped(user="ben").branches.open("plans")
-    ann = opened(origin="agent", user="ann")
+    ann = opened(trust="agent", user="ann")
     tea = ann.remember("Tea is green", key="tea")
     ann.branches.open("plans")
     branch = ann.on("plans")
@@ -55,11 +55,11 @@ def test_a_user_reads_and_writes_on_an_own_branch(opened: Opening) -> None:
     diff = ann.branches.diff("plans")
     with pytest.raises(Forbidden, match="needs a person"):
         ann.branches.merge("plans", diff.digest)
-    person = opened((*WRITES, "review"), origin="person", user="ann")
+    person = opened((*WRITES, "review"), trust="person", user="ann")
     assert person.branches.diff("plans").digest == diff.digest
     person.branches.merge("plans", diff.digest)
     assert texts(ann) == ["Tea is black", "Zebras are striped"]
-    assert ann.get(tea.id, include=["superseded"]).status == "archived"
+    assert ann.get(tea.id, include=["replaced"]).status == "replaced"
     assert owner.admin.verify().ok
 
 
@@ -69,7 +69,7 @@ def test_a_user_does_not_reach_another_users_branch(opened: Opening) -> None:
     made = ben.branches.open("plans")
     ben.on("plans").remember("Ben likes tea")
     whole = owner.branches.open("whole")
-    ann = opened(origin="person", user="ann")
+    ann = opened(trust="person", user="ann")
     for name in ("plans", made.id, "whole", whole.id):
         for call in (ann.on, ann.branches.show, ann.branches.diff, ann.branches.abandon):
             with pytest.raises(NotFound):
@@ -83,7 +83,7 @@ def test_a_token_that_only_reads_sees_what_is_on_a_branch(opened: Opening) -> No
     owner.branches.open("plans")
     owner.on("plans").revise(tea.id, "Tea is black")
     position = owner.events.position
-    reader = opened(verbs=("read",), origin="person")
+    reader = opened(verbs=("read",), trust="person")
     assert [change.text for change in reader.branches.diff("plans").changes] == ["Tea is black"]
     for call in (reader.on("plans").list, lambda: reader.on("plans").remember("Tea is white")):
         with pytest.raises(Forbidden, match="may only read"):
@@ -94,7 +94,7 @@ def test_a_token_that_only_reads_sees_what_is_on_a_branch(opened: Opening) -> No
 def test_an_agents_token_leaves_nothing_of_a_read(opened: Opening) -> None:
     owner = opened()
     tea = owner.remember("Tea is green")
-    agent = opened(origin="agent")
+    agent = opened(trust="agent")
     agent.branches.open("plans")
     agent.on("plans").revise(tea.id, "Tea is black")
     digest, position = owner.admin.digest(), owner.events.position

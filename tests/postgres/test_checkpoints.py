@@ -207,10 +207,10 @@ def test_notes_that_do_not_fit_are_left_behind(
 @pytest.mark.parametrize(
     ("verbs", "more"),
     [
-        (WRITES, {"origin": "agent"}),
-        (WRITES, {"origin": "person", "user": "ann"}),
-        (WRITES, {"origin": "person", "agent": "helper"}),
-        (("read",), {"origin": "person"}),
+        (WRITES, {"trust": "agent"}),
+        (WRITES, {"trust": "person", "user": "ann"}),
+        (WRITES, {"trust": "person", "agent": "helper"}),
+        (("read",), {"trust": "person"}),
     ],
     ids=["agent's trust", "one user", "one agent", "reads"],
 )
@@ -247,7 +247,7 @@ def test_dropping_a_space_drops_its_notes(shared: Memory, backend: Backend, data
 def test_a_policy_signs_on_a_server_with_a_token_that_may(shared: Memory, backend: Backend) -> None:
     shared.settings.documents.set("policy", "checkpoints", {"every_events": 4})
     Keys(shared).create()
-    made = backend.tokens().create("a", space="main", verbs=WRITES, origin="agent")
+    made = backend.tokens().create("a", space="main", verbs=WRITES, trust="agent")
     entered = backend.entered(made.token, backend.space)
     agent = Memory(Handle(entered.space("main", create=False)))
     for number in range(6):

@@ -15,7 +15,7 @@ def test_everything_goes_and_settings_stay(url: str) -> None:
         memory.remember("Known.", about="person:Alice")
         memory.pages.describe("person-alice", description="Described.")
         memory.pages.set_limits(auto_dormant_days=7)
-        memory.scoped(origin="agent").review.propose("Proposed.")
+        memory.scoped(trust="agent").review.propose("Proposed.")
         assert clean(handle_of(memory), "memory").records == 1
         assert len(memory.recall("said", unit="episode")) == 1
         done = clean(handle_of(memory), "all")

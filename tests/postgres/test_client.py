@@ -26,7 +26,7 @@ def behind(shared_database: str) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def remote(behind: Store) -> Iterator[Remote]:
-    token = behind.tokens.create("t", space=None, verbs=VERBS, origin="person").token
+    token = behind.tokens.create("t", space=None, verbs=VERBS, trust="person").token
     with served(behind) as port, Remote.open(f"http://127.0.0.1:{port}", token=token) as remote:
         yield remote
 

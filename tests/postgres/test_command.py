@@ -66,9 +66,12 @@ def test_the_verbs_work_on_a_server(url: str) -> None:
         ("revise", id, "The seat is by the aisle."),
         ("admin", "verify"),
         ("admin", "rebuild"),
-        ("admin", "seal"),
+        ("admin", "close-segment"),
         ("status",),
-        ("doctor",),
+        (
+            "admin",
+            "doctor",
+        ),
         ("forget", id),
         ("erase", id, "--yes"),
     ):

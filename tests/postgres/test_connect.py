@@ -198,16 +198,16 @@ def test_an_assistant_is_told_and_never_that_nothing_is_known(
             "RECOLLECT_EMBEDDER": "none",
         }
         found = places(start=tmp_path, home=tmp_path, environment=environment)
-        return Mounts(found, space="team", scope=Scoping(origin="agent"))
+        return Mounts(found, space="team", scope=Scoping(trust="agent"))
 
     with mounts(spoiled["expired"]) as bad:
         with pytest.raises(Forbidden, match="expired"):
             bad.recall("tea")
-        bad.remember("I like coffee.", mount="me")
+        bad.remember("I like coffee.", mount="personal")
         with pytest.raises(Forbidden, match="expired"):
             bad.recall("tea")  # the other memory is there and has nothing about it
         found = bad.recall("coffee")
-        assert [hit.mount for hit in found.hits] == ["me"]
+        assert [hit.mount for hit in found.hits] == ["personal"]
         assert "expired" in found.notes[0]
     with mounts(make_token(url, "good", space="team")) as good:
         assert good.recall("tea").hits  # the control

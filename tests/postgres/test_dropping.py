@@ -61,7 +61,7 @@ def owner(database: str) -> Iterator[PostgresBackend]:
         memory.remember(f"{word} too")
         catch_up(memory._handle.space, leg_of(memory._handle.space))
         keep_checkpoint(memory)
-        make_token(database, name, space=name, verbs=("write", "erase", "drop"), origin="person")
+        make_token(database, name, space=name, verbs=("write", "erase", "drop"), trust="person")
         ask(backend.jobs(), name)
         backend.jobs().set_schedule(plan(name))
         keep_keys(database, name, word)
@@ -181,20 +181,20 @@ def test_a_process_that_dies_in_a_drop_leaves_everything(
 # Who may.
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "another space": {"space": "bob", "verbs": ALL, "origin": "person"},
-    "no drop": {"space": "alice", "verbs": ALL[:4], "origin": "person"},
-    "only read": {"space": "alice", "verbs": ("read", "drop"), "origin": "person"},
-    "an agent's trust": {"space": "alice", "verbs": ALL, "origin": "agent"},
-    "unverified": {"space": "alice", "verbs": ALL, "origin": "unverified"},
-    "an agent": {"space": "alice", "verbs": ALL, "origin": "person", "agent": "helper"},
-    "one user": {"space": "alice", "verbs": ALL, "origin": "person", "user": "ann"},
-    "every space, no drop": {"space": None, "verbs": ALL[:4], "origin": "person"},
-    "every space, one user": {"space": None, "verbs": ALL, "origin": "person", "user": "ann"},
-    "expired": {"space": "alice", "verbs": ALL, "origin": "person", "expires": "2020-01-01"},
+    "another space": {"space": "bob", "verbs": ALL, "trust": "person"},
+    "no drop": {"space": "alice", "verbs": ALL[:4], "trust": "person"},
+    "only read": {"space": "alice", "verbs": ("read", "drop"), "trust": "person"},
+    "an agent's trust": {"space": "alice", "verbs": ALL, "trust": "agent"},
+    "unverified": {"space": "alice", "verbs": ALL, "trust": "unverified"},
+    "an agent": {"space": "alice", "verbs": ALL, "trust": "person", "agent": "helper"},
+    "one user": {"space": "alice", "verbs": ALL, "trust": "person", "user": "ann"},
+    "every space, no drop": {"space": None, "verbs": ALL[:4], "trust": "person"},
+    "every space, one user": {"space": None, "verbs": ALL, "trust": "person", "user": "ann"},
+    "expired": {"space": "alice", "verbs": ALL, "trust": "person", "expires": "2020-01-01"},
 }
 ALLOWED: dict[str, dict[str, Any]] = {
-    "its space": {"space": "alice", "verbs": ALL, "origin": "person"},
-    "every space": {"space": None, "verbs": ALL, "origin": "person"},
+    "its space": {"space": "alice", "verbs": ALL, "trust": "person"},
+    "every space": {"space": None, "verbs": ALL, "trust": "person"},
 }
 
 
@@ -217,7 +217,7 @@ def given_token(database: str, why: str, *, space: str | None, **given: Any) -> 
     with psycopg.connect(database, autocommit=True) as connection:
         given = {"user": None, "agent": None, "expires": expires, **given}
         connection.execute(
-            "UPDATE recollect.tokens SET verbs = %(verbs)s, origin = %(origin)s,"
+            "UPDATE recollect.tokens SET verbs = %(verbs)s, origin = %(trust)s,"
             ' "user" = %(user)s, agent = %(agent)s, expires = %(expires)s::timestamptz'
             " WHERE label = %(label)s",
             {**given, "verbs": [*given["verbs"]], "label": why},
@@ -338,9 +338,9 @@ def test_plain_sql_changes_and_removes_no_note(
 
 def test_what_no_token_can_have_is_refused(database: str, pool: Pool) -> None:
     tokens = PostgresTokens(pool)
-    right: dict[str, Any] = {"verbs": ("read", "write", "erase", "drop"), "origin": "person"}
+    right: dict[str, Any] = {"verbs": ("read", "write", "erase", "drop"), "trust": "person"}
     wrong: list[dict[str, Any]] = [
-        {"origin": "agent"},
+        {"trust": "agent"},
         {"user": "ann"},
         {"agent": "helper"},
         {"verbs": ("read", "write", "drop")},

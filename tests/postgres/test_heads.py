@@ -33,7 +33,7 @@ def test_a_token_is_told_the_heads_that_it_opens(
         monkeypatch.setattr(Pool, "ask", counted)
         assert owner.heads(names) == dict.fromkeys(names, 2)
         assert asked == ["heads"]
-        token = make_token(database, "mine", space="space 3", origin="agent", user="ann")
+        token = make_token(database, "mine", space="space 3", trust="agent", user="ann")
         mine = entered(owner, token)
         assert mine.heads(names) == {"space 3": 2}
         assert mine.heads(["space 4", "nowhere"]) == {}

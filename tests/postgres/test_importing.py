@@ -67,19 +67,19 @@ def test_on_a_shared_store_everything_waits(
     memory.remember("The owner's own words")
     make(name, tmp_path)
     verbs = ("read", "write")
-    token = make_token(database, "all", space="main", verbs=verbs, origin="person")
+    token = make_token(database, "all", space="main", verbs=verbs, trust="person")
     seam = Clockwork(1, START_US)
     backend = PostgresBackend(database, seam=seam)
     shared = Memory(Handle(entered(backend, token).space("main", create=False), seam))
     before = [record.id for record in shared.list()]
     done = shared.admin.import_(tmp_path)
-    assert done.held
+    assert done.waiting
     assert done.records > 0
     assert [record.id for record in shared.list()] == before
-    held = shared.list(filter="status = 'held'", include=["held"])
+    held = shared.list(filter="status = 'waiting'", include=["waiting"])
     assert len(held) == done.records
     assert {record.trust for record in held} == {"unverified"}
-    refused = [problem.why for problem in done.problems]  # frames and documents are everybody's
+    refused = [problem.why for problem in done.problems]  # presets and documents are everybody's
     assert len(refused) == (2 if name == "recollect" else 0)
     backend.close()
 
@@ -87,7 +87,7 @@ def test_on_a_shared_store_everything_waits(
 def test_control_the_owner_imports_with_an_agents_trust(memory: Memory, tmp_path: Path) -> None:
     make("mem0", tmp_path)
     done = memory.admin.import_(tmp_path)
-    assert not done.held
+    assert not done.waiting
     assert {record.trust for record in memory.list()} == {"agent"}
 
 

@@ -51,7 +51,7 @@ def entered(
     user: str | None = None,
 ) -> Store:
     """The store for the holder of a new token."""
-    made = store.tokens.create("t", space=space, verbs=verbs, origin=origin, user=user)
+    made = store.tokens.create("t", space=space, verbs=verbs, trust=origin, user=user)
     return store.entered(made.token)
 
 
@@ -109,7 +109,7 @@ def test_a_token_that_reads_writes_nothing(store: Store) -> None:
     with pytest.raises(Forbidden):
         mine.remember("not allowed")
     with pytest.raises(Forbidden):
-        mine.settings.frames.set({**mine.settings.frames.get("task").to_dict(), "name": "mine"})
+        mine.settings.presets.set({**mine.settings.presets.get("task").to_dict(), "name": "mine"})
     packed = mine.context(mine.list()[0].text)
     assert packed.text
     assert packed.receipt is None  # a token that may only read writes no receipt
@@ -123,7 +123,7 @@ def test_an_agents_token_gives_no_more_than_it_says(store: Store) -> None:
     record = mine.remember("an agent says")
     assert (record.trust, record.scope.user) == ("agent", "ann")
     with pytest.raises(RecollectError):
-        mine.scoped(origin="person")
+        mine.scoped(trust="person")
     with pytest.raises(Forbidden):
         mine.erase(record.id)
 

@@ -32,7 +32,7 @@ def fill(memory: Memory, user: str, word: str) -> None:
     mine.admin.flush()
     mine.sessions.open(word)
     mine.branches.open(word)
-    mine.scoped(origin="agent").revise(other.id, f"{word} as well")
+    mine.scoped(trust="agent").revise(other.id, f"{word} as well")
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def memory(store: Store) -> Memory:
     fill(memory, "ann", "ordinary")
     fill(memory, "ben", CANARY)
     memory.remember("For everybody.", id="r-all")
-    memory.settings.frames.set({**memory.settings.frames.get("task").to_dict(), "name": "mine"})
+    memory.settings.presets.set({**memory.settings.presets.get("task").to_dict(), "name": "mine"})
     memory.erase(memory.remember("Gone.").id)
     return memory
 
@@ -62,7 +62,7 @@ def ann(store: Store, memory: Memory) -> Memory:
 
 def anns(store: Store, space: str) -> Memory:
     verbs = ("read", "write", "erase")
-    made = store.tokens.create("ann", space=space, verbs=verbs, origin="person", user="ann")
+    made = store.tokens.create("ann", space=space, verbs=verbs, trust="person", user="ann")
     return store.entered(made.token).space(space)
 
 
@@ -113,9 +113,9 @@ def test_a_token_for_one_user_undoes_the_command_that_it_means(memory: Memory, a
 
 
 def test_an_unverified_source_adds_what_is_held(store: Store, memory: Memory) -> None:
-    made = store.tokens.create("low", space="bob", origin="unverified")
+    made = store.tokens.create("low", space="bob", trust="unverified")
     low = store.entered(made.token).space("bob")
-    assert low.remember("Somebody says so.").status == "held"
+    assert low.remember("Somebody says so.").status == "waiting"
     low.context("who says so")
     low.admin.flush()
     low.forget("r-all")  # a proposal, which a person may accept
@@ -161,16 +161,16 @@ def test_ids_that_are_taken_are_taken(memory: Memory, ann: Memory) -> None:
 
 def test_a_token_for_one_user_supersedes_that_users_records(memory: Memory, ann: Memory) -> None:
     new = ann.remember("ordinary holds again", replaces="r-ann", reason="checked")
-    assert (new.key, new.scope.user, new.supersedes) == ("ordinary", "ann", "r-ann")
+    assert (new.key, new.scope.user, new.replaces) == ("ordinary", "ann", "r-ann")
     assert memory.history("r-ann")[-1].note == "checked"
     for id in ("r-ben", "r-all"):  # another's, and that of nobody in particular
         with pytest.raises(NotFound):
             ann.remember("x", replaces=id)
-    waits = ann.scoped(origin="unverified").remember("from the web", replaces="s-ann")
+    waits = ann.scoped(trust="unverified").remember("from the web", replaces="s-ann")
     assert waits.pending is not None
     (last,) = [one for one in memory.review.list() if one.id == waits.pending]
     memory.review.approve(last.id, last.digest)
-    assert memory.history("s-ann")[-1].what == "superseded"
+    assert memory.history("s-ann")[-1].what == "replaced"
     ann.undo(new.id)
     assert ann.get(key="ordinary").id == "r-ann"
 
@@ -181,7 +181,7 @@ def test_what_needs_the_whole_space_is_refused(ann: Memory) -> None:
             ask()
     assert [(finding.level, finding.what) for finding in ann.admin.doctor()] == [("note", "ledger")]
     with pytest.raises(Forbidden):
-        ann.settings.frames.drop("mine")
+        ann.settings.presets.drop("mine")
 
 
 def test_a_space_may_begin_with_a_token_for_one_user(store: Store) -> None:
@@ -236,12 +236,12 @@ def script(owner: Memory, ann: Memory) -> list[object]:
         batch.remember("Written in a batch.", id="ra9", evidence=["ea9"])
     found: list[object] = [first.id]
     for words in ("harbour office", "boat", "ben harbour number", "batch", "loud day"):
-        hits = ann.recall(words, k=20, include=("superseded", "forgotten", "shadowed")).hits
+        hits = ann.recall(words, k=20, include=("replaced", "forgotten", "hidden")).hits
         found.append([(hit.id, round(hit.relevance, 12)) for hit in hits])
         found.append(ann.context(words, receipt=False).text)
-    found.append([(each.id, each.text, each.status) for each in ann.list(include=["superseded"])])
+    found.append([(each.id, each.text, each.status) for each in ann.list(include=["replaced"])])
     found.append(
-        [(each.id, each.text) for each in ann.sessions.episodes(include=["forgotten", "shadowed"])]
+        [(each.id, each.text) for each in ann.sessions.episodes(include=["forgotten", "hidden"])]
     )
     found.append([(each.what, each.record.text) for each in ann.history("ra2")])
     why = ann.why("ra1")
@@ -263,7 +263,7 @@ def test_a_token_for_one_user_answers_as_a_handle_for_one_does(store: Store) -> 
 
 def derivations(owner: Memory, ann: Memory) -> list[object]:
     """What ann may lower and what she may not, on any engine."""
-    bot = ann.scoped(origin="agent").remember("The harbour opens at nine, said the bot.")
+    bot = ann.scoped(trust="agent").remember("The harbour opens at nine, said the bot.")
     found: list[object] = []
     for word, make in (("tied", owner.remember), ("own", ann.remember)):
         base = ann.remember(f"The harbour opens at nine ({word}).", id=f"base-{word}")

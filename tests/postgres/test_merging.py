@@ -37,11 +37,11 @@ def test_a_folder_and_a_server_come_together(sides: tuple[Memory, Memory], way: 
     target, source = sides if way == "pull" else sides[::-1]
     target.remember("The seat is 14C.", key="seat")
     source.remember("The seat is 33B.", key="seat")
-    source.scoped(origin="agent", agent="bot").remember("Noted by a bot.", tags=["travel"])
+    source.scoped(trust="agent", agent="bot").remember("Noted by a bot.", tags=["travel"])
     source.erase("said")
     shown = target.admin.merge_from(source, is_mine=True, dry_run=True)
-    settle = {one.id: "theirs" for one in shown.conflicts}
-    target.admin.merge_from(source, is_mine=True, settle=settle)  # type: ignore[arg-type]
+    choose = {one.id: "theirs" for one in shown.conflicts}
+    target.admin.merge_from(source, is_mine=True, choose=choose)  # type: ignore[arg-type]
     source.admin.merge_from(target, is_mine=True)
     found = [
         {one.id: (one.text, one.status, one.trust, one.tags) for one in memory.list()}

@@ -34,7 +34,7 @@ def login(managed: str, user: str, database: str) -> str:
 
 def uses(url: str) -> None:
     with Store.open(url, embedder="none") as store:
-        memory = store.space("alice").scoped(origin="agent")
+        memory = store.space("alice").scoped(trust="agent")
         memory.remember("the seat is by the window", key="seat")
         assert memory.recall("window").hits
         assert memory.list()

@@ -43,7 +43,7 @@ class Town:
         self.memories: list[Memory] = []
         for number in range(SPACES):
             name, verbs = f"space-{canary(number)}", ("read", "write", "erase")
-            made = store.tokens.create(name, space=name, verbs=verbs, origin="person")
+            made = store.tokens.create(name, space=name, verbs=verbs, trust="person")
             memory = store.entered(made.token).space(name)
             self.memories.append(memory)
             self._fill(memory, canary(number))
@@ -80,7 +80,7 @@ class Town:
 
 
 def recall(memory: Memory, word: str) -> object:
-    return memory.recall(word, include=("superseded", "forgotten", "held")).hits
+    return memory.recall(word, include=("replaced", "forgotten", "waiting")).hits
 
 
 def listing(memory: Memory, word: str) -> object:

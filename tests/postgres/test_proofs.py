@@ -55,7 +55,7 @@ def test_a_token_for_one_user_reads_no_ledger_and_audits_its_own(
     bob = shared.scoped(user="bob").remember("The canary sits in 3A.")
     Keys(shared).create()
     shared.proof.checkpoint()
-    token = make_token(database, "a", space="main", origin="person", user="alice")
+    token = make_token(database, "a", space="main", trust="person", user="alice")
     backend = PostgresBackend(database)
     try:
         mine = Memory(Handle(entered(backend, token).space("main", create=False)))

@@ -25,7 +25,7 @@ def owner(database: str) -> Iterator[Memory]:
 def agent(owner: Memory, database: str) -> Iterator[Memory]:
     owner.remember("The house has a door")
     verbs = ("read", "write")
-    token = make_token(database, "agent", space="main", verbs=verbs, origin="agent")
+    token = make_token(database, "agent", space="main", verbs=verbs, trust="agent")
     backend = PostgresBackend(database)
     yield Memory(Handle(entered(backend, token).space("main", create=False)))
     backend.close()

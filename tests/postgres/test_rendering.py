@@ -31,7 +31,7 @@ def test_pages_from_the_last_rendering_are_the_same(
 def test_a_token_for_one_user_renders_what_a_handle_for_one_does(
     database: str, tmp_path: Path
 ) -> None:
-    token = make_token(database, "ann", space="main", origin="person", user="ann")
+    token = make_token(database, "ann", space="main", trust="person", user="ann")
     server = PostgresBackend(database)
     limited = entered(server, token)
     try:

@@ -64,7 +64,7 @@ def entered(
     memory: Memory, url: str, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Memory]:
     """The same for the holder of a token, who warmed up as well."""
-    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "t", space="main", origin="person"))
+    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "t", space="main", trust="person"))
     with Memory.open(as_address(proxy.address), embedder="none") as entered:
         for number in range(6):
             entered.list()
@@ -146,7 +146,7 @@ def test_a_request_for_a_space_that_does_not_exist_costs_what_any_other_does(
     memory: Memory, proxy: Proxy, url: str
 ) -> None:
     """The token is looked up in the one statement that looks for the space."""
-    token = make_token(url, "all", space=None, origin="person")
+    token = make_token(url, "all", space=None, trust="person")
     with Store.open(as_address(proxy.address), embedder="none") as store, served(store) as port:
         client = Client(port, token)
         for _ in range(6):

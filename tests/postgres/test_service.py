@@ -42,7 +42,7 @@ def store(url: str) -> Iterator[Store]:
 
 
 def test_a_stream_finds_what_another_process_wrote(url: str, store: Store) -> None:
-    token = store.tokens.create("t", space="main", origin="person").token
+    token = store.tokens.create("t", space="main", trust="person").token
     with served(store) as number, Memory.open(f"http://127.0.0.1:{number}", token=token) as memory:
         reader = Reader(memory, "elsewhere", after=2)
         with Store.open(url, embedder="none") as other:
@@ -56,7 +56,7 @@ def test_a_token_for_one_user_sees_nothing_of_another(url: str, store: Store) ->
         main.scoped(user=user).remember(f"The key of {user} is under the stone.", id=f"r-{user}")
         main.scoped(user=user).observe(f"{user} took the key.", role="user", id=f"e-{user}")
     tokens: dict[str | None, str] = {
-        user: store.tokens.create(user or "all", space="main", user=user, origin="person").token
+        user: store.tokens.create(user or "all", space="main", user=user, trust="person").token
         for user in (None, "ann")
     }
 

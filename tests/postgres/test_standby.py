@@ -112,7 +112,7 @@ def test_doctor_says_how_far_a_standby_is_behind(
 def test_the_service_serves_reads_from_a_standby(servers: Pair, primary: PostgresBackend) -> None:
     from tests.http.serving import Client, served
 
-    token = primary.tokens().create("service", space=None, origin="person").token
+    token = primary.tokens().create("service", space=None, trust="person").token
     write(servers, primary, 1)
     address = f"postgresql://postgres@/memories?host={servers.standby.folder}"
     with Store.open(address, embedder="none") as store, served(store) as port:

@@ -136,7 +136,7 @@ def test_an_agents_token_brings_nothing_that_nobody_can_judge(
 ) -> None:
     made = encrypted(memory, "ann", "agent", claims("agent"))
     for origin, verbs in (("agent", ("read", "write")), ("person", ("read",))):
-        token = make_token(database, origin, space="bob", origin=origin, verbs=verbs)
+        token = make_token(database, origin, space="bob", trust=origin, verbs=verbs)
         with Store.open(url) as store, pytest.raises(Forbidden):
             bring(store.entered(token).space("bob")._handle.space, made)
     before = memory.events.position
@@ -321,7 +321,7 @@ def test_a_limited_token_reads_and_writes_with_the_keys_of_its_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     memory.scoped(user="ben").remember("Ben is away.")
-    token = make_token(database, "l", space="bob", origin="person", **limit)
+    token = make_token(database, "l", space="bob", trust="person", **limit)
     monkeypatch.setenv("RECOLLECT_TOKEN", token)
     with Memory.open(url, space="bob", embedder="none") as theirs:
         mine = theirs.scoped(**{"user": "ann", **limit})
@@ -426,7 +426,7 @@ def test_the_pages_of_a_destroyed_key_are_written_again(
     assert all(held(database, one) for one in parts)
     if not owned:
         allowed = ("read", "write", "erase")
-        token = make_token(database, "e", space="bob", origin="person", verbs=allowed)
+        token = make_token(database, "e", space="bob", trust="person", verbs=allowed)
         monkeypatch.setenv("RECOLLECT_TOKEN", token)
     with Memory.open(url, space="bob", embedder="none") as mine:
         told = mine.erase(subject="ann").places

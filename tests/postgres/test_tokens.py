@@ -78,13 +78,13 @@ def test_a_token_is_made_used_listed_and_revoked(url: str) -> None:
     assert token.startswith("rct_")
     assert len(token) == len("rct_") + 43  # 256 bits
     assert answer["verbs"] == ["read", "write", "erase"]
-    assert (answer["space"], answer["origin"], answer["live"]) == ("alice", "agent", True)
+    assert (answer["space"], answer["trust"], answer["live"]) == ("alice", "agent", True)
     assert (answer["user"], answer["agent"]) == ("ann", "planner")
     assert str(answer["expires"]) > str(answer["made"])
     assert listed(url) == [answer]
 
     mine = ("remember", "One.", "--space", "alice", "--user", "ann", "--agent", "planner")
-    code, said = recollect(url, *mine, "--origin", "agent", token=token)
+    code, said = recollect(url, *mine, "--trust", "agent", token=token)
     assert code == 0, said
     assert recollect(url, "list", "--space", "bob", token=token)[0] == 3
 
@@ -206,7 +206,7 @@ def test_looking_after_tokens_asks_for_the_one(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = store.tokens.create(
-        "admin", space="alice", verbs=["read", "write", "admin"], origin="person"
+        "admin", space="alice", verbs=["read", "write", "admin"], trust="person"
     )
     others = [store.tokens.create("laptop", space=name) for name in ("alice", "bob")]
     monkeypatch.delattr(PostgresTokens, "list")

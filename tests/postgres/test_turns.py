@@ -21,7 +21,7 @@ from recollect.ledger.line import parse
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.memory.merging import merge
-from recollect.model.values import Settlement
+from recollect.model.values import Choice
 from recollect.store.carry import begun
 from recollect.store.indexed.backend import IndexedBackend, MemoryBackend
 from recollect.store.indexed.space import IndexedSpace
@@ -329,8 +329,8 @@ def test_two_memories_that_are_merged_into_each_other_at_once_come_together(
         both_have_their_turn.wait(PATIENCE_S)
         return scratch_space(name, seam)
 
-    def bring(mine: int, word: Settlement) -> None:
-        sides[mine].admin.merge_from(sides[1 - mine], is_mine=True, settle={conflict.id: word})
+    def bring(mine: int, word: Choice) -> None:
+        sides[mine].admin.merge_from(sides[1 - mine], is_mine=True, choose={conflict.id: word})
 
     def bring_both() -> None:
         at_once([partial(bring, 0, "ours"), partial(bring, 1, "theirs")])

@@ -58,7 +58,7 @@ def test_a_token_that_only_reads_keeps_nothing_and_searches_what_is_there(
     Memory(Handle(space)).observe("coffee and bread")
     catch_up(space, leg_of(space))
     Memory(Handle(space)).observe("coffee alone")
-    token = make_token(database, "reader", space="main", verbs=("read",), origin="agent")
+    token = make_token(database, "reader", space="main", verbs=("read",), trust="agent")
     mine = entered(backend, token).space("main", create=False)
     leg = leg_of(mine)
     query = EMBEDDER.embed_query("coffee")

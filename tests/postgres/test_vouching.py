@@ -27,10 +27,10 @@ def test_a_token_that_only_writes_vouches_for_what_it_writes(
 ) -> None:
     """The token of a chat app has no verb for reviews; a subject's body cannot be read there."""
     owner.settings.set_subjects("users")
-    its = owner.scoped(user=user, origin="agent")
+    its = owner.scoped(user=user, trust="agent")
     seat = its.remember("Alice sits in 12A.", key="alice.seat")
-    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "app", space="bob", origin="person"))
+    monkeypatch.setenv("RECOLLECT_TOKEN", make_token(url, "app", space="bob", trust="person"))
     with Memory.open(url, space="bob", embedder="none") as memory:
         assert memory.scoped(user=user).revise(seat.id, "Alice sits in 2F.").trust == "person"
     assert its.revise(seat.id, "Alice sits in 9Z.").pending
-    assert its.remember("Alice sits in 9Z.", key="alice.seat").status == "held"
+    assert its.remember("Alice sits in 9Z.", key="alice.seat").status == "waiting"

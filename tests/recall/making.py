@@ -1,11 +1,11 @@
-"""Hits, weights and frames for tests of the pure part of recall."""
+"""Hits, weights and presets for tests of the pure part of recall."""
 
 from __future__ import annotations
 
 import random
 
 from recollect.model.events import Tier
-from recollect.model.frames import SIGNALS, Weights
+from recollect.model.presets import SIGNALS, Weights
 from recollect.model.values import Episode, Hit, Record, Scope, Source
 
 AT = "2026-01-01T00:00:00.000000Z"
@@ -32,7 +32,7 @@ def record(
         tags=tags,
         scope=Scope(),
         confidence=confidence,
-        source_type="told",
+        how_known="told",
         evidence=evidence,
         is_hypothesis=False,
         status="active",
@@ -41,8 +41,8 @@ def record(
         valid_to=None,
         expires=None,
         trust="person",
-        supersedes=None,
-        superseded_by=None,
+        replaces=None,
+        replaced_by=None,
         reinforcement_count=reinforced,
         last_reinforced_at="2026-01-01T00:00:00.000000Z",
         reinforced_hours=0.0,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import LimitExceeded
-from recollect.model.frames import Template
+from recollect.model.presets import Template
 from recollect.model.values import Hit, Omitted
 from recollect.recall.pack import (
     CLOSING,
@@ -67,7 +67,7 @@ def random_hits(rng: random.Random) -> list[Hit]:
 
 
 def check(rng: random.Random) -> Packed | None:
-    """One random frame: what is guaranteed is in, the budget holds, or it says what it needs."""
+    """One random preset: what is guaranteed is in, the budget holds, or it says what it needs."""
     hits = random_hits(rng)
     always = [hit for hit in hits if hit.record and rng.random() < 0.3]
     rest = [hit for hit in hits if hit not in always]
@@ -119,7 +119,7 @@ def test_a_line_is_left_out_early_only_if_it_would_not_fit() -> None:
     assert len(seen) > 5
 
 
-def test_over_random_frames_guarantees_are_in_and_no_budget_is_exceeded() -> None:
+def test_over_random_presets_guarantees_are_in_and_no_budget_is_exceeded() -> None:
     rng = random.Random(17)
     results = [check(rng) for _ in range(10_000)]
     kept = [packed for packed in results if packed is not None]

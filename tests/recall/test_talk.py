@@ -190,9 +190,9 @@ def test_a_statement_far_below_corrects_nothing(memory: Memory) -> None:
 @pytest.mark.parametrize("origin", ["unverified", "agent", "person"])
 def test_only_as_much_trust_corrects(memory: Memory, origin: str) -> None:
     mine = memory.observe("I sit in 14C.", said_at=day(1))[0]
-    other = memory.scoped(origin=origin)  # type: ignore[arg-type]
+    other = memory.scoped(trust=origin)  # type: ignore[arg-type]
     other.observe("I don't sit in 14C any more, I sit in 66X now.", said_at=day(2))
-    found = {hit.id: hit for hit in memory.recall("Where do I sit?", include=["held"])}
+    found = {hit.id: hit for hit in memory.recall("Where do I sit?", include=["waiting"])}
     assert len(found) == 2
     is_corrected = found[mine.id].corrected_by is not None
     assert is_corrected == (origin == "person")
@@ -208,7 +208,7 @@ def test_correcting_a_copy_lifts_nothing_above_the_original(
     memory: Memory, origin: str, copy: str
 ) -> None:
     mine = memory.observe("I sit in 14C.", said_at=day(1))[0]
-    agent, other = memory.scoped(origin="agent"), memory.scoped(origin=origin)  # type: ignore[arg-type]
+    agent, other = memory.scoped(trust="agent"), memory.scoped(trust=origin)  # type: ignore[arg-type]
     agent.observe(copy, said_at=day(2))
     other.observe("I sit in 66X now, and this is for all of you to note down.", said_at=day(3))
     found = memory.recall("Where do I sit?")
@@ -221,7 +221,7 @@ def test_correcting_a_copy_lifts_nothing_above_the_original(
 def test_an_agents_record_ends_no_value_that_a_person_still_states(
     memory: Memory, origin: str
 ) -> None:
-    agent, other = memory.scoped(origin="agent"), memory.scoped(origin=origin)  # type: ignore[arg-type]
+    agent, other = memory.scoped(trust="agent"), memory.scoped(trust=origin)  # type: ignore[arg-type]
     made = other.remember("Staging is on port 5432, dear all.")
     mine = memory.observe("Staging is on port 5432.", said_at=day(1))[0]
     agent.observe("Staging is on port 5432 here.", said_at=day(1))
@@ -235,7 +235,7 @@ def test_an_agents_record_ends_no_value_that_a_person_still_states(
 
 def test_a_persons_correction_frees_that_of_an_agent(memory: Memory) -> None:
     """What a person has corrected contests nothing."""
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     memory.observe("I sit in 14C.", said_at=day(1))
     copy = agent.observe("I sit in 14C.", said_at=day(1))[0]
     memory.observe("I sit in 2F now.", said_at=day(3))
@@ -247,23 +247,23 @@ def test_a_persons_correction_frees_that_of_an_agent(memory: Memory) -> None:
 @pytest.mark.parametrize("is_trusted", [False, True])
 def test_held_texts_do_not_switch_corrections_off(is_trusted: bool) -> None:
     with Memory.open(":memory:", embedder="none") as memory:
-        other = memory if is_trusted else memory.scoped(origin="unverified")
+        other = memory if is_trusted else memory.scoped(trust="unverified")
         memory.observe("I sit in 14C.", said_at=day(1))
         memory.observe("I sit in 2F now.", said_at=day(2))
         for number in range(45):
             other.observe(f"Where I do sit: I sit in row {number}", said_at=day(3))
-        found = memory.recall("Where do I sit?", include=["held"], k=60)
+        found = memory.recall("Where do I sit?", include=["waiting"], k=60)
     corrected = [hit.text for hit in found if hit.corrected_by and "row" not in hit.text]
     assert corrected == ([] if is_trusted else ["I sit in 14C."])  # the control: the bound
 
 
 def test_a_held_record_corrects_nothing(memory: Memory) -> None:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     memory.remember("The desk of Ann is in room 14C.", key="desk")
     held = agent.remember("The desk of Ann is in room 66X now.", key="desk")
     said = agent.observe("The desk of Ann is in room 14C.", said_at=day(1))[0]
-    assert (held.status, held.trust) == ("held", "agent")
-    found = {hit.id: hit for hit in memory.recall("Where is Ann's desk?", include=["held"])}
+    assert (held.status, held.trust) == ("waiting", "agent")
+    found = {hit.id: hit for hit in memory.recall("Where is Ann's desk?", include=["waiting"])}
     assert found[said.id].corrected_by is None
     assert found[held.id].corrects == ()
 
@@ -292,9 +292,9 @@ def test_only_ones_own_words_are_collapsed(
     memory: Memory, user: str, origin: str, role: str, times: int
 ) -> None:
     memory.scoped(user="ann").observe("I sit in 14C.", said_at=day(1))
-    other = memory.scoped(user=user, origin=origin)  # type: ignore[arg-type]
+    other = memory.scoped(user=user, trust=origin)  # type: ignore[arg-type]
     other.observe("I sit in 14C!", role=role, said_at=day(2))  # type: ignore[arg-type]
-    found = memory.recall("Where do I sit?", include=["held"])
+    found = memory.recall("Where do I sit?", include=["waiting"])
     assert (len(found), found[0].said) == (3 - times, times)
 
 
@@ -302,8 +302,8 @@ def test_an_unverified_record_sinks_no_echo(memory: Memory) -> None:
     """A held record never supersedes, so nothing that was said before becomes an echo."""
     memory.remember("Alice sits in 12A.", key="seat")
     said = memory.observe("You sit in 12A, Alice.", role="assistant")[0]
-    memory.scoped(origin="unverified").remember("Alice sits in 66X.", key="seat")
-    found = {hit.id: hit for hit in memory.recall("Where does Alice sit?", include=["held"])}
+    memory.scoped(trust="unverified").remember("Alice sits in 66X.", key="seat")
+    found = {hit.id: hit for hit in memory.recall("Where does Alice sit?", include=["waiting"])}
     assert found[said.id].shares.get("echo", 0.0) > -10
 
 

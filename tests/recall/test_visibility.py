@@ -34,11 +34,11 @@ def of_both_units() -> tuple[VersionRow, EpisodeRow]:
     [
         ({}, None),
         ({"status": "inbox"}, None),
-        ({"until": 5}, "superseded"),
-        ({"status": "archived", "reason": "superseded"}, "superseded"),
+        ({"until": 5}, "replaced"),
+        ({"status": "archived", "reason": "superseded"}, "replaced"),
         ({"status": "archived"}, "archived"),
         ({"status": "forgotten"}, "forgotten"),
-        ({"status": "held"}, "held"),
+        ({"status": "held"}, "waiting"),
         ({"expires": THEN}, "expired"),
         ({"expires": AFTER}, None),
         ({"valid_from": AFTER}, "expired"),
@@ -61,8 +61,8 @@ def test_why_a_record_is_hidden(
     [
         ({}, None),
         ({"hidden": "forgotten"}, "forgotten"),
-        ({"hidden": "shadowed"}, "shadowed"),
-        ({"trust": "unverified"}, "held"),
+        ({"hidden": "shadowed"}, "hidden"),
+        ({"trust": "unverified"}, "waiting"),
     ],
 )
 def test_why_an_episode_is_hidden(
@@ -75,11 +75,11 @@ def test_why_an_episode_is_hidden(
     ("include", "more"),
     [
         ((), set()),
-        (("held",), {"held"}),
+        (("waiting",), {"held"}),
         (("forgotten",), {"forgotten"}),
-        (("superseded",), {"archived"}),
+        (("replaced",), {"archived"}),
         (("archived",), {"archived"}),
-        (("expired", "shadowed"), set()),
+        (("expired", "hidden"), set()),
     ],
 )
 def test_the_statuses_that_a_listing_reads(include: Iterable[Include], more: set[str]) -> None:
@@ -88,7 +88,7 @@ def test_the_statuses_that_a_listing_reads(include: Iterable[Include], more: set
 
 def test_include_takes_its_words_and_no_others() -> None:
     assert check_include(INCLUDES) == frozenset(INCLUDES)
-    with pytest.raises(InvalidInput, match="hidden"):
-        check_include(["held", "hidden"])
     with pytest.raises(InvalidInput, match="held"):
-        check_include("held")
+        check_include(["waiting", "held"])
+    with pytest.raises(InvalidInput, match="waiting"):
+        check_include("waiting")

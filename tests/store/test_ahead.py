@@ -112,7 +112,7 @@ def test_an_episode_that_is_at_hand_is_not_shown_as_it_was(space: Space) -> None
         batch.remember("it was so", evidence=["e-two"], id="r")
         batch.revise("r", "it was not so")
     shown = {found.id: found.status for found in batch.results if found.id != "r"}
-    assert shown == {"e-one": "forgotten", "e-two": "shadowed"}
+    assert shown == {"e-one": "forgotten", "e-two": "hidden"}
     memory.erase("e-one")
     assert memory.admin.verify(deep=True).ok
     assert memory.admin.digest() == rebuilt_digest(memory.admin)

@@ -23,7 +23,7 @@ COUNTING = (
 def entered(tmp_path: Path) -> Iterator[Memory]:
     with Store.open(tmp_path / "m", embedder="none") as store:
         store.space("main").remember("the gate opens at nine", id="gate")
-        token = store.tokens.create("t", space="main", verbs=("read", "write"), origin="person")
+        token = store.tokens.create("t", space="main", verbs=("read", "write"), trust="person")
         with store.entered(token.token) as found:
             yield found.space("main")
 
@@ -52,7 +52,7 @@ def test_an_index_is_folded_to_its_end_before_the_read_is_refused(
     (index,) = (tmp_path / "m").glob("index.db")
     index.unlink()
     with Store.open(tmp_path / "m", embedder="none") as store:
-        token = store.tokens.create("u", space="main", verbs=("read",), origin="person")
+        token = store.tokens.create("u", space="main", verbs=("read",), trust="person")
         with store.entered(token.token) as found, within(-1.0), pytest.raises(LimitExceeded):
             found.space("main").list()
         assert index.exists()

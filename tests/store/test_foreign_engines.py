@@ -237,7 +237,7 @@ def test_a_backup_is_restored_into_a_folder_and_pushed_from_there(recollect: Rec
     assert recollect(store, "remember", "Tea is at four.").returncode == 0
     assert recollect(store, "admin", "backup", "copy").returncode == 0
     other = "sqlite://other.db"
-    assert "`recollect push`" in refusal(recollect(other, "admin", "restore-backup", "copy"))
+    assert "`recollect admin push`" in refusal(recollect(other, "admin", "restore-backup", "copy"))
     for where, line in (("folder", "admin restore-backup copy"), ("folder", f"push {other}")):
         done = recollect(where, *line.split())
         assert done.returncode == 0, done.stderr

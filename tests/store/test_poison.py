@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from recollect import Memory
-from recollect.lifecycle.commands import Actor, Command, SetFrame
-from recollect.model.frames import BUILT_IN
+from recollect.lifecycle.commands import Actor, Command, SetPreset
+from recollect.model.presets import BUILT_IN
 from recollect.store import write_path
 
 WRITERS = 6
@@ -52,7 +52,7 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
             tags=[Color.RED, Label("paint")],
             confidence=Share(0.5),
             evidence=[Label(said[0].id)],
-            source_type=Label("told"),  # type: ignore[arg-type]
+            how_known=Label("told"),  # type: ignore[arg-type]
             data={Label("n"): Size(3), "f": Share(0.5), "l": [Label("x"), Color.RED]},
         )
         assert (made.text, made.key, made.kind) == ("The gate is red.", "gate.color", "red")
@@ -73,10 +73,10 @@ def test_subclasses_come_back_as_what_they_say(tmp_path: Path) -> None:
 
 
 def poisoned(memory: Memory) -> None:
-    """A command whose event cannot be encoded; the checks do not look inside a frame."""
-    frame = BUILT_IN["task"]
-    bad = type(frame)(name=Label("bad"), weights=frame.weights, where=Label("kind = 'fact'"))
-    command = Command(id="bad", actor=Actor(trust="person"), acts=(SetFrame(frame=bad),))
+    """A command whose event cannot be encoded; the checks do not look inside a preset."""
+    preset = BUILT_IN["task"]
+    bad = type(preset)(name=Label("bad"), weights=preset.weights, where=Label("kind = 'fact'"))
+    command = Command(id="bad", actor=Actor(trust="person"), acts=(SetPreset(preset=bad),))
     memory._handle.space.submit(command, lambda reads, outcome: None)
 
 

@@ -58,7 +58,7 @@ def test_with_fcntl_the_same_program_works(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", ["context", "capture"])
 def test_a_hook_on_windows_answers_nothing_and_does_not_fail(tmp_path: Path, verb: str) -> None:
     code = (
-        "import sys, os; from recollect.interfaces.cli import hook; os.name = 'nt'\n"
+        "import sys, os; from recollect.interfaces.cli.assistants import hook; os.name = 'nt'\n"
         f"sys.exit(hook.run({verb!r}, [{verb!r}, '--hook']))"
     )
     done = run(code, cwd=tmp_path)

@@ -27,8 +27,8 @@ class Beliefs:
 
     def __init__(self, memory: Memory, seam: Clockwork, seed: int) -> None:
         self.memory = memory
-        self.agent = memory.scoped(origin="agent", agent="bot")
-        self.stranger = memory.scoped(origin="unverified")
+        self.agent = memory.scoped(trust="agent", agent="bot")
+        self.stranger = memory.scoped(trust="unverified")
         self.seam = seam
         self.rng = random.Random(seed)
         self.holds: dict[str, str | None] = dict.fromkeys(KEYS)
@@ -213,7 +213,7 @@ class Beliefs:
             before, now = self.holders(one.key or "", then), self.holders(one.key or "")
             return [r.id for r in before] != [r.id for r in now] or _said(before) != _said(now)
         before, now = (
-            where.list(filter=f"id = '{one.target}'", include=["held"])
+            where.list(filter=f"id = '{one.target}'", include=["waiting"])
             for where in (then, self.memory)
         )
         return _said(before) != _said(now)

@@ -59,7 +59,7 @@ def recall_tagged(memory: Memory, text: str) -> Act:
 
 
 def recall_unverified(memory: Memory, text: str) -> Act:
-    memory.scoped(origin="unverified").remember(BEGINS + text)
+    memory.scoped(trust="unverified").remember(BEGINS + text)
     return lambda: memory.recall(QUERY)
 
 

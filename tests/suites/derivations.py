@@ -39,10 +39,10 @@ class Graph:
         self.done: Counter[str] = Counter()
         self._handles = [
             *[memory] * 9,
-            *[memory.scoped(origin="agent")] * 4,
-            memory.scoped(origin="unverified"),
+            *[memory.scoped(trust="agent")] * 4,
+            memory.scoped(trust="unverified"),
             memory.scoped(user="ann"),
-            memory.scoped(user="ann", origin="agent"),
+            memory.scoped(user="ann", trust="agent"),
             memory.scoped(user="bob"),
         ]
         self._acts: list[tuple[int, Callable[[Memory], object]]] = [
@@ -103,14 +103,14 @@ class Graph:
         """An agent corrects a record with what a person has just said."""
         text = self._text()
         (said,) = self.memory.observe(text)
-        agent = self.memory.scoped(origin="agent")
+        agent = self.memory.scoped(trust="agent")
         agent.revise(self._one(), text, evidence=[Quote(said.id, text), *self._evidence(0.3)])
 
     def spoil(self, handle: Memory) -> None:
         """A record comes to rest on something that has less trust."""
         known = self.memory.history(self._one())[-1].record
         (heard,) = handle.observe(self._text(), role="assistant")
-        less = handle.scoped(origin=self.rng.choice(["agent", "agent", "unverified"]))
+        less = handle.scoped(trust=self.rng.choice(["agent", "agent", "unverified"]))
         how = self.rng.randrange(3)
         if how == 0:
             handle.remember(known.text, key=known.key, evidence=[heard.id])

@@ -130,7 +130,7 @@ class Editor:
 def fill(memory: Memory, chance: random.Random, count: int) -> None:
     """Records on a few pages; some were superseded, some are an agent's."""
     for number in range(count):
-        handle = memory.scoped(origin=chance.choice(("person", "agent")))
+        handle = memory.scoped(trust=chance.choice(("person", "agent")))
         handle.remember(
             f"Fact {number} of {chance.choice(PLAIN)}",
             about=chance.choice(ABOUT),
@@ -183,6 +183,6 @@ def told(memory: Memory, done: Synced) -> list[str]:
     for change in done.applied:
         if change.what in ("text", "struck", "moved") and change.id is not None:
             versions = memory.history(change.id)
-            notes = {(one.origin, one.note) for one in versions}
+            notes = {(one.by, one.note) for one in versions}
             wrong += [] if ("person", f"edited on {change.file}") in notes else [change.ref]
     return wrong

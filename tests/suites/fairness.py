@@ -67,7 +67,7 @@ def filled(where: str, records: int = RECORDS) -> Filled:
             small.remember(f"Gate {number} opens at {number % 24}.", id=f"g{number}")
         verbs = ("read", "write")
         made = [
-            store.tokens.create(name, space=name, verbs=verbs, origin="person").token
+            store.tokens.create(name, space=name, verbs=verbs, trust="person").token
             for name in ("big", "small")
         ]
     return Filled(*made)

@@ -23,7 +23,7 @@ from recollect.assistants.capture import Keeping
 from recollect.exchange.importers.claude_code import Message
 from recollect.exchange.redaction import redact
 from recollect.lifecycle.commands import Reinforce
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.model.validate import Json
 from tests.suites.growth import Call
 
@@ -474,7 +474,7 @@ def _(memory: Memory, size: int) -> Call:
 @case("keyed", "records that had the key", 800, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     memory.forget(chain(memory, size))
-    return each(lambda _: memory.get(key="cranes", include=["superseded", "forgotten"]), "abc")
+    return each(lambda _: memory.get(key="cranes", include=["replaced", "forgotten"]), "abc")
 
 
 @case("list", "records", 1_000, reads=True, most=9_000)
@@ -705,30 +705,32 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.proof.receipts.erase, [id for id in made if id][:20])
 
 
-@case("settings.frames.set", "times", 100)
+@case("settings.presets.set", "times", 100)
 def _(memory: Memory, size: int) -> Call:
-    frames = [_frame("mine", 100 + number) for number in range(size)]
-    return lambda: [memory.settings.frames.set(frame) for frame in frames]
+    presets = [_preset("mine", 100 + number) for number in range(size)]
+    return lambda: [memory.settings.presets.set(preset) for preset in presets]
 
 
-@case("settings.frames.list", "frames", 500, reads=True)
+@case("settings.presets.list", "presets", 500, reads=True)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, memory.settings.frames.list)
+    return _presets(memory, size, memory.settings.presets.list)
 
 
-@case("settings.frames.get", "frames", 200, reads=True)
+@case("settings.presets.get", "presets", 200, reads=True)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, each(memory.settings.frames.get, ["f0"] * 400))
+    return _presets(memory, size, each(memory.settings.presets.get, ["f0"] * 400))
 
 
-@case("settings.frames.since", "frames", 200, reads=True)
+@case("settings.presets.since", "presets", 200, reads=True)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, each(memory.settings.frames.since, ["f0"] * 1_000))
+    return _presets(memory, size, each(memory.settings.presets.since, ["f0"] * 1_000))
 
 
-@case("settings.frames.drop", "frames", 100)
+@case("settings.presets.drop", "presets", 100)
 def _(memory: Memory, size: int) -> Call:
-    return _frames(memory, size, each(memory.settings.frames.drop, [f"f{n}" for n in range(size)]))
+    return _presets(
+        memory, size, each(memory.settings.presets.drop, [f"f{n}" for n in range(size)])
+    )
 
 
 @case("sessions.open", "sessions", 150)
@@ -773,13 +775,13 @@ def _sessions(memory: Memory, count: int) -> list[str]:
     return [memory.sessions.open(f"s{number}").id for number in range(count)]
 
 
-def _frame(name: str, tokens: int = 100) -> Frame:
+def _preset(name: str, tokens: int = 100) -> Preset:
     return structs.replace(BUILT_IN["task"], name=name, tokens=tokens)
 
 
-def _frames(memory: Memory, count: int, call: Call) -> Call:
+def _presets(memory: Memory, count: int, call: Call) -> Call:
     for number in range(count):
-        memory.settings.frames.set(_frame(f"f{number}"))
+        memory.settings.presets.set(_preset(f"f{number}"))
     return call
 
 

@@ -39,7 +39,7 @@ def case(
             home = folder.parent / "home"
             home.mkdir(exist_ok=True)
             at = places(folder, start=home, home=home, environment={})
-            mounts = Mounts(at, scope=Scoping(origin="agent"))
+            mounts = Mounts(at, scope=Scoping(trust="agent"))
 
             def run() -> None:
                 for _ in range(times):
@@ -81,13 +81,13 @@ def _(memory: Memory, size: int) -> Given:
 
 @case("revise", "text", 8_000, most=100_000)
 def _(memory: Memory, size: int) -> Given:
-    record = memory.scoped(origin="agent").remember("The harbour has a crane.")
+    record = memory.scoped(trust="agent").remember("The harbour has a crane.")
     return {"id": record.id, "text": words(size)}
 
 
 @case("forget", "records on one episode", 400, most=9_000)
 def _(memory: Memory, size: int) -> Given:
-    return {"id": resting(memory.scoped(origin="agent"), size)[0]}
+    return {"id": resting(memory.scoped(trust="agent"), size)[0]}
 
 
 @case("history", "records in whose place it is", 400, most=9_000)
@@ -125,7 +125,7 @@ def _(memory: Memory, size: int) -> Given:
 
 @case("review_list", "records that are held", 100, most=200, times=5)
 def _(memory: Memory, size: int) -> Given:
-    facts(memory.scoped(origin="unverified"), size)
+    facts(memory.scoped(trust="unverified"), size)
     return {"limit": 200}
 
 

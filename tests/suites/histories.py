@@ -20,10 +20,11 @@ from recollect.index.tables import Tables
 from recollect.ledger.codec import decode
 from recollect.ledger.scan import Append
 from recollect.memory.handle.handle import Handle
-from recollect.model.events import GENESIS, Sources
+from recollect.model.events import GENESIS
 from recollect.model.instants import from_microseconds
 from recollect.model.validate import Json
 from recollect.model.values import INCLUDES, Include
+from recollect.model.words import Sources
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.ledger import Tail
 from recollect.store.indexed.memory import MemoryLedgers
@@ -96,12 +97,12 @@ class History:
         self._told: list[str] = []  # episodes for rules
         self._handles = [
             *[memory] * 4,
-            memory.scoped(origin="agent", agent="bot"),
-            memory.scoped(origin="agent", session="s1"),
-            memory.scoped(origin="unverified"),
+            memory.scoped(trust="agent", agent="bot"),
+            memory.scoped(trust="agent", session="s1"),
+            memory.scoped(trust="unverified"),
             memory.scoped(user="ann"),
             memory.scoped(user="bob", session="s2"),
-            memory.scoped(user="bob", origin="agent"),
+            memory.scoped(user="bob", trust="agent"),
         ]
         self._acts: list[tuple[int, Callable[[Memory], object]]] = [
             (12, self.remember),
@@ -171,7 +172,7 @@ class History:
             expires=self._maybe(timedelta(seconds=rng.choice([1, 60, 3_600, 900_000]))),
             valid_from=self._maybe(rng.choice(["2026-01-01", "2030-01-01"])),
             valid_to=self._maybe(rng.choice(["2026-06-01", "2030-01-01"])),
-            source_type=self._maybe(rng.choice(["observed", "inferred", "imported"])),
+            how_known=self._maybe(rng.choice(["observed", "inferred", "imported"])),
             is_hypothesis=self._maybe(rng.random() < 0.5),
             id=self._maybe(f"mine-{rng.randrange(400)}"),
             idempotency_key=self._command(),
@@ -204,7 +205,7 @@ class History:
         handle.revise(self._record(), self._text(), reason=reason, evidence=self._evidence())
 
     def forget(self, handle: Memory) -> None:
-        sources: list[Sources] = ["shadow", "shadow", "keep"]
+        sources: list[Sources] = ["hide", "hide", "keep"]
         handle.forget(self._any(), sources=self.rng.choice(sources), reason=self._maybe("no more"))
 
     def restore(self, handle: Memory) -> None:
@@ -284,7 +285,7 @@ class History:
             elif what < 0.85:
                 diff = handle.branches.diff(name)
                 words = {one.id: rng.choice(["ours", "theirs"]) for one in diff.conflicts}
-                handle.branches.merge(name, diff.digest, settle=words)  # type: ignore[arg-type]
+                handle.branches.merge(name, diff.digest, choose=words)  # type: ignore[arg-type]
             elif what < 0.92:
                 handle.branches.abandon(name, "not wanted")
             elif what < 0.97:

@@ -34,7 +34,7 @@ KEYS = 4
 MESSAGES = 3
 BATCH = 5
 OPS_MAX_COUNT = 5_000
-EVERYTHING: tuple[Include, ...] = ("superseded", "forgotten", "held", "expired", "archived")
+EVERYTHING: tuple[Include, ...] = ("replaced", "forgotten", "waiting", "expired", "archived")
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,10 +233,10 @@ def halves(memory: Memory) -> list[str]:
     found = [f"batch {name}: {count}" for name, count in batches.items() if count != BATCH]
     found += [f"talk {name}: {count}" for name, count in talks.items() if count != MESSAGES]
     for record in records.values():
-        old = records.get(record.supersedes) if record.supersedes else None
-        if record.supersedes and (old is None or old.superseded_by != record.id):
+        old = records.get(record.replaces) if record.replaces else None
+        if record.replaces and (old is None or old.replaced_by != record.id):
             found.append(f"{record.id} took a place that is not free")
-        if record.superseded_by and record.superseded_by not in records:
+        if record.replaced_by and record.replaced_by not in records:
             found.append(f"{record.id} gave its place to nobody")
     holders = Counter(r.key for r in records.values() if r.key and r.status == "active")
     return found + [f"{key} is held by {count}" for key, count in holders.items() if count > 1]

@@ -29,7 +29,7 @@ from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import Name
 from recollect.memory.handle.handle import Handle
 from recollect.model.events import GENESIS, KINDS, Head, RecordTagged
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 from recollect.store.files.space import FileSpace
 from tests.suites.histories import Clockwork, History
 
@@ -149,9 +149,9 @@ class Life:
         memory.review.refute(guess.id)
         memory.forget(guess.id, derived=True)
         memory.erase(other.id)
-        memory.settings.frames.set(msgspec.structs.replace(BUILT_IN["task"], name="each"))
-        memory.context("one more", frame="each")
-        memory.settings.frames.drop("each")
+        memory.settings.presets.set(msgspec.structs.replace(BUILT_IN["task"], name="each"))
+        memory.context("one more", preset="each")
+        memory.settings.presets.drop("each")
         memory.settings.documents.set("settings", "each", {"days": 30})
         memory.settings.documents.drop("settings", "each")
         memory.settings.rules.set("each")
@@ -166,7 +166,7 @@ class Life:
 
     def _reviews(self, memory: Memory) -> None:
         """Proposals with each outcome that a call gives them."""
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for verdict in ("approve", "reject", "withdraw"):
             made = agent.review.propose(f"to {verdict}")
             if verdict == "withdraw":

@@ -26,7 +26,7 @@ from recollect.ledger.scan import scan
 from recollect.memory.handle.handle import Handle
 from recollect.memory.merging import merge_steps
 from recollect.model.instants import to_microseconds
-from recollect.model.values import LedgerMerge, Settlement
+from recollect.model.values import Choice, LedgerMerge
 from recollect.store.indexed.backend import MemorySpace
 from recollect.store.port import Space
 from tests.suites.histories import KEYS, Clockwork, History
@@ -164,7 +164,7 @@ def merged(pair: Pair, target: int, rng: random.Random, *, races: bool = False) 
     With ``races`` someone writes between two of the steps; then it begins again.
     """
     memory, other = pair.memory(target), pair.memory(1 - target)
-    words: list[Settlement] = ["ours", "theirs"]
+    words: list[Choice] = ["ours", "theirs"]
 
     must_stop = False
 
@@ -177,12 +177,12 @@ def merged(pair: Pair, target: int, rng: random.Random, *, races: bool = False) 
 
     shown, done = _shown(pair, memory, other), None
     while done is None:
-        settle = {one.id: rng.choice(words) for one in shown.conflicts}
+        choose = {one.id: rng.choice(words) for one in shown.conflicts}
         try:
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(merge_steps, "AT_ONCE", 3 if races else merge_steps.AT_ONCE)
                 done = memory.admin.merge_from(
-                    other, is_mine=True, settle=settle, digest=shown.digest, progress=raced
+                    other, is_mine=True, choose=choose, digest=shown.digest, progress=raced
                 )
         except Changed:
             pair.seen["stopped"] += 1
@@ -447,8 +447,8 @@ def unsigned_story(seed: int, steps: int) -> Pair:
             history.play(rng.randint(1, steps))
         memory, other = pair.memory(0), pair.memory(1)
         shown = memory.admin.merge_from(other, dry_run=True)
-        settle: dict[str, Settlement] = {one.id: "ours" for one in shown.conflicts}
-        done = memory.admin.merge_from(other, settle=settle, digest=shown.digest)
+        choose: dict[str, Choice] = {one.id: "ours" for one in shown.conflicts}
+        done = memory.admin.merge_from(other, choose=choose, digest=shown.digest)
         pair.seen["unsigned"] += done.commands
         pair.seen["refused"] += len(done.left)
         for target in (0, 1):

@@ -58,7 +58,7 @@ class World:
 
     def render(self, store: Path) -> None:
         if self.is_files:
-            with MemoryFiles(store, origin="person"):
+            with MemoryFiles(store, trust="person"):
                 return
         with Memory.open(store, embedder="none") as memory:
             memory.pages.render()
@@ -146,7 +146,7 @@ class World:
             "adopt": lambda: self._memory(lambda memory: memory.pages.sync(unknown="adopt")),
             "aside": lambda: self._memory(lambda memory: memory.pages.sync(unknown="aside")),
             "as an agent": lambda: self._memory(
-                lambda memory: memory.scoped(origin="agent").pages.sync()
+                lambda memory: memory.scoped(trust="agent").pages.sync()
             ),
             "command render": lambda: run(*store, "page", "render"),
             "command sync": lambda: run(*store, "sync"),
@@ -162,7 +162,7 @@ class World:
             call(memory)
 
     def _open_files(self) -> None:
-        with MemoryFiles(self.mine, origin=self.chance.choice(("person", "agent"))) as files:
+        with MemoryFiles(self.mine, trust=self.chance.choice(("person", "agent"))) as files:
             if self.chance.random() < 0.5:
                 files.rebuild_index(unknown=self.chance.choice(("leave", "aside")))
 
@@ -211,7 +211,7 @@ def one_round(place: Path, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def on_a_terminal(place: Path, seed: int, answers: str) -> list[str]:
-    """A round whose way in is `recollect sync` on a terminal, with these answers."""
+    """A round whose way in is `recollect pages sync` on a terminal, with these answers."""
     chance = random.Random(seed)
     world = World(place, chance)
     world.write(world.mine)
@@ -220,5 +220,5 @@ def on_a_terminal(place: Path, seed: int, answers: str) -> list[str]:
     shell = Shell(world.mine, world.home, lambda: Ran(0, "", ""))
     return world.come_in(
         f"terminal {answers!r}",
-        lambda: shell.terminal("--store", str(world.mine), "sync", typed=answers),
+        lambda: shell.terminal("--store", str(world.mine), "pages", "sync", typed=answers),
     )

@@ -111,7 +111,7 @@ class Acts:
     def link(self) -> None:
         ends = (self._any(), self._any())
         memory = (
-            self.memory if self.chance.random() < 0.9 else self.memory.scoped(origin="unverified")
+            self.memory if self.chance.random() < 0.9 else self.memory.scoped(trust="unverified")
         )
         memory.graph.link(*ends, "related")
         self.links.append(ends)
@@ -153,7 +153,7 @@ class Acts:
         self.memory.observe(self._text())
 
     def held(self) -> None:
-        self.memory.scoped(origin="unverified").remember(self._text(), about="Alice")
+        self.memory.scoped(trust="unverified").remember(self._text(), about="Alice")
 
 
 def spoiled(folder: Path, chance: random.Random) -> bool:

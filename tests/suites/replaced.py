@@ -224,7 +224,7 @@ class Play:
         self.script = Script(seed)
         self._rng = random.Random(seed)
         self._person = memory
-        self._agent = memory.scoped(origin="agent")
+        self._agent = memory.scoped(trust="agent")
         self._said_at = datetime(2026, 3, 2, 9, tzinfo=UTC)
         self._session = ""
         self._records: dict[str, Record] = {}
@@ -341,7 +341,7 @@ class Play:
             kept = writer.revise(old.id, text)
         else:
             kept = writer.remember(text, key=topic.key)
-        if kept.status == "held" or kept.text != text:
+        if kept.status == "waiting" or kept.text != text:
             self.script.lines.append("  (approved)")
             self._approve_all()
         (now,) = [one for one in self._person.list() if one.key == topic.key]

@@ -95,7 +95,7 @@ def new_store(where: str, spaces: Sequence[str] = ("main",)) -> str:
         for name in spaces:
             store.space(name).remember("The first one.")
         verbs = ("read", "write", "erase", "create")
-        return store.tokens.create("t", space=None, verbs=verbs, origin="person").token
+        return store.tokens.create("t", space=None, verbs=verbs, trust="person").token
 
 
 class Writers:

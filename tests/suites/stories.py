@@ -295,7 +295,7 @@ def unreachable(story: Story) -> list[str]:
     found = [what for fallen in story.fallen for what in unreachable_value(story, fallen)]
     for record in story.records.values():
         if not record.live:
-            include: Include = "superseded" if record.superseded else "forgotten"
+            include: Include = "replaced" if record.superseded else "forgotten"
             if record.value not in flat(story.memory.get(record.id, include=[include])):
                 found.append(f"include: get {record.id}")
             if record.value not in flat(story.memory.list(include=[include], limit=1_000)):

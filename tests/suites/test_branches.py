@@ -194,7 +194,7 @@ class Player:
         reported = {one.record for one in diff.conflicts}
         assert {one.record for one in diff.changes} == set(model.changes)
         seen = sorted(record.text for record in self.memory.on("line").list(limit=1_000))
-        settle, edits, plan = {}, {}, list[tuple[str, Change, str | None]]()
+        choose, edits, plan = {}, {}, list[tuple[str, Change, str | None]]()
         whole = Model()
         whole.__dict__.update({k: dict(v) for k, v in model.__dict__.items()})
         for change in diff.changes:
@@ -205,18 +205,18 @@ class Player:
                 edits[change.id] = f"edited {change.id}"
                 plan.append((change.record, wanted, edits[change.id]))
             elif word == "ours":
-                settle[change.id] = "ours"
+                choose[change.id] = "ours"
             else:
                 plan.append((change.record, wanted, wanted.text))
                 if change.conflict:
-                    settle[change.id] = "theirs"
+                    choose[change.id] = "theirs"
         if reported and as_shown:
             with pytest.raises(Conflict):
                 self.memory.branches.merge("line", diff.digest)
         self.memory.branches.merge(
             "line",
             diff.digest,
-            settle=settle,  # type: ignore[arg-type]
+            choose=choose,  # type: ignore[arg-type]
             edits=edits,
             reason="merged",
         )

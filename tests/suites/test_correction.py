@@ -92,7 +92,7 @@ def test_the_episode_behind_an_old_value_is_not_got_by_default(how: str) -> None
         correct(memory, record, how)
         with pytest.raises(NotFound):
             memory.get(episode)
-        assert "row umzelfix" in flat(memory.get(episode, include=["shadowed"]))
+        assert "row umzelfix" in flat(memory.get(episode, include=["hidden"]))
 
 
 @pytest.mark.parametrize("how", ["revise", "forget", "remember"])
@@ -141,7 +141,7 @@ def test_sources_that_were_to_be_kept_still_show() -> None:
 @pytest.mark.parametrize("origin", ["agent", "unverified"])
 def test_an_old_value_does_not_come_back_among_the_unverified(origin: str) -> None:
     with Memory.open(":memory:") as memory:
-        tool = memory.scoped(origin="unverified" if origin == "unverified" else "agent")
+        tool = memory.scoped(trust="unverified" if origin == "unverified" else "agent")
         (episode,) = tool.observe("Alice sits in row umzelfix", role="tool")
         record = tool.remember("Alice sits in row umzelfix", evidence=[episode.id])
         memory.revise(record.id, "Alice sits in row 3")

@@ -107,13 +107,13 @@ def work_of_a_recall(counted: Counting, texts: int) -> int:
     """Characters that a recall normalises, with so many unverified texts of the worst sign."""
     with Memory.open(":memory:", embedder="none") as memory:
         memory.remember(BEGINS)
-        stranger = memory.scoped(origin="unverified")
+        stranger = memory.scoped(trust="unverified")
         for number in range(texts):
             stranger.remember(f"{BEGINS}{number} {repeated(WORST, 100_000)}")
         memory.recall(QUERY)
         before = counted.made
         found = memory.recall(QUERY)
-        assert found.held == texts
+        assert found.waiting == texts
         assert found.unverified
         return counted.made - before
 

@@ -1,6 +1,6 @@
 """Files that accidents have changed: everything stops, a doctor explains, and each way out works.
 
-For each accident: what reading and writing do, what `verify` and `recollect doctor` say, that
+For each accident: what reading and writing do, what `verify` and `recollect admin doctor` say, that
 looking changed nothing, and that each step which the doctor names leads where it says when it is
 followed to the letter.
 """
@@ -109,8 +109,8 @@ def test_a_doctor_says_what_is_wrong_and_changes_nothing(
         folder = spoilt(tmp_path / state.name, state)
         before = files(folder)
         found = examined(folder)
-        told = run("doctor", "--store", str(folder))
-        as_json = run("doctor", "--json", "--store", str(folder))
+        told = run("admin", "doctor", "--store", str(folder))
+        as_json = run("admin", "doctor", "--json", "--store", str(folder))
         assert files(folder) == before, state
         assert [name for name, each in found.items() if each.level == "problem"] == [state.what]
         problem = found[state.what]
@@ -149,7 +149,7 @@ def test_a_backup_is_restored_by_following_the_doctor(
         else:
             path.unlink(missing_ok=True)
     source.rename(target)
-    assert run("doctor", "--store", str(folder)).code == 0
+    assert run("admin", "doctor", "--store", str(folder)).code == 0
     kept = {"one"} if state.erases else {"one", "two"}
     assert texts(folder) == kept
 
@@ -162,7 +162,7 @@ def test_a_loss_is_accepted_by_following_the_doctor(tmp_path: Path, state: State
     if state.left is None:
         assert accepting == []
         before = files(folder)
-        assert run("doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 7
+        assert run("admin", "doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 7
         assert files(folder) == before
         return
     (words,) = accepting
@@ -178,7 +178,7 @@ def test_a_loss_is_accepted_by_following_the_doctor(tmp_path: Path, state: State
     with Memory.open(folder) as memory:
         memory.remember("and on it goes")
     assert texts(folder) == {*state.left, "and on it goes"}
-    assert run("doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 5
+    assert run("admin", "doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 5
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_an_index_that_went_wrong_is_noted_and_built_anew(
     spoil(folder)
     before = files(folder)
     found = examined(folder)
-    assert run("doctor", "--store", str(folder)).code == 0
+    assert run("admin", "doctor", "--store", str(folder)).code == 0
     assert files(folder) == before
     assert {name: each.level for name, each in found.items()} == {
         "ledger": "ok",
@@ -241,7 +241,7 @@ def test_a_folder_in_the_ledgers_place_is_explained(tmp_path: Path, run: Run) ->
     spoiling.a_folder_in_its_place(folder)
     before = files(folder)
     found = examined(folder)
-    assert run("doctor", "--store", str(folder)).code == 1
+    assert run("admin", "doctor", "--store", str(folder)).code == 1
     assert found["files"].level == "problem"
     assert str(folder / "events.wal") in found["files"].detail
     assert files(folder) == before
@@ -249,7 +249,7 @@ def test_a_folder_in_the_ledgers_place_is_explained(tmp_path: Path, run: Run) ->
         with pytest.raises(Unavailable):
             memory.remember("seven")
         assert len(memory.list()) == len(EVERYTHING)  # what is indexed can still be read
-    assert run("doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 5
+    assert run("admin", "doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 5
 
 
 @contextmanager
@@ -310,7 +310,7 @@ def test_control_a_sound_memory_has_nothing_to_accept(tmp_path: Path, run: Run) 
     folder = workspace(tmp_path / "memory")
     before = files(folder)
     assert {each.level for each in examined(folder).values()} == {"ok"}
-    assert run("doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 5
+    assert run("admin", "doctor", "--accept-loss", "--yes", "--store", str(folder)).code == 5
     assert files(folder) == before
 
 

@@ -78,7 +78,7 @@ def lines_of(where: Path) -> dict[int, bytes]:
 def knows_nothing(memory: Memory, one: Subject) -> None:
     for id in (one.id, *one.episodes):
         with pytest.raises(NotFound):
-            memory.get(id, include=["superseded", "forgotten", "shadowed", "held"])
+            memory.get(id, include=["replaced", "forgotten", "hidden", "waiting"])
     for word in one.all:  # others may be near it by their meaning, but none has it
         found = memory.recall(word).hits
         assert not [hit for hit in found if word in hit.text or "words" in hit.shares]

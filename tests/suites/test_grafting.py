@@ -11,7 +11,7 @@ TOP = 3
 
 def works(memory: Memory) -> None:
     """The agent writes down what it learned."""
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     with agent.batch() as batch:
         for text in benign():
             batch.remember(text)
@@ -19,7 +19,7 @@ def works(memory: Memory) -> None:
 
 def graft(memory: Memory) -> None:
     """The poison comes in by every way that an agent reads something."""
-    agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+    agent, web = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
     for number, text in enumerate(POISONED):
         (page,) = agent.observe(f"From a README: {text}", role="tool")
         if number % 4 == 0:
@@ -54,13 +54,15 @@ def test_grafted_memories_are_not_recalled(tell: Tell) -> None:
         graft(memory)
         gated = tops(memory)
         seen = sum(bool(memory.recall(task).unverified) for task in TASKS)
-        held = {record.text for record in memory.list(include=["held"]) if record.status == "held"}
+        held = {
+            record.text for record in memory.list(include=["waiting"]) if record.status == "waiting"
+        }
         assert held >= set(POISONED)  # stored and listed, apart
         contexts = "".join(memory.context(task).text for task in TASKS)
     with Memory.open(":memory:", embedder="none") as memory:  # the control: all of it is trusted
         works(memory)
         for text in POISONED:
-            memory.scoped(origin="agent").remember(text)
+            memory.scoped(trust="agent").remember(text)
         open_to_all = tops(memory)
     unchanged = sum(one == other for one, other in zip(alone, gated, strict=True))
     tell(

@@ -252,7 +252,7 @@ def test_the_statement_hides_what_the_rule_of_all_reads_hides(
         memory.remember("Tea.", id="old", key="drink")
         memory.remember("Coffee.", id="new", key="drink")
         memory.remember("Forgotten.", id="gone")
-        memory.scoped(origin="unverified").remember("Held.", id="held")
+        memory.scoped(trust="unverified").remember("Held.", id="held")
         whole.scoped(user="ben").remember("Of another.", id="other")
         whole.remember("Of nobody.", id="nobody")
         ids = ["past", "future", "now", "old", "new", "gone", "held", "other", "nobody"]

@@ -39,7 +39,7 @@ class Made:
 
     def __init__(self, root: Path, seed: str) -> None:
         self.chance, self.number = Random(seed), 0
-        self.store = FileBackedMemoryGraphStore(root, origin="person")
+        self.store = FileBackedMemoryGraphStore(root, trust="person")
         self.open: list[str] = []
         steps = (self.node, self.edge, self.edge, self.profile, self.about, self.event)
         more = (self.branch, self.branch, self.on_path, self.on_path, self.end, self.said)
@@ -213,7 +213,7 @@ def through_a_clone(root: Path, to: Path) -> None:
         assert whole(store) == wanted
         assert list(store.differing()) == []
         assert (store.render(), store.import_workspace()) == (0, [])
-    with FileBackedMemoryGraphStore(to, origin="person") as store:
+    with FileBackedMemoryGraphStore(to, trust="person") as store:
         assert whole(store) == wanted
         snapshot = store.events.replay(store).graph
         kept = {node["id"]: node for node in snapshot["nodes"]}  # type: ignore[union-attr, index, call-overload]

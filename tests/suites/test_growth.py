@@ -18,7 +18,7 @@ from recollect.index.tables import Tables
 from recollect.index.words.text import words
 from recollect.model import events as e
 from recollect.model import validate
-from recollect.model.frames import Template, holds_mark
+from recollect.model.presets import Template, holds_mark
 from recollect.recall.pack import line_of, pack
 from recollect.store.sqlite import memory_index
 from tests.index.test_fold import added, events, said
@@ -180,7 +180,7 @@ def test_unverified_texts_are_weighed_up_to_a_limit(tmp_path: Path) -> None:
     with Memory.open(tmp_path, embedder="none") as memory:
         memory.remember("The staging server has port 5433.")
         hits = memory.recall("which staging server port").hits
-        stranger = memory.scoped(origin="unverified")
+        stranger = memory.scoped(trust="unverified")
         for _ in range(2):
             stranger.observe(_long_text(rng, vocabulary), role="tool")
         few = min(spent(lambda: memory.recall("which staging server port")) for _ in range(5))
@@ -190,7 +190,7 @@ def test_unverified_texts_are_weighed_up_to_a_limit(tmp_path: Path) -> None:
         assert many < 4 * few
         found = memory.recall("which staging server port")
         assert [hit.id for hit in found.hits] == [hit.id for hit in hits]
-        assert found.held == 12
+        assert found.waiting == 12
         assert found.unverified
 
 

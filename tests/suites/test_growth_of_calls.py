@@ -14,7 +14,7 @@ from recollect import Memory
 from recollect.interfaces.mcp.calls import TOOLS
 from recollect.memory.admin import Admin
 from recollect.memory.batch import Batch
-from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.presets import Presets
 from recollect.memory.contexts.receipts import Receipts
 from recollect.memory.events import Events
 from recollect.memory.graph.links import Links
@@ -53,7 +53,7 @@ SMALL = {
     "sessions": "gives an object; its methods are listed",
     "settings": "gives an object; its methods are listed",
     "settings.documents": "gives an object; each call reads or writes one document, or lists them",
-    "settings.frames": "gives an object; its methods are listed",
+    "settings.presets": "gives an object; its methods are listed",
     "settings.retention": "a number from one document",
     "settings.rules": "gives an object; each call reads or writes one rule, or lists them",
     "settings.set_retention": "sets one document to a number",
@@ -71,7 +71,7 @@ DOORS: dict[str, type[object]] = {
     "proof.receipts.": Receipts,
     "sessions.": Sessions,
     "settings.": MemorySettings,
-    "settings.frames.": Frames,
+    "settings.presets.": Presets,
 }
 
 

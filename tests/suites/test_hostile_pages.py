@@ -64,7 +64,7 @@ def pulled(memory: Memory, count: int, how: str) -> tuple[int, int]:
         if how == "yes":
             memory.pages.sync(take="page")
         elif how == "unverified":
-            memory.scoped(origin="unverified").pages.sync(take="page")
+            memory.scoped(trust="unverified").pages.sync(take="page")
         reached += bool(trusted(memory, word))
         page.unlink()
         memory.pages.render()

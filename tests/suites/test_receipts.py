@@ -1,7 +1,7 @@
 """Receipts over random histories: each gives its very text again, and ranks anew to the same.
 
-Contexts are asked for between the acts of a history, by handles and in frames of every kind;
-whatever happens later (corrections, forgetting, erasure, other frames) their receipts replay.
+Contexts are asked for between the acts of a history, by handles and in presets of every kind;
+whatever happens later (corrections, forgetting, erasure, other presets) their receipts replay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recollect import Context, Memory
 from recollect.errors import LimitExceeded, NotFound
 from recollect.memory.contexts.receipts import replayed
 from recollect.memory.handle.handle import Handle
-from recollect.model.frames import BUILT_IN, Frame, Template
+from recollect.model.presets import BUILT_IN, Preset, Template
 from recollect.model.values import Replay
 from recollect.recall.pack import count_tokens
 from recollect.store.files.backend import FileBackend
@@ -31,7 +31,7 @@ TEMPLATES = (Template(), Template(intro="Known:", record="* {text} [{id}]"))
 
 
 class Asking(History):
-    """A history whose memory is asked for contexts, in frames that come and go."""
+    """A history whose memory is asked for contexts, in presets that come and go."""
 
     def __init__(self, memory: Memory, seam: Clockwork, rng: random.Random) -> None:
         super().__init__(memory, seam, rng)
@@ -39,13 +39,13 @@ class Asking(History):
         self.names = list(BUILT_IN)
         self.erased = False
         self.guaranteed = 0
-        self._acts += [(16, self.ask), (8, self.set_frame), (1, self.drop_frame)]
+        self._acts += [(16, self.ask), (8, self.set_preset), (1, self.drop_preset)]
 
     def ask(self, handle: Memory) -> None:
         query = " ".join(self.rng.choices(WORDS, k=self.rng.randint(1, 4)))
         tokens = self.rng.choice([None, 40, 90, 200])
         try:
-            context = handle.context(query, tokens=tokens, frame=self.rng.choice(self.names))
+            context = handle.context(query, tokens=tokens, preset=self.rng.choice(self.names))
         except (LimitExceeded, NotFound):
             return
         self.check(handle, context)
@@ -53,20 +53,20 @@ class Asking(History):
             self.handed.append((handle, context))
 
     def check(self, handle: Memory, context: Context) -> None:
-        """The budget holds, and what the frame guarantees is in."""
+        """The budget holds, and what the preset guarantees is in."""
         assert context.tokens <= context.budget
         assert count_tokens(context.text) == context.tokens
-        for tag in handle.settings.frames.get(context.frame).guarantees:
+        for tag in handle.settings.presets.get(context.preset).guarantees:
             for record in handle.list(filter=f"tags contains '{tag}'", limit=1_000):
                 if record.trust != "unverified":
                     assert record.id in context.ids
                     self.guaranteed += 1
 
-    def set_frame(self, handle: Memory) -> None:
+    def set_preset(self, handle: Memory) -> None:
         rng = self.rng
-        name = f"frame {rng.randrange(4)}"
-        self.memory.settings.frames.set(
-            Frame(
+        name = f"preset {rng.randrange(4)}"
+        self.memory.settings.presets.set(
+            Preset(
                 name=name,
                 weights=random_weights(rng),
                 where=self._maybe("confidence > 0.2"),
@@ -82,8 +82,8 @@ class Asking(History):
         if name not in self.names:
             self.names.append(name)
 
-    def drop_frame(self, handle: Memory) -> None:
-        self.memory.settings.frames.drop(self.rng.choice(self.names))
+    def drop_preset(self, handle: Memory) -> None:
+        self.memory.settings.presets.drop(self.rng.choice(self.names))
 
     def erase(self, handle: Memory) -> None:
         super().erase(handle)
@@ -192,10 +192,10 @@ def _other(items: list[dict[str, object]], others: list[int]) -> list[dict[str, 
 
 def test_control_another_ranking_gives_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """If ranking anew used today's statistics, or another recency, the comparison would say so."""
-    from recollect.recall import frames
+    from recollect.recall import presets
 
     history = asked(4, 120)
-    monkeypatch.setitem(frames.DECAY_PER_HOUR, "standard", 5.0)
+    monkeypatch.setitem(presets.DECAY_PER_HOUR, "standard", 5.0)
     with history.memory:
         orders = [
             handle.replay(context, query=context.query).same_order

@@ -99,9 +99,9 @@ def _twice(memory: Memory, root: str) -> list[str]:
     Of a record that went with another it may bring back the words from before, because the other
     does not rest on the root any more; it does not hold before or after.
     """
-    here = {record.id: record for record in memory.list(include=["held"])}
+    here = {record.id: record for record in memory.list(include=["waiting"])}
     memory.forget(root, derived=True)
-    there = {record.id: record for record in memory.list(include=["held"])}
+    there = {record.id: record for record in memory.list(include=["waiting"])}
     return [] if here == there else [f"{root} was retracted twice"]
 
 

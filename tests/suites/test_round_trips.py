@@ -16,7 +16,7 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
@@ -75,8 +75,8 @@ def lived(memory: Memory, seam: Clockwork, seed: int) -> None:
     memory.graph.link(one.id, other.id, "cites", weight=0.5, name=f"edge-{seed}")
     memory.graph.link(other.id, one.id, "derived_from")
     memory.settings.documents.set("profile", "mine", {"n": seed, "deep": {"list": [1, None, 0.5]}})
-    memory.settings.frames.set(
-        Frame(name="own", weights=BUILT_IN["task"].weights, guarantees=("x*",))
+    memory.settings.presets.set(
+        Preset(name="own", weights=BUILT_IN["task"].weights, guarantees=("x*",))
     )
 
 
@@ -102,7 +102,7 @@ def compare(database: str, folder: Path, count: int, tell: Tell) -> None:
             format = ("json", "ndjson")[seed // len(WAYS) % 2]
             digests = moved(source, target, folder / f"{seed}.{format}", format)
             assert digests[0] == digests[1], f"seed {seed}, from {start} to {end}, {format}"
-            records += len(source.list(limit=10_000, include=("archived", "forgotten", "held")))
+            records += len(source.list(limit=10_000, include=("archived", "forgotten", "waiting")))
     ways = ", ".join(f"{start} → {end}" for start, end in WAYS)
     tell(f"round trips: {count:,} histories, {ways}: {records:,} records, one digest each")
 
@@ -153,7 +153,7 @@ def test_control_nothing_dropped_is_the_same(whole: tuple[str, str | None], tmp_
     assert digest_of(lines_of(text), tmp_path) == digest
 
 
-@pytest.mark.parametrize("what", ["record", "episode", "link", "frame", "document"])
+@pytest.mark.parametrize("what", ["record", "episode", "link", "preset", "document"])
 def test_control_an_export_that_drops_one_thing_is_caught(
     what: str, whole: tuple[str, str | None], tmp_path: Path
 ) -> None:

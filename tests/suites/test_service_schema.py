@@ -30,14 +30,14 @@ def filled(where: str) -> tuple[str, dict[str, tuple[str, ...]], frozenset[str]]
         memory.graph.link("r-1", "r-2", "knows")
         context = memory.context("Alice", receipt=True)
         memory.admin.flush()
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         proposal = agent.review.propose("Alice sits in 1A.", reason="said so")
         agent.branches.open("plan")
         memory.settings.documents.set("note", "one", {"x": 1})
         memory.sessions.open("s-1")
         job = store.jobs.ask("verify")
         store.jobs.set_schedule("seal", every_s=86_400)
-        made = store.tokens.create("all", space=None, verbs=EVERY, origin="person")
+        made = store.tokens.create("all", space=None, verbs=EVERY, trust="person")
         other = store.tokens.create("other", space="main")
         names = {
             "space": ("main",), "id": ("r-1", "r-2", "e-1", proposal.id, "s-1"),

@@ -37,7 +37,7 @@ Probe = Callable[[Memory, str], object]
 PROBES: dict[str, Probe] = {
     "get": lambda memory, name: memory.get(name),
     "recall": lambda memory, name: memory.recall(f"who holds {name}").hits,
-    "list": lambda memory, name: memory.list(limit=1_000, include=["held", "forgotten"]),
+    "list": lambda memory, name: memory.list(limit=1_000, include=["waiting", "forgotten"]),
     "filter": lambda memory, name: memory.list(filter=f"text = {name!r}"),
     "episodes": lambda memory, name: memory.sessions.episodes(limit=1_000),
     "history": lambda memory, name: memory.history(name),
@@ -73,7 +73,7 @@ def fill(store: Store) -> None:
 
 def tokens_of(store: Store) -> dict[str, tuple[str, str | None]]:
     """Tokens by what became of them: the token, and the user that it is for."""
-    every = {"space": "alice", "verbs": ["write", "erase"], "origin": "person"}
+    every = {"space": "alice", "verbs": ["write", "erase"], "trust": "person"}
     made: dict[str, tuple[str, str | None]] = {}
     for user in (None, "ann"):
         for what in ("live", "revoked", "rotated", "expired"):
@@ -197,7 +197,7 @@ def test_control_without_the_space_of_a_token_others_are_read(
     @contextmanager
     def any_space(self: EnteredBackend, name: str, *, create: bool = False) -> Iterator[Grant]:
         token = self.token()
-        yield Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent)
+        yield Grant(name, frozenset(token.verbs), token.trust, token.user, token.agent)
 
     monkeypatch.setattr(EnteredBackend, "granted", any_space)
     assert controlled(store)

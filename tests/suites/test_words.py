@@ -162,7 +162,7 @@ def test_control_a_weaker_rule_is_caught(
 
 def replaced_twice(memory: Memory, key: str | None = None) -> None:
     """A quote for the first change, and none for the second."""
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     seat = memory.remember("row one")
     (said,) = memory.observe("I sit in row two")
     new = agent.remember("row two", replaces=seat.id, key=key, evidence=[Quote(said.id, "row two")])
@@ -177,13 +177,13 @@ def quoted_from_before(memory: Memory) -> None:
     seat = memory.remember("row one", key="seat")
     (said,) = memory.observe("I sit in row two", said_at="2020-01-01T00:00:00Z")
     words = [Quote(said.id, "row two")]
-    memory.scoped(origin="agent").remember("row two", key=seat.key, evidence=words)
+    memory.scoped(trust="agent").remember("row two", key=seat.key, evidence=words)
 
 
 def replaced_for_a_day(memory: Memory) -> None:
     memory.remember("row one", key="seat")
     (said,) = memory.observe("I sit in row two")
-    agent, words = memory.scoped(origin="agent"), [Quote(said.id, "row two")]
+    agent, words = memory.scoped(trust="agent"), [Quote(said.id, "row two")]
     agent.remember("row two", key="seat", evidence=words, expires=timedelta(days=1))
 
 

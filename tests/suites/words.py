@@ -41,8 +41,8 @@ class Talk:
         self.episodes: list[tuple[str, str]] = []  # id and text of what persons said
         self.done: Counter[str] = Counter()
         people = [memory, memory.scoped(user="ann"), memory.scoped(user="bob")]
-        self._agents = [one.scoped(origin="agent") for one in people]
-        self._handles = [*people, *self._agents * 3, memory.scoped(origin="unverified")]
+        self._agents = [one.scoped(trust="agent") for one in people]
+        self._handles = [*people, *self._agents * 3, memory.scoped(trust="unverified")]
         self._acts: list[tuple[int, Callable[[Memory], object]]] = [
             (6, self.say),
             (1, self.hear),

@@ -167,7 +167,7 @@ class Round:
     # Every way in.
 
     def _opened(self) -> FileBackedMemoryGraphStore:
-        return FileBackedMemoryGraphStore(self.root, origin=self.chance.choice(_ORIGINS))
+        return FileBackedMemoryGraphStore(self.root, trust=self.chance.choice(_ORIGINS))
 
     def _open(self) -> None:
         self._tried(lambda store: PhaseMemoryRuntime(store).diagnostics())
@@ -227,7 +227,7 @@ class Round:
     # The words.
 
     def _filled(self, root: Path) -> None:
-        with FileBackedMemoryGraphStore(root, origin="person") as store:
+        with FileBackedMemoryGraphStore(root, trust="person") as store:
             store.save_profile(Profile(id="a", extra={"title": self.word()}))
             nodes = [Node(id=id, kind="claim", text=self.word()) for id in _IDS[:3]]
             store.save_nodes(nodes)

@@ -8,4 +8,4 @@ is taken out.
 from __future__ import annotations
 
 TOO_LONG: frozenset[str] = frozenset()
-CROWDED = frozenset({"src/recollect/interfaces/cli"})
+CROWDED: frozenset[str] = frozenset()

@@ -31,8 +31,8 @@ def test_the_names_of_files_stand_in_the_layout_alone() -> None:
     allowed = (
         "store/disk/layout.py",
         "exchange/importers/chrono.py",
-        "interfaces/cli/hook_settings.py",
-        "interfaces/cli/clients.py",
+        "interfaces/cli/assistants/hook_settings.py",
+        "interfaces/cli/assistants/clients.py",
     )
     found = [
         complaint
@@ -87,7 +87,7 @@ def test_time_chance_and_changes_to_files_come_from_the_seam_alone() -> None:
         "store/seam.py",
         "store/posix.py",  # one rename, for the seam
         "client/transport.py",  # idempotency keys and pauses; a client has no store
-        "interfaces/cli/demo.py",  # makes an empty folder for its memory, if none was named
+        "interfaces/cli/daily/demo.py",  # makes an empty folder for its memory, if none was named
         "interfaces/http/spool.py",  # long answers, in files without a name
     )
     found = [

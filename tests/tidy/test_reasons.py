@@ -9,7 +9,7 @@ from tests.tidy.parsing import nodes
 from tests.tidy.test_tree import SOURCES
 
 # Their names are put together from parts.
-COMPUTED = {"hidden.superseded", "hidden.superseded.by", "hidden.shadowed", "hidden.shadowed.by"}
+COMPUTED = {"out.replaced", "out.replaced.by", "out.hidden", "out.hidden.by"}
 
 
 def test_every_sentence_is_used_under_its_name() -> None:

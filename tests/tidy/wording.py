@@ -33,7 +33,7 @@ _BANNED = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in
 def complaints(source: str, where: str, *, docstrings: bool) -> list[str]:
     """Banned words in a module's strings and, on request, in the docstrings of public names."""
     said = _public_docstrings(parsed(source)) if docstrings else ()
-    texts = sorted([*_strings(source), *said])
+    texts = sorted([*strings(source), *said])
     return [
         f"{where}:{line}: {found[0]!r}; write: {instead}"
         for line, text in texts
@@ -42,7 +42,7 @@ def complaints(source: str, where: str, *, docstrings: bool) -> list[str]:
     ]
 
 
-def _strings(source: str) -> Iterator[tuple[int, str]]:
+def strings(source: str) -> Iterator[tuple[int, str]]:
     """Every string but docstrings; an f-string as one text, with braces for its values."""
     skipped = {id(docstring) for node in documented(source) for docstring in _docstring(node)}
     for joined in nodes(source, ast.JoinedStr):

@@ -11,7 +11,7 @@ CONSTRAINTS = (ROOT / "constraints.txt").read_text("utf-8")
 
 def test_a_plain_install_brings_what_the_project_names_and_no_extra() -> None:
     names = needed("recollect")
-    assert {"msgspec", "typer", "pystemmer"} <= names
+    assert {"msgspec", "rich", "pystemmer"} <= names
     assert not names & {"psycopg", "mcp", "pytest", "onnxruntime", "recollect"}
 
 

@@ -84,8 +84,8 @@ def test_auto_is_the_packaged_encoder_where_it_is_installed(tmp_path: Path) -> N
     home.mkdir()
     assert f"by words and by meaning (model:{NAME})" in run(site, home, "init")
     run(site, home, "remember", "alice sits by the window")
-    assert "Embedded 1 texts" in run(site, home, "embed")
-    assert f"{NAME}  with a package" in run(site, home, "model")
+    assert "Embedded 1 texts" in run(site, home, "admin", "embed")
+    assert f"{NAME}  with a package" in run(site, home, "admin", "model")
     assert "alice sits" in run(site, home, "recall", "window")
     (tmp_path / "other").mkdir()
     both = run(site, tmp_path / "other", "init", "both", static=True)
@@ -99,8 +99,8 @@ def test_a_memory_without_an_embedder_gets_it_by_embed(tmp_path: Path) -> None:
     home.mkdir()
     run(tmp_path, home, "init")
     run(tmp_path, home, "remember", "alice sits by the window")
-    assert "run `recollect embed`" in run(site, home, "status")
-    assert f"by words and by meaning (model:{NAME})" in run(site, home, "embed")
+    assert "run `recollect admin embed`" in run(site, home, "status")
+    assert f"by words and by meaning (model:{NAME})" in run(site, home, "admin", "embed")
 
 
 @pytest.mark.parametrize("name", ["model_quantized.onnx", "tokenizer.json"])
@@ -143,7 +143,7 @@ def test_the_public_files_make_a_wheel_that_finds_by_meaning(tmp_path: Path) -> 
     run(site, home, "init")
     for text in ("She moved to a desk by the window.", "The invoice was paid in March."):
         run(site, home, "remember", text)
-    run(site, home, "embed")
+    run(site, home, "admin", "embed")
     assert run(site, home, "recall", "when did we settle the bill?").count("invoice") == 1
     embedder = OnnxEmbedder(site / PACKAGE / NAME)
     assert embedder.name == OnnxEmbedder(PUBLIC).name

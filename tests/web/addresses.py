@@ -14,18 +14,18 @@ from recollect.model.wire import to_segment
 ASKED: dict[str, list[str]] = {
     "search": [
         "q=where+does+alice+sit&k=5",
-        "q=alice&include=held&include=superseded&unit=record",
+        "q=alice&include=waiting&include=replaced&unit=record",
         "q=zzz",
         "q=alice&id={record}",
     ],
     "context": [
         "q=where+does+alice+sit",
-        "q=alice&frame=self&other=task&tokens=120&id={record}",
+        "q=alice&preset=self&other=task&tokens=120&id={record}",
         "q=alice&tokens=1",
         "q=zzz",
     ],
     "diff": ["from=0", "from=12&to=20", "from=2000-01-01"],
-    "records": ["where=kind+%3D+%27fact%27", "include=superseded&include=held&limit=3"],
+    "records": ["where=kind+%3D+%27fact%27", "include=replaced&include=waiting&limit=3"],
     "receipts": ["before=20"],
     "stops": ["width=9"],
     "timeline": [
@@ -60,8 +60,8 @@ def addresses(memory: Memory, space: str = "demo") -> list[str]:
         "graph/{id}": None if shown is None else f"graph/{to_segment(shown.id)}?hops=2",
         "about/{entity}": "about/alice",
         "session/{name}": None if episode is None else "session/booking",
-        "frames/{name}": "frames/task?q=alice",
-        "frames/{name}/edit": "frames/task/edit?q=alice",
+        "presets/{name}": "presets/task?q=alice",
+        "presets/{name}/edit": "presets/task/edit?q=alice",
         "receipts/{id}": None if receipt is None else f"receipts/{to_segment(receipt.id)}",
     }
     found = []

@@ -61,11 +61,11 @@ def addresses(memory: Memory, root: str) -> list[str]:
         f"{space}/e/{to_segment(said.id)}", f"{space}/r/{to_segment(HOSTILE[1])}",
         f"{space}/search?q=live&where={text}", f"{space}/help", f"{space}/timeline?at=12",
         f"{space}/timeline?kinds={text}",
-        f"{space}/records?include=superseded", f"{space}/keys", f"{space}/frames",
+        f"{space}/records?include=replaced", f"{space}/keys", f"{space}/presets",
         f"{space}/about/{to_segment(first.about or 'x')}", f"{space}/diff?from=0",
         f"{space}/session/{to_segment(said.scope.session or 'x')}", f"{space}/receipts",
         f"{space}/graph/{to_segment(first.id)}", f"{space}/context?q={text}&other=self",
-        f"{space}/context?q=live&frame={text}",
+        f"{space}/context?q=live&preset={text}",
     ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ AT = "2026-11-12T09:14:00.000000Z"
 
 def change(kind: str | None, seq: int = 7, **given: object) -> Change:
     what: dict[str, object] = {
-        "seq": seq, "at": AT, "kind": kind, "origin": "agent", "unit": "record", "id": "r-1",
+        "seq": seq, "at": AT, "kind": kind, "by": "agent", "unit": "record", "id": "r-1",
         "what": "added", "text": "Alice sits in 14C.", "key": "alice.seat", "trust": "agent",
         "scope": Scope(), "erased": kind is None, "idempotency_key": None,
     }  # fmt: skip
@@ -48,25 +48,23 @@ def test_a_sentence_names_the_agent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("origin", "agent", "who"),
+    ("by", "agent", "who"),
     [
         ("person", "planner", "Mara"),
         ("agent", "planner", "Agent planner"),
         ("agent", None, "Agent Mara"),
-        ("unverified", None, plain(change("record.revised", origin="unverified")).split(" rev")[0]),
-        ("system", None, plain(change("record.revised", origin="system")).split(" rev")[0]),
+        ("unverified", None, plain(change("record.revised", by="unverified")).split(" rev")[0]),
+        ("system", None, plain(change("record.revised", by="system")).split(" rev")[0]),
     ],
 )
-def test_only_a_person_is_called_by_the_name_alone(
-    origin: str, agent: str | None, who: str
-) -> None:
+def test_only_a_person_is_called_by_the_name_alone(by: str, agent: str | None, who: str) -> None:
     mara = Author(id="a1", name="Mara", checked="token")
-    given = change("record.revised", origin=origin, scope=Scope(agent=agent), author=mara)
+    given = change("record.revised", by=by, scope=Scope(agent=agent), author=mara)
     assert plain(given) == f"{who} revised alice.seat"
 
 
 def test_who_typed_a_message_did_not_hear_it() -> None:
-    assert plain(change("episode.observed", origin="person")) == "A person stored a message"
+    assert plain(change("episode.observed", by="person")) == "A person stored a message"
 
 
 texts = st.text(alphabet="ab .\n,ü", max_size=60)

@@ -26,7 +26,7 @@ def written(folder: Path, word: str) -> tuple[Store, str]:
     """A memory on disk with a word in the clear and encoded; and the record that has it."""
     store = Store.open(folder)
     memory = store.space("main")
-    said = memory.scoped(origin="agent").observe(f"I live in {word}, and I like tea.")
+    said = memory.scoped(trust="agent").observe(f"I live in {word}, and I like tea.")
     record = memory.remember(f"Lives in {word}", key="home", evidence=[said[0].id], tags=["place"])
     raw = word.encode()
     coded = f"{base64.b64encode(raw).decode()} {raw.hex()} {json.dumps(word)}"
@@ -194,7 +194,7 @@ def test_sources_can_be_kept(visitor: Opened) -> None:
     page = browser.get(f"/main/erase/{id}?sources=keep")
     fields = hidden_fields(page, f"/erase/{id}")
     assert browser.post(f"/main/erase/{id}", {**fields, "typed": id[-6:]}).status == 303
-    assert memory.get(said, include=["shadowed"]).text.startswith("She moved")
+    assert memory.get(said, include=["hidden"]).text.startswith("She moved")
 
 
 def test_an_episode_is_erased_too(visitor: Opened) -> None:

@@ -19,8 +19,8 @@ from recollect.interfaces.web import draft as drafts
 from recollect.interfaces.web.guard import Guard, Headers
 from recollect.interfaces.web.login.session import Launched, Session
 from recollect.interfaces.web.memories import UNKNOWN, Own
-from recollect.model.frames import BUILT_IN
-from tests.web.acts.test_frames import sent
+from recollect.model.presets import BUILT_IN
+from tests.web.acts.test_presets import sent
 from tests.web.addresses import addresses
 from tests.web.visiting import Served, served
 
@@ -52,9 +52,9 @@ def told() -> Iterator[Store]:
         memory.remember(f"Bob lives in {SECRET}.", key="home")
         gone = memory.remember(f"Carol works in {SECRET}.", key="work")
         memory.forget(gone.id)
-        agent = memory.scoped(origin="agent", agent="planner")
+        agent = memory.scoped(trust="agent", agent="planner")
         agent.review.propose(f"Alice stands in {SECRET}.", target=memory.get(key="seat").id)
-        memory.scoped(origin="unverified").remember(f"Dora drives to {SECRET}.", key="seat")
+        memory.scoped(trust="unverified").remember(f"Dora drives to {SECRET}.", key="seat")
         yield store
 
 
@@ -87,7 +87,7 @@ def acts(memory: Memory) -> list[tuple[str, dict[str, str]]]:
         (f"/demo/r/{seat.id}/link", {"target": home.id, "kind": "x", "expect": str(seat.seq)}),
         (f"/demo/r/{gone.id}/undo", {"expect": str(gone.seq)}),
         (f"/demo/erase/{home.id}", {"typed": home.id[-6:], "position": position}),
-        ("/demo/frames/task/save", {**sent(drafts.of(BUILT_IN["task"])), "name": "forged"}),
+        ("/demo/presets/task/save", {**sent(drafts.of(BUILT_IN["task"])), "name": "forged"}),
         *(
             (f"/demo/review/{each.id}/{verb}", {"digest": each.digest, "position": position})
             for each in memory.review.list()
@@ -228,7 +228,7 @@ class ForAgents(Own):
     """A store that is opened with the rights of an agent."""
 
     def open(self, space: str) -> Memory:
-        return super().open(space).scoped(origin="agent", agent="planner")
+        return super().open(space).scoped(trust="agent", agent="planner")
 
 
 def all_acts(store: Store, memories: Own, only: str = "") -> tuple[int, Counter[int]]:

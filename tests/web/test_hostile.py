@@ -16,7 +16,7 @@ from recollect import Memory, Store
 from recollect.interfaces.web import render
 from recollect.interfaces.web.draft import Draft
 from recollect.interfaces.web.table import PAGES
-from recollect.model.frames import BUILT_IN, SIGNALS, Frame, Template
+from recollect.model.presets import BUILT_IN, SIGNALS, Preset, Template
 from recollect.model.wire import to_segment
 from tests.web.addresses import addresses
 from tests.web.hostile import HOSTILE, as_name
@@ -56,7 +56,7 @@ def written(text: str) -> list[str]:
 def hostile() -> Iterator[Store]:
     with Store.open(":memory:") as store:
         memory = store.space(SPACE)
-        agent = memory.scoped(origin="agent", agent=as_name(HOSTILE[0]))
+        agent = memory.scoped(trust="agent", agent=as_name(HOSTILE[0]))
         for place, text in enumerate(HOSTILE):
             name = as_name(text)
             said = memory.scoped(session=name, agent=name).observe(text)[0]
@@ -68,10 +68,10 @@ def hostile() -> Iterator[Store]:
         memory.revise(first.id, HOSTILE[1], reason=HOSTILE[6])
         memory.graph.link(first.id, second.id, as_name(HOSTILE[8]))
         memory.forget(second.id, reason=HOSTILE[2])
-        memory.scoped(origin="unverified").remember(HOSTILE[3], key=first.key)
+        memory.scoped(trust="unverified").remember(HOSTILE[3], key=first.key)
         agent.review.propose(HOSTILE[1], target=first.id, reason=HOSTILE[5])
-        memory.settings.frames.set(
-            Frame(
+        memory.settings.presets.set(
+            Preset(
                 name=as_name(HOSTILE[1]), weights=BUILT_IN["task"].weights,
                 guarantees=(as_name(HOSTILE[0]),), template=Template(intro=HOSTILE[1]),
             )
@@ -90,18 +90,18 @@ def paths(memory: Memory) -> list[str]:
     """Every page, and those that take words in their path or query with hostile ones."""
     space = f"/{to_segment(SPACE)}"
     text, name = quote(HOSTILE[1]), to_segment(as_name(HOSTILE[1]))
-    words = ("q", "id", "session", "about", "who", "frame", "other")
+    words = ("q", "id", "session", "about", "who", "preset", "other")
     asked = "&".join(f"{each}={text}" for each in words)
     fields = "&".join(f"{each}={text}" for each in (*Draft.__struct_fields__, *SIGNALS, "q"))
     alone = ("search?q=a&where", "timeline?kinds", "diff?from", "timeline?at", "records?where")
     return [
         *addresses(memory, SPACE),
-        *(f"{space}/{each}/{name}" for each in ("about", "session", "r", "e", "graph", "frames")),
+        *(f"{space}/{each}/{name}" for each in ("about", "session", "r", "e", "graph", "presets")),
         *(f"{space}/{each}/{name}" for each in ("receipts", "erase", "ledger", "nothing")),
         *(f"{space}/{page.path}?{asked}" for page in PAGES if "{" not in page.path),
         *(f"{space}/{each}={text}" for each in alone),
-        f"{space}/frames/{name}/edit",
-        f"{space}/frames/{name}/edit?{fields}",
+        f"{space}/presets/{name}/edit",
+        f"{space}/presets/{name}/edit?{fields}",
     ]
 
 

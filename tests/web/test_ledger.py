@@ -35,7 +35,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Vi
     with Store.open(tmp_path / "w") as store:
         memory = store.space("main")
         memory.remember("Alice sits in 12A.", key="alice.seat")
-        memory.scoped(origin="agent", agent="planner").observe("She moved.", session="s")
+        memory.scoped(trust="agent", agent="planner").observe("She moved.", session="s")
         memory.admin.seal()
         memory.remember("Alice sits in 14C.", key="alice.seat")
         with served(store) as inspector:
@@ -192,7 +192,7 @@ def test_a_proof_is_handed_out_only_under_a_checkpoint(
     opened: tuple[Visitor, Memory], tmp_path: Path
 ) -> None:
     visitor, memory = opened
-    assert "recollect admin key create" in visitor.get("/main/ledger/2").words
+    assert "recollect proof key create" in visitor.get("/main/ledger/2").words
     assert visitor.get("/main/ledger/2/proof").status == 404
     key = Keys(memory).create()
     page = visitor.get("/main/ledger/2")

@@ -42,15 +42,15 @@ def test_looking_writes_nothing() -> None:
         assert memory.events.position == before + 1
 
 
-@pytest.mark.parametrize("frame", ["task", "self", "attention"])
+@pytest.mark.parametrize("preset", ["task", "self", "attention"])
 @pytest.mark.parametrize("tokens", [None, 60, 120, 300])
 def test_every_number_of_a_context_is_that_of_the_call(
-    visitor: Visitor, memory: Memory, frame: str, tokens: int | None
+    visitor: Visitor, memory: Memory, preset: str, tokens: int | None
 ) -> None:
     for question in QUESTIONS:
-        query = {"q": question, "frame": frame} | ({"tokens": tokens} if tokens else {})
+        query = {"q": question, "preset": preset} | ({"tokens": tokens} if tokens else {})
         page = ask(visitor, "context", **query)
-        context = memory.context(question, frame=frame, tokens=tokens, receipt=False)
+        context = memory.context(question, preset=preset, tokens=tokens, receipt=False)
         assert f">{context.tokens:,}</b> of {context.budget:,} tokens" in page.text
         shown = re.findall(
             r'<th scope="row">(\d+)</th><td class="words" dir="auto"><bdi>(.*?)</bdi></td>'
@@ -71,7 +71,7 @@ def test_every_number_of_a_context_is_that_of_the_call(
             counts[each.reason] = counts.get(each.reason, 0) + 1
         told_counts = re.findall(r"<summary><b>([0-9,]+)</b>", page.text)
         assert sorted(map(int, told_counts)) == sorted(counts.values())
-        held = memory.recall(question, k=1).held
+        held = memory.recall(question, k=1).waiting
         assert (f"{held} text" in page.words) == bool(held)
 
 
@@ -85,10 +85,10 @@ def test_the_bar_is_split_by_item(visitor: Visitor, memory: Memory) -> None:
     assert abs(sum(widths) - 1000 * context.tokens / context.budget) < 0.1
 
 
-def test_two_frames_stand_side_by_side(visitor: Visitor, memory: Memory) -> None:
-    page = ask(visitor, "context", q=QUESTION, frame="task", other="self", tokens=70)
-    one = memory.context(QUESTION, frame="task", tokens=70, receipt=False)
-    two = memory.context(QUESTION, frame="self", tokens=70, receipt=False)
+def test_two_presets_stand_side_by_side(visitor: Visitor, memory: Memory) -> None:
+    page = ask(visitor, "context", q=QUESTION, preset="task", other="self", tokens=70)
+    one = memory.context(QUESTION, preset="task", tokens=70, receipt=False)
+    two = memory.context(QUESTION, preset="self", tokens=70, receipt=False)
     assert page.text.count('class="packed"') == 2
     assert page.text.count("only here") == len(set(one.ids) ^ set(two.ids))
     answer = msgspec.json.decode(
@@ -99,10 +99,10 @@ def test_two_frames_stand_side_by_side(visitor: Visitor, memory: Memory) -> None
 
 def test_why_something_is_not_in_a_context(visitor: Visitor, memory: Memory) -> None:
     page = ask(visitor, "context", q=QUESTION, id="trip.hotel", tokens=100)
-    why = memory.admin.why_not("trip.hotel", QUESTION, frame="task", tokens=100)
+    why = memory.admin.why_not("trip.hotel", QUESTION, preset="task", tokens=100)
     assert why.detail in page.words
     assert "Nothing here has the id" in ask(visitor, "context", q="x", id="nothing").words
-    assert ask(visitor, "context", q="x", frame="nothing").status == 404
+    assert ask(visitor, "context", q="x", preset="nothing").status == 404
 
 
 def test_what_is_guaranteed_and_does_not_fit_is_said_on_the_page() -> None:
@@ -110,17 +110,17 @@ def test_what_is_guaranteed_and_does_not_fit_is_said_on_the_page() -> None:
         memory = store.space("demo")
         memory.remember("a long rule " * 40, tags=["rule"])
         weights = {"similarity": 1, "confidence": 0, "recency": 0, "centrality": 0}
-        memory.settings.frames.set(
+        memory.settings.presets.set(
             {"name": "strict", "guarantees": ["rule"], "weights": {**weights, "reinforcement": 0}}
         )
         with served(store) as inspector:
             visitor = inspector.enter()
-            page = ask(visitor, "context", q="rule", frame="strict", tokens=20)
+            page = ask(visitor, "context", q="rule", preset="strict", tokens=20)
             assert page.status == 200
             assert "The guaranteed records need" in page.words
-            frame = visitor.get("/demo/frames/strict?q=rule")
-            assert "rule" in frame.words
-            assert "set" in frame.words
+            preset = visitor.get("/demo/presets/strict?q=rule")
+            assert "rule" in preset.words
+            assert "set" in preset.words
 
 
 def test_receipts_are_listed_and_replayed(visitor: Visitor, memory: Memory) -> None:
@@ -163,16 +163,16 @@ def test_what_was_erased_since_shows_as_erased() -> None:
             assert "1 erased since" in visitor.get("/demo/receipts").words
 
 
-def test_frames_show_their_weights(visitor: Visitor, memory: Memory) -> None:
-    page = visitor.get("/demo/frames")
-    for frame in memory.settings.frames.list():
-        assert f"/demo/frames/{frame.name}" in page.text
-        one = visitor.get(f"/demo/frames/{frame.name}")
-        for weight in frame.weights.each:
+def test_presets_show_their_weights(visitor: Visitor, memory: Memory) -> None:
+    page = visitor.get("/demo/presets")
+    for preset in memory.settings.presets.list():
+        assert f"/demo/presets/{preset.name}" in page.text
+        one = visitor.get(f"/demo/presets/{preset.name}")
+        for weight in preset.weights.each:
             assert f'<td class="figure">{weight:.2f}</td>' in one.text
             assert f"w{round(weight * 100)}" in one.text
-        assert unescape(frame.template.record) in one.words
-    assert visitor.get("/demo/frames/nothing").status == 404
+        assert unescape(preset.template.record) in one.words
+    assert visitor.get("/demo/presets/nothing").status == 404
 
 
 def ids(records: list[Record]) -> set[str]:
@@ -269,7 +269,7 @@ def test_about_shows_what_is_believed_and_what_was(visitor: Visitor, memory: Mem
     for record in memory.list(filter="about = 'alice'"):
         assert record.text in now
     assert "Alice sits in 12A." in before
-    assert "held" in before
+    assert "waiting" in before
     assert "Nothing is believed about it" in visitor.get("/demo/about/nobody").words
 
 
@@ -280,7 +280,7 @@ def test_a_conversation_shows_what_rests_on_each_turn(visitor: Visitor, memory: 
     assert order == sorted(order)
     turn = page.text[page.text.index("Yes please.") :].partition('<li class="')[0]
     assert "Alice eats vegetarian meals on flights." in turn
-    assert "Shadowed: what rested on it was corrected or forgotten" in page.words
+    assert "Hidden: what rested on it was corrected or forgotten" in page.words
     assert visitor.get("/demo/session/nothing").status == 404
 
 

@@ -59,7 +59,7 @@ def test_a_browser_is_led_to_the_page_that_asks_for_a_token_and_back(team: Team)
     assert "Tea" not in page.text
     fields = hidden_fields(page, "/ui/-/login")
     assert fields["back"] == "/ui/main/timeline?before=3"
-    token = team.token("alice", space="main", origin="person")
+    token = team.token("alice", space="main", trust="person")
     came = team.ask("POST", "/ui/-/login", FORM, urlencode({**fields, "token": token}))
     assert came.headers["location"] == "/ui/main/timeline?before=3"
     given = came.headers["set-cookie"]
@@ -68,7 +68,7 @@ def test_a_browser_is_led_to_the_page_that_asks_for_a_token_and_back(team: Team)
 
 
 def test_a_token_shows_its_own_memory_and_nothing_says_that_another_exists(team: Team) -> None:
-    token = team.token("alice", space="main", origin="person")
+    token = team.token("alice", space="main", trust="person")
     mine = team.cookie(token)
     page = team.ask("GET", "/ui/main/", mine)
     assert "Tea is at four." in page.text
@@ -93,7 +93,7 @@ def test_what_is_not_a_token_of_this_service_lets_nobody_in(team: Team) -> None:
 
 
 def test_a_session_ends_with_its_token_and_when_it_is_left(team: Team) -> None:
-    made = team.store.tokens.create("alice", space="main", origin="person")
+    made = team.store.tokens.create("alice", space="main", trust="person")
     first, second = team.cookie(made.token), team.cookie(made.token)
     left = team.ask("POST", "/ui/-/logout", {**FORM, **first}, "")
     assert "Max-Age=0" in left.headers["set-cookie"]
@@ -113,13 +113,13 @@ def forget(team: Team, cookie: dict[str, str], **headers: str) -> Page:
 
 
 def test_a_token_that_only_reads_changes_nothing(team: Team) -> None:
-    reading = team.cookie(team.token("eve", space="main", verbs=("read",), origin="person"))
+    reading = team.cookie(team.token("eve", space="main", verbs=("read",), trust="person"))
     assert forget(team, reading).status == 403
     assert team.store.space("main").get("tea").text == "Tea is at four."
 
 
 def test_control_a_token_that_writes_does(team: Team) -> None:
-    writing = team.cookie(team.token("alice", space="main", origin="person"))
+    writing = team.cookie(team.token("alice", space="main", trust="person"))
     assert forget(team, writing).status == 303
     assert team.store.space("main").get("tea", include=("forgotten",)).status == "forgotten"
 
@@ -134,7 +134,7 @@ FORGED = {
 
 @pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
 def test_a_form_of_another_page_does_nothing(team: Team, headers: dict[str, str]) -> None:
-    token = team.token("alice", space="main", origin="person")
+    token = team.token("alice", space="main", trust="person")
     assert team.login(token, **headers).status == 403
     mine = team.cookie(token)
     assert forget(team, mine, **headers).status == 403
@@ -142,7 +142,7 @@ def test_a_form_of_another_page_does_nothing(team: Team, headers: dict[str, str]
 
 
 def test_the_cookie_opens_no_operation_of_the_service(team: Team) -> None:
-    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    mine = team.cookie(team.token("alice", space="main", trust="person"))
     assert team.ask("GET", "/v1/spaces", mine).status == 401
 
 
@@ -156,7 +156,7 @@ def test_behind_a_proxy_addresses_keep_its_prefix(store: Store) -> None:
         for path in ("/ui", "/ui/", "/memory/ui/"):
             place = team.ask("GET", path).headers["location"]
             assert place == "/memory/ui/-/login?back=%2Fmemory%2Fui%2F"
-        came = team.login(team.token("alice", space="main", origin="person"))
+        came = team.login(team.token("alice", space="main", trust="person"))
         assert "Path=/memory/ui/;" in came.headers["set-cookie"]
 
 
@@ -192,13 +192,13 @@ def field(page: Page, action: str, **fields: str) -> str:
 
 
 MADE = {
-    "label": "the planner", "space": "main", "origin": "agent", "ends": "30",
+    "label": "the planner", "space": "main", "trust": "agent", "ends": "30",
     "verb-read": "on", "verb-write": "on",
 }  # fmt: skip
 
 
 def test_a_token_is_created_rotated_and_revoked_and_told_once(team: Team) -> None:
-    person = team.token("alice", space=None, verbs=("read", "write", "admin"), origin="person")
+    person = team.token("alice", space=None, verbs=("read", "write", "admin"), trust="person")
     mine = team.cookie(person)
     page = team.ask("GET", "/ui/-/tokens", mine)
     body = field(page, "/tokens/create", **MADE)
@@ -228,7 +228,7 @@ def test_a_token_is_created_rotated_and_revoked_and_told_once(team: Team) -> Non
 
 
 def test_a_token_gives_no_more_than_it_has(team: Team) -> None:
-    plain = team.cookie(team.token("bob", space="main", origin="agent"))
+    plain = team.cookie(team.token("bob", space="main", trust="agent"))
     team.token("dora", space="main")
     seen = team.ask("GET", "/ui/-/tokens", plain)
     assert "Your token may not look after tokens" in seen.words
@@ -236,7 +236,7 @@ def test_a_token_gives_no_more_than_it_has(team: Team) -> None:
     body = urlencode({**MADE, "command": "abc"})
     before = len(team.store.tokens.list())
     assert team.ask("POST", "/ui/-/tokens/create", {**FORM, **plain}, body).status == 403
-    admin = team.cookie(team.token("carol", space="main", verbs=("read", "admin"), origin="person"))
+    admin = team.cookie(team.token("carol", space="main", verbs=("read", "admin"), trust="person"))
     for more in ({"space": ""}, {"verb-erase": "on"}, {"space": "other"}):
         body = urlencode({**MADE, **more, "command": f"c{len(str(more))}"})
         refused = team.ask("POST", "/ui/-/tokens/create", {**FORM, **admin}, body)
@@ -245,7 +245,7 @@ def test_a_token_gives_no_more_than_it_has(team: Team) -> None:
 
 
 def test_jobs_are_asked_for_shown_and_cancelled(team: Team) -> None:
-    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    mine = team.cookie(team.token("alice", space="main", trust="person"))
     page = team.ask("GET", "/ui/-/jobs", mine)
     ask = field(page, "/jobs/ask", space="main", kind="verify")
     done = team.ask("POST", "/ui/-/jobs/ask", {**FORM, **mine}, ask)
@@ -261,7 +261,7 @@ def test_jobs_are_asked_for_shown_and_cancelled(team: Team) -> None:
     assert team.store.jobs.get_schedule("verify", space="main").cron == "0 3 * * *"
     page = team.ask("GET", "/ui/-/jobs", mine)
     drop = field(page, "/jobs/unschedule")
-    agent = team.cookie(team.token("bob", space="main", origin="agent"))
+    agent = team.cookie(team.token("bob", space="main", trust="agent"))
     assert team.ask("POST", "/ui/-/jobs/unschedule", {**FORM, **agent}, drop).status == 403
     assert team.ask("POST", "/ui/-/jobs/unschedule", {**FORM, **mine}, drop).status == 303
     assert team.store.jobs.schedules(space="main") == []
@@ -283,7 +283,7 @@ def test_one_user_finds_pages_and_the_way_out(team: Team) -> None:
     memory = team.store.space("main")
     memory.scoped(user="bob").remember("Bob likes plums.", key="bob.fruit")
     memory.scoped(user="alice").remember("Alice likes figs.", key="alice.fruit")
-    mine = team.cookie(team.token("bob", space="main", user="bob", origin="person"))
+    mine = team.cookie(team.token("bob", space="main", user="bob", trust="person"))
     bob = memory.scoped(user="bob")
     for path in addresses(bob, "main"):
         page = team.ask("GET", f"/ui{path}", mine)
@@ -295,7 +295,7 @@ def test_one_user_finds_pages_and_the_way_out(team: Team) -> None:
 
 
 def test_a_token_with_many_sessions_ends_its_own(team: Team) -> None:
-    alice = team.cookie(team.token("alice", space="main", origin="person"))
+    alice = team.cookie(team.token("alice", space="main", trust="person"))
     other = team.token("eve", space="main", verbs=("read",))
     first = team.cookie(other)
     for _ in range(9):
@@ -308,7 +308,7 @@ def test_a_token_with_many_sessions_ends_its_own(team: Team) -> None:
 
 
 def test_a_form_that_is_sent_at_once_creates_one_token(team: Team) -> None:
-    person = team.token("alice", space=None, verbs=("read", "write", "admin"), origin="person")
+    person = team.token("alice", space=None, verbs=("read", "write", "admin"), trust="person")
     mine = team.cookie(person)
     body = field(team.ask("GET", "/ui/-/tokens", mine), "/tokens/create", **MADE)
     asked = [
@@ -325,7 +325,7 @@ def test_a_form_that_is_sent_at_once_creates_one_token(team: Team) -> None:
 
 
 def test_a_form_after_the_session_ended_says_so(team: Team) -> None:
-    made = team.store.tokens.create("alice", space="main", origin="person")
+    made = team.store.tokens.create("alice", space="main", trust="person")
     mine = team.cookie(made.token)
     id = team.store.space("main").get("tea").id
     body = urlencode({"command": "abc", "expect": "1", "text": "Tea is at five."})
@@ -339,7 +339,7 @@ def test_a_form_after_the_session_ended_says_so(team: Team) -> None:
 
 @pytest.mark.parametrize("back", ["/ui/../v1/x", "/ui/./../../x", "//evil.example", "/ui//x", "/x"])
 def test_nobody_is_led_elsewhere_after_the_login(team: Team, back: str) -> None:
-    token = team.token("alice", space="main", origin="person")
+    token = team.token("alice", space="main", trust="person")
     came = team.ask("POST", "/ui/-/login", FORM, urlencode({"token": token, "back": back}))
     assert came.headers["location"] == "/ui/"
 
@@ -354,7 +354,7 @@ def test_pages_count_as_requests_of_their_token(store: Store) -> None:
 
     with serving(store) as team:
         team.app._ui._take = take  # type: ignore[union-attr]
-        token = team.token("alice", space="main", origin="person")
+        token = team.token("alice", space="main", trust="person")
         mine = team.cookie(token)
         paths = ("/ui/main/", "/ui/main/search?q=tea", "/ui/main/context?q=tea", "/ui/-/jobs")
         for path in paths:
@@ -367,14 +367,14 @@ def test_pages_count_as_requests_of_their_token(store: Store) -> None:
 
 
 def test_a_service_that_stops_shows_nothing_more(team: Team) -> None:
-    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    mine = team.cookie(team.token("alice", space="main", trust="person"))
     team.app.drain()
     found = team.ask("GET", "/ui/main/", mine)
     assert (found.status, found.headers["retry-after"]) == (503, "1")
 
 
 def test_a_stream_ends_with_its_session(team: Team) -> None:
-    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    mine = team.cookie(team.token("alice", space="main", trust="person"))
     connection = HTTPConnection("127.0.0.1", team.port, timeout=60)
     connection.request("GET", "/ui/main/live?after=0", headers=mine)
     answer = connection.getresponse()
@@ -386,7 +386,7 @@ def test_a_stream_ends_with_its_session(team: Team) -> None:
 
 
 def test_what_is_being_checked_is_not_checked_twice(team: Team) -> None:
-    mine = team.cookie(team.token("alice", space="main", origin="person"))
+    mine = team.cookie(team.token("alice", space="main", trust="person"))
     asked = "POST", "/ui/main/ledger/verify", {**FORM, **mine}
     assert team.ask(*asked, "command=a").status == 303
     assert "sound" in team.ask("GET", "/ui/main/ledger", mine).words

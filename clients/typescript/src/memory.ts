@@ -39,7 +39,7 @@ export class Memory {
   /** A handle on the same memory for one user, session or agent, or with less trust. */
   scoped(to: v.Narrowed): Memory {
     const headers = { ...this.#narrowing.headers };
-    for (const part of ["user", "session", "agent", "origin"] as const) {
+    for (const part of ["user", "session", "agent", "trust"] as const) {
       const name = `Recollect-${part[0]?.toUpperCase()}${part.slice(1)}`;
       if (to[part] !== undefined) headers[name] = header(name, to[part]);
     }
@@ -163,7 +163,7 @@ export class Memory {
     return this.#read(`${record(id)}/history`, options);
   }
 
-  /** Where a record comes from: who said it, its evidence, and what it superseded. */
+  /** Where a record comes from: who said it, its evidence, and what it replaced. */
   why(id: string, options: CallOptions = {}): Promise<v.Why> {
     return this.#read(`${record(id)}/why`, options);
   }

@@ -408,7 +408,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames": {
+    readonly "/v1/spaces/{space}/presets": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -416,10 +416,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The frames of this memory.
+         * The presets of this memory.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["list_frames"];
+        readonly get: operations["list_presets"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -428,7 +428,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames/{name}": {
+    readonly "/v1/spaces/{space}/presets/{name}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -436,21 +436,21 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * One frame.
+         * One preset.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["get_frame"];
+        readonly get: operations["get_preset"];
         /**
-         * Set a frame, whole.
+         * Set a preset, whole.
          * @description Needs the verb `write`.
          */
-        readonly put: operations["set_frame"];
+        readonly put: operations["set_preset"];
         readonly post?: never;
         /**
-         * Remove a frame.
+         * Remove a preset.
          * @description Needs the verb `write`.
          */
-        readonly delete: operations["drop_frame"];
+        readonly delete: operations["drop_preset"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -548,7 +548,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * One proposal or held record, with the digest that a decision names.
+         * One proposal or waiting record, with the digest that a decision names.
          * @description Needs the verb `read`.
          */
         readonly get: operations["get_review"];
@@ -570,7 +570,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a proposal or a held record in.
+         * Let a proposal or a waiting record in.
          * @description Needs the verb `review`.
          */
         readonly post: operations["approve"];
@@ -590,7 +590,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Turn a proposal or a held record down.
+         * Turn a proposal or a waiting record down.
          * @description Needs the verb `review`.
          */
         readonly post: operations["reject"];
@@ -1140,7 +1140,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v1/spaces/{space}/frames/{name}/since": {
+    readonly "/v1/spaces/{space}/presets/{name}/since": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1148,10 +1148,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * When a frame was last set.
+         * When a preset was last set.
          * @description Needs the verb `read`.
          */
-        readonly get: operations["frame_since"];
+        readonly get: operations["preset_since"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1758,7 +1758,7 @@ export interface components {
             /** @description An instant or a date, ISO 8601. */
             readonly valid_to?: string;
             /** @enum {unknown} */
-            readonly source_type?: "imported" | "inferred" | "observed" | "told";
+            readonly how_known?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
             readonly replaces?: string;
             readonly reason?: string;
@@ -1789,19 +1789,19 @@ export interface components {
             readonly scope: components["schemas"]["Scope"];
             readonly confidence: number;
             /** @enum {unknown} */
-            readonly source_type: "imported" | "inferred" | "observed" | "told";
+            readonly how_known: "imported" | "inferred" | "observed" | "told";
             readonly evidence: readonly string[];
             readonly is_hypothesis: boolean;
             /** @enum {unknown} */
-            readonly status: "active" | "archived" | "forgotten" | "held" | "inbox";
-            readonly reason: ("decayed" | "merged" | "refuted" | "rejected" | "sources_kept" | "superseded" | "was_held") | null;
+            readonly status: "active" | "archived" | "forgotten" | "inbox" | "replaced" | "waiting";
+            readonly reason: ("decayed" | "merged" | "refuted" | "rejected" | "replaced" | "sources_kept" | "was_waiting") | null;
             readonly valid_from: string | null;
             readonly valid_to: string | null;
             readonly expires: string | null;
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
-            readonly supersedes: string | null;
-            readonly superseded_by: string | null;
+            readonly replaces: string | null;
+            readonly replaced_by: string | null;
             readonly reinforcement_count: number;
             readonly last_reinforced_at: string;
             readonly reinforced_hours: number;
@@ -1858,7 +1858,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
             readonly seq: number;
         };
         /**
@@ -1890,7 +1890,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             /** @default [] */
-            readonly shadowed: readonly string[];
+            readonly hidden: readonly string[];
             /** @default [] */
             readonly showing: readonly string[];
             /** @default null */
@@ -1962,9 +1962,9 @@ export interface components {
             readonly seq: number;
             readonly at: string;
             /** @enum {unknown} */
-            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "restored" | "reviewed" | "revised" | "superseded" | "tagged" | "vouched";
+            readonly what: "added" | "archived" | "forgotten" | "reinforced" | "replaced" | "restored" | "reviewed" | "revised" | "tagged" | "vouched";
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly note: string | null;
             readonly record: components["schemas"]["Record"];
             /** @default null */
@@ -1987,7 +1987,7 @@ export interface components {
         readonly Why: {
             readonly record: components["schemas"]["Record"];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly sources: readonly components["schemas"]["Source"][];
             readonly other_evidence: readonly string[];
             readonly replaced: readonly components["schemas"]["Record"][];
@@ -2007,7 +2007,7 @@ export interface components {
             readonly role: "assistant" | "system" | "tool" | "user";
             readonly said_at: string;
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
             /** @default [] */
             readonly changed: readonly components["schemas"]["Record"][];
         };
@@ -2116,7 +2116,7 @@ export interface components {
             /** @description An instant or a date, ISO 8601. */
             readonly valid_to?: string;
             /** @enum {unknown} */
-            readonly source_type?: "imported" | "inferred" | "observed" | "told";
+            readonly how_known?: "imported" | "inferred" | "observed" | "told";
             readonly is_hypothesis?: boolean;
             readonly replaces?: string;
             readonly reason?: string;
@@ -2166,7 +2166,7 @@ export interface components {
             readonly act: "forget";
             readonly id: string;
             /** @enum {unknown} */
-            readonly sources?: "keep" | "shadow";
+            readonly sources?: "hide" | "keep";
             readonly reason?: string;
         };
         /**
@@ -2210,7 +2210,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2219,8 +2219,8 @@ export interface components {
          * Recall
          * @description The answers to one query, best first: a sequence of hits. Unverified ones stand apart.
          *
-         *         ``abstained``: something was found, and none of it was relevant enough. ``held``: how many more
-         *         texts are held back. ``degraded``: a sentence about what this recall had to do without.
+         *         ``abstained``: something was found, and none of it was relevant enough. ``waiting``: how many
+         *         more texts wait for a review. ``degraded``: a sentence about what this recall had to do without.
          */
         readonly Recall: {
             readonly query: string;
@@ -2228,7 +2228,7 @@ export interface components {
             /** @default [] */
             readonly unverified: readonly components["schemas"]["Hit"][];
             /** @default 0 */
-            readonly held: number;
+            readonly waiting: number;
             /** @default false */
             readonly abstained: boolean;
             /** @default null */
@@ -2244,9 +2244,9 @@ export interface components {
          *         signal adds to it; a signal that adds nothing is left out. Relevance rises with the score and
          *         with its distance from the scores of other candidates.
          *
-         *         In a context, a frame decides the order: there ``score`` and ``shares`` are those of the frame,
-         *         in which ``similarity`` is its weight times the relevance, and ``match`` has the shares from the
-         *         recall.
+         *         In a context, a preset decides the order: there ``score`` and ``shares`` are those of the
+         *         preset, in which ``similarity`` is its weight times the relevance, and ``match`` has the shares
+         *         from the recall.
          *
          *         Of an episode that was said several times in the same words, the best match is a hit, ``said``
          *         is how often and ``last_said`` when last. ``corrects`` are the ids of older statements that this
@@ -2316,25 +2316,25 @@ export interface components {
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
         };
         /**
          * WhyNotRequest
-         * @description Why a question does not find something; with a frame, why a context leaves it out.
+         * @description Why a question does not find something; with a preset, why a context leaves it out.
          */
         readonly WhyNotRequest: {
             readonly id: string;
             readonly query: string;
-            readonly frame?: string;
+            readonly preset?: string;
             readonly tokens?: number;
             readonly k?: number;
             /** @enum {unknown} */
             readonly unit?: "any" | "episode" | "record";
             readonly filter?: string;
-            readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+            readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             /** @description An instant or a date, ISO 8601. */
             readonly valid_at?: string;
             readonly min_relevance?: number;
@@ -2355,7 +2355,7 @@ export interface components {
             /** @enum {unknown} */
             readonly unit: "episode" | "record";
             readonly query: string;
-            readonly reason: ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
+            readonly reason: ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting") | ("filtered" | "floor" | "rank" | "repeat" | "source" | "there" | "unfound" | "unpacked");
             readonly detail: string;
             /** @default null */
             readonly place: number | null;
@@ -2377,14 +2377,14 @@ export interface components {
         readonly ContextRequest: {
             readonly query: string;
             readonly tokens?: number;
-            readonly frame?: string;
+            readonly preset?: string;
             readonly receipt?: boolean;
         };
         /**
          * Context
          * @description Memory packed for a prompt; ``str(context)`` is the text to paste.
          *
-         *         ``abstained`` is True if nothing was relevant enough for the frame. ``receipt`` is the id with
+         *         ``abstained`` is True if nothing was relevant enough for the preset. ``receipt`` is the id with
          *         which ``replay`` returns the same text again; None if no receipt was written.
          */
         readonly Context: {
@@ -2396,7 +2396,7 @@ export interface components {
             readonly budget: number;
             readonly seq: number;
             /** @default task */
-            readonly frame: string;
+            readonly preset: string;
             /** @default null */
             readonly receipt: string | null;
             /** @default false */
@@ -2412,7 +2412,7 @@ export interface components {
          *
          *         ``budget``: too many tokens. ``repeat``: something packed says the same. ``source``: it is
          *         quoted under a packed record. ``contradiction``: it contradicts something packed, which says
-         *         so. ``floor``: not relevant enough for the frame. ``by`` are the ids of what is packed instead.
+         *         so. ``floor``: not relevant enough for the preset. ``by`` are the ids of what is packed instead.
          */
         readonly Omitted: {
             readonly id: string;
@@ -2441,8 +2441,8 @@ export interface components {
             readonly at: string;
             readonly scope: components["schemas"]["Scope"];
             readonly query: string;
-            readonly frame: string;
-            readonly frame_digest: string;
+            readonly preset: string;
+            readonly preset_digest: string;
             readonly ranking: number;
             readonly embedder: string | null;
             readonly now: string;
@@ -2506,10 +2506,10 @@ export interface components {
             readonly notes: readonly string[];
         };
         /**
-         * Frame
+         * Preset
          * @description A way of looking for a context.
          */
-        readonly Frame: {
+        readonly Preset: {
             readonly name: string;
             readonly weights: components["schemas"]["Weights"];
             /** @default null */
@@ -2574,7 +2574,7 @@ export interface components {
          *
          *         ``text`` is what its subject says, cut after 280 characters, the task type of a session or the
          *         name of a branch. ``id`` is the record, the episode, the source of the link, the name of the
-         *         frame, the document, the session, the proposal, the branch or the receipt. An event that was
+         *         preset, the document, the session, the proposal, the branch or the receipt. An event that was
          *         ``erased`` has no kind here, no id and no text.
          */
         readonly Change: {
@@ -2582,8 +2582,8 @@ export interface components {
             readonly at: string;
             readonly kind: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
-            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | null;
+            readonly by: "agent" | "person" | "system" | "unverified";
+            readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | null;
             readonly id: string | null;
             readonly what: string | null;
             readonly text: string | null;
@@ -2609,7 +2609,7 @@ export interface components {
             readonly at: string;
             readonly kind: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly body: {
                 readonly [key: string]: unknown;
             } | null;
@@ -2639,7 +2639,7 @@ export interface components {
         };
         /**
          * Proposal
-         * @description A change that waits for a person, or waited: a proposal, or a record that is held.
+         * @description A change that waits for a person, or waited: a proposal, or a record.
          *
          *         ``digest`` is over everything shown here that a review is about: approving needs it, so that
          *         only what was seen is approved. ``stale`` is true if the target has changed since.
@@ -2670,7 +2670,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly scope: components["schemas"]["Scope"];
             readonly stale: boolean;
             readonly digest: string;
@@ -2679,13 +2679,13 @@ export interface components {
             /** @default null */
             readonly record: string | null;
             /** @default null */
-            readonly settled_by: ("agent" | "person" | "system" | "unverified") | null;
+            readonly closed_by: ("agent" | "person" | "system" | "unverified") | null;
             /** @default null */
             readonly author: components["schemas"]["Author"] | null;
             /** @default null */
             readonly decided_by: components["schemas"]["Author"] | null;
             /** @default null */
-            readonly settled_at: string | null;
+            readonly closed_at: string | null;
             /** @default null */
             readonly note: string | null;
         };
@@ -2702,7 +2702,7 @@ export interface components {
             /** @enum {unknown} */
             readonly trust: "agent" | "person" | "unverified";
             /** @enum {unknown} */
-            readonly status: "forgotten" | "shadowed" | "visible";
+            readonly status: "forgotten" | "hidden" | "visible";
         };
         /**
          * Decide
@@ -2723,11 +2723,12 @@ export interface components {
             readonly head: string;
             readonly at: string | null;
             readonly records: number;
-            readonly held: number;
-            readonly superseded: number;
+            readonly waiting: number;
+            readonly replaced: number;
+            readonly archived: number;
             readonly forgotten: number;
             readonly episodes: number;
-            readonly shadowed: number;
+            readonly hidden: number;
             readonly links: number;
             readonly active_hours: number;
         };
@@ -2801,7 +2802,7 @@ export interface components {
             readonly at: string;
             readonly kind: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly erased_by: number | null;
             readonly size: number;
             readonly document: string;
@@ -2900,13 +2901,13 @@ export interface components {
             readonly dry_run?: boolean;
         };
         /**
-         * Curation
+         * Archived
          * @description What ``archive`` archived: the records as they were, the longest unused first.
          *
          *         ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there
          *         were more than the limit.
          */
-        readonly Curation: {
+        readonly Archived: {
             readonly records: readonly components["schemas"]["Record"][];
             readonly kept: number;
             readonly more: boolean;
@@ -2982,10 +2983,10 @@ export interface components {
             readonly kind: string | null;
             readonly what: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly trust: ("agent" | "person" | "unverified") | null;
             readonly scope: components["schemas"]["Scope"];
-            readonly unit: ("author" | "branch" | "document" | "episode" | "frame" | "ledger" | "link" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
+            readonly unit: ("author" | "branch" | "document" | "episode" | "ledger" | "link" | "preset" | "proposal" | "receipt" | "record" | "session") | "checkpoint" | null;
             readonly id: string | null;
             readonly text: string | null;
             readonly reason: string | null;
@@ -3012,7 +3013,7 @@ export interface components {
             readonly seq: number;
             readonly at: string;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly events: readonly number[];
             readonly reason: string | null;
         };
@@ -3199,7 +3200,7 @@ export interface components {
             readonly note: string | null;
             readonly record: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly scope: components["schemas"]["Scope"];
             readonly at: string;
             readonly seq: number;
@@ -3240,7 +3241,7 @@ export interface components {
             readonly conflict: boolean;
             readonly reason: string | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "system" | "unverified";
+            readonly by: "agent" | "person" | "system" | "unverified";
             readonly at: string;
             readonly seq: number;
         };
@@ -3250,7 +3251,7 @@ export interface components {
          */
         readonly Merge: {
             readonly digest: string;
-            readonly settle?: {
+            readonly choose?: {
                 readonly [key: string]: "ours" | "theirs";
             };
             readonly edits?: {
@@ -3305,7 +3306,7 @@ export interface components {
             readonly state: "cancelled" | "done" | "failed" | "running" | "waiting";
             readonly asked_by: number | null;
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly asked_at: string;
             readonly due_at: string;
             readonly lease_until: string | null;
@@ -3371,7 +3372,7 @@ export interface components {
             readonly space: string | null;
             readonly verbs: readonly string[];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly user: string | null;
             readonly agent: string | null;
             readonly made: string;
@@ -3398,7 +3399,7 @@ export interface components {
             readonly space?: string | null;
             readonly verbs?: readonly ("admin" | "create" | "drop" | "erase" | "read" | "review" | "write")[];
             /** @enum {unknown} */
-            readonly origin?: "agent" | "person" | "unverified";
+            readonly trust?: "agent" | "person" | "unverified";
             readonly user?: string;
             readonly agent?: string;
             /** @description An instant or a date, ISO 8601. */
@@ -3414,7 +3415,7 @@ export interface components {
             readonly space: string | null;
             readonly verbs: readonly string[];
             /** @enum {unknown} */
-            readonly origin: "agent" | "person" | "unverified";
+            readonly trust: "agent" | "person" | "unverified";
             readonly user: string | null;
             readonly agent: string | null;
             readonly made: string;
@@ -3484,7 +3485,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -3499,7 +3500,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3543,7 +3544,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3599,7 +3600,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3609,7 +3610,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3648,7 +3649,7 @@ export interface operations {
             readonly query?: {
                 readonly derived?: boolean;
                 readonly dry_run?: boolean;
-                readonly sources?: "keep" | "shadow";
+                readonly sources?: "hide" | "keep";
                 readonly reason?: string;
             };
             readonly header?: {
@@ -3659,7 +3660,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3708,7 +3709,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3754,7 +3755,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -3764,7 +3765,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3809,7 +3810,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3864,7 +3865,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3911,7 +3912,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -3952,7 +3953,7 @@ export interface operations {
                 readonly hops?: number;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly limit?: number;
             };
             readonly header?: {
@@ -3963,7 +3964,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4001,7 +4002,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly filter?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
@@ -4016,7 +4017,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4060,7 +4061,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4112,7 +4113,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4167,7 +4168,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4216,7 +4217,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4270,7 +4271,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4320,7 +4321,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4370,7 +4371,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4420,7 +4421,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4474,7 +4475,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4520,7 +4521,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4567,7 +4568,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4614,7 +4615,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4667,7 +4668,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4719,7 +4720,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4757,7 +4758,7 @@ export interface operations {
             };
         };
     };
-    readonly list_frames: {
+    readonly list_presets: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -4770,7 +4771,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4789,7 +4790,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["Frame"][];
+                    readonly "application/json": readonly components["schemas"]["Preset"][];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -4803,7 +4804,7 @@ export interface operations {
             };
         };
     };
-    readonly get_frame: {
+    readonly get_preset: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -4816,7 +4817,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4836,7 +4837,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Frame"];
+                    readonly "application/json": components["schemas"]["Preset"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -4850,7 +4851,7 @@ export interface operations {
             };
         };
     };
-    readonly set_frame: {
+    readonly set_preset: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
@@ -4861,7 +4862,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4891,7 +4892,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Frame"];
+                    readonly "application/json": components["schemas"]["Preset"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -4905,7 +4906,7 @@ export interface operations {
             };
         };
     };
-    readonly drop_frame: {
+    readonly drop_preset: {
         readonly parameters: {
             readonly query?: {
                 readonly erase?: boolean;
@@ -4918,7 +4919,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -4972,7 +4973,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5018,7 +5019,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5066,7 +5067,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5114,7 +5115,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5158,7 +5159,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5212,7 +5213,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5257,7 +5258,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5310,7 +5311,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5365,7 +5366,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5411,7 +5412,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5458,7 +5459,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5502,7 +5503,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5546,7 +5547,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5594,7 +5595,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5639,7 +5640,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5686,7 +5687,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5730,7 +5731,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5785,7 +5786,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5831,7 +5832,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5879,7 +5880,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5927,7 +5928,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -5980,7 +5981,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6032,7 +6033,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6085,7 +6086,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6138,7 +6139,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6165,7 +6166,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Curation"];
+                    readonly "application/json": components["schemas"]["Archived"];
                 };
             };
             /** @description Refused: a problem says why. */
@@ -6190,7 +6191,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6244,7 +6245,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6288,7 +6289,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6340,7 +6341,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6384,7 +6385,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6443,7 +6444,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6492,7 +6493,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6530,7 +6531,7 @@ export interface operations {
             readonly query?: {
                 readonly at?: string;
                 readonly kinds?: readonly string[];
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
                 readonly limit?: number;
                 readonly after?: string;
             };
@@ -6542,7 +6543,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6583,7 +6584,7 @@ export interface operations {
                 readonly b: string;
                 readonly kinds?: readonly string[];
                 readonly direction?: "both" | "in" | "out";
-                readonly include?: readonly ("archived" | "expired" | "forgotten" | "held" | "refuted" | "shadowed" | "superseded" | "transient")[];
+                readonly include?: readonly ("archived" | "expired" | "forgotten" | "hidden" | "refuted" | "replaced" | "transient" | "waiting")[];
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */
@@ -6593,7 +6594,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6644,7 +6645,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6690,7 +6691,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6736,7 +6737,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6782,7 +6783,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6828,7 +6829,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6862,7 +6863,7 @@ export interface operations {
             };
         };
     };
-    readonly frame_since: {
+    readonly preset_since: {
         readonly parameters: {
             readonly query?: {
                 readonly at?: string;
@@ -6875,7 +6876,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6920,7 +6921,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -6967,7 +6968,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7013,7 +7014,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7059,7 +7060,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7117,7 +7118,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7170,7 +7171,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7216,7 +7217,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7261,7 +7262,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7318,7 +7319,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7370,7 +7371,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7414,7 +7415,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7468,7 +7469,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7517,7 +7518,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7570,7 +7571,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7628,7 +7629,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7672,7 +7673,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7726,7 +7727,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7773,7 +7774,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7818,7 +7819,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7871,7 +7872,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7924,7 +7925,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -7977,7 +7978,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8033,7 +8034,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8077,7 +8078,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8129,7 +8130,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8174,7 +8175,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8223,7 +8224,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8267,7 +8268,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8312,7 +8313,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */
@@ -8365,7 +8366,7 @@ export interface operations {
                 /** @description Write as this agent. */
                 readonly "Recollect-Agent"?: string;
                 /** @description Write with less trust than the token allows. */
-                readonly "Recollect-Origin"?: string;
+                readonly "Recollect-Trust"?: string;
                 /** @description This user, whose memory is encrypted under a key of its own. */
                 readonly "Recollect-Subject"?: string;
                 /** @description Read and write on this branch. */

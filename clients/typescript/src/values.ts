@@ -86,5 +86,5 @@ export type Narrowed = {
   readonly user?: string;
   readonly session?: string;
   readonly agent?: string;
-  readonly origin?: Trust;
+  readonly trust?: Trust;
 };

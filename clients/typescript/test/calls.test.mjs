@@ -127,7 +127,7 @@ test("a key that was given is the service's", async () => {
 });
 
 test("a handle is narrowed", async () => {
-  const bob = memory.scoped({ user: "Boß", session: "s", origin: "agent" });
+  const bob = memory.scoped({ user: "Boß", session: "s", trust: "agent" });
   const record = await bob.remember("Bob's.");
   assert.deepEqual([record.scope, record.trust], [{ user: "Boß", session: "s" }, "agent"]);
   await assert.rejects(memory.scoped({ user: "ann" }).get(record.id), NotFound);

@@ -47,7 +47,7 @@ export async function checked(): Promise<void> {
   same<Trust, "agent" | "person" | "unverified">();
   same<Episode["role"], "assistant" | "system" | "tool" | "user">();
   same<Record["data"], { readonly [key: string]: unknown }>();
-  same<Forgotten["shadowed"], readonly string[]>(); // always there
+  same<Forgotten["hidden"], readonly string[]>(); // always there
   same<Scope, { readonly user?: string | null; readonly session?: string | null; readonly agent?: string | null }>();
   same<Context["receipt"], string | null>();
   same<Version["record"], Record>();
@@ -96,7 +96,7 @@ export async function checked(): Promise<void> {
 
   // 46–48: errors are a tree of classes.
   try {
-    await memory.forget("a", { sources: "shadow" satisfies Include | "shadow" });
+    await memory.forget("a", { sources: "hide" satisfies Include | "hide" });
   } catch (error) {
     if (error instanceof Changed) same<typeof error.code, string>();
     if (error instanceof Conflict || error instanceof NotFound) same<typeof error.hint, string | null>();

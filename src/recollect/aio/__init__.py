@@ -26,11 +26,11 @@ from recollect.aio.admin import AsyncAdmin
 from recollect.aio.branches import AsyncBranches
 from recollect.aio.documents import AsyncDocuments
 from recollect.aio.events import AsyncEvents
-from recollect.aio.frames import AsyncFrames
 from recollect.aio.jobs import AsyncJobs
 from recollect.aio.links import AsyncLinks
 from recollect.aio.memory import AsyncMemory
 from recollect.aio.pages import AsyncPages
+from recollect.aio.presets import AsyncPresets
 from recollect.aio.proofs import AsyncProofs
 from recollect.aio.receipts import AsyncReceipts
 from recollect.aio.review import AsyncReview
@@ -49,7 +49,7 @@ __all__ = [
     "AsyncMemorySettings",
     "AsyncBranches",
     "AsyncDocuments",
-    "AsyncFrames",
+    "AsyncPresets",
     "AsyncJobs",
     "AsyncMemory",
     "AsyncPages",

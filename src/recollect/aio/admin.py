@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.admin import Admin
-    from recollect.model.frames import Units
     from recollect.model.instants import Moment
+    from recollect.model.presets import Units
     from recollect.model.values import (
+        Archived,
         Backup,
-        Carried,
-        Curation,
+        Choice,
+        Copied,
         Embedded,
         Exported,
         Finding,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
         LedgerMerge,
         Rebuilt,
         Sealed,
-        Settlement,
         Verification,
         WhyNot,
     )
@@ -113,7 +113,7 @@ class AsyncAdmin(AsyncCalls):
         id: str,
         query: str,
         *,
-        frame: str | None = None,
+        preset: str | None = None,
         tokens: int | None = None,
         counter: Counter | None = None,
         k: int = 10,
@@ -123,13 +123,13 @@ class AsyncAdmin(AsyncCalls):
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
     ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+        """Why a recall leaves a record or an episode out; with a preset, why a context does.
 
         Args:
             id: The record or episode that was expected.
             query: The question.
-            frame: The frame of the context to explain; without one, a recall is explained.
-            tokens: The context's budget; the frame's by default.
+            preset: The preset of the context to explain; without one, a recall is explained.
+            tokens: The context's budget; the preset's by default.
             counter: Counts tokens, as for ``Memory.context``.
             k: The recall's number of hits.
             unit: As for ``Memory.recall``.
@@ -139,13 +139,13 @@ class AsyncAdmin(AsyncCalls):
             min_relevance: As for ``Memory.recall``.
 
         Raises:
-            NotFound: This handle sees nothing with that id, or the frame does not exist.
+            NotFound: This handle sees nothing with that id, or the preset does not exist.
         """
         return await self._run(
             self._calls.why_not,
             id,
             query,
-            frame=frame,
+            preset=preset,
             tokens=tokens,
             counter=counter,
             k=k,
@@ -199,11 +199,11 @@ class AsyncAdmin(AsyncCalls):
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
-    ) -> Curation:
+    ) -> Archived:
         """Archive the records that have faded: long unused, by their decay tier.
 
         Nothing calls this by itself. Recency falls with each active hour since a record was last
-        restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
+        restated or used, as in presets: at 0.05 a ``standard`` record was unused for 300 active
         hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
         never fades. ``undo`` brings a record back.
 
@@ -246,7 +246,7 @@ class AsyncAdmin(AsyncCalls):
         """
         return await self._run(self._calls.backup, target, progress)
 
-    async def copy_to(self, other: AsyncCalls, progress: Progress | None = None) -> Carried:
+    async def copy_to(self, other: AsyncCalls, progress: Progress | None = None) -> Copied:
         """Append to another memory the events of this one that it lacks, byte for byte.
 
         Afterwards both ledgers end alike. If it is stopped halfway, the same call continues.
@@ -266,7 +266,7 @@ class AsyncAdmin(AsyncCalls):
         self,
         other: AsyncCalls,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         digest: str | None = None,
         is_mine: bool = False,
         dry_run: bool = False,
@@ -280,7 +280,7 @@ class AsyncAdmin(AsyncCalls):
 
         Args:
             other: A memory whose ledger began as a copy of this one, or this one as a copy of it.
-            settle: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
+            choose: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
                 takes the other's.
             digest: The ``digest`` of the dry run that was shown; another state is refused.
             is_mine: What the other memory says has the trust that it has there, also where no key
@@ -289,7 +289,7 @@ class AsyncAdmin(AsyncCalls):
             progress: Called with the commands done and the commands in all.
 
         Raises:
-            Conflict: A conflict is not settled, or the ledgers have nothing in common; nothing was
+            Conflict: A conflict is not decided, or the ledgers have nothing in common; nothing was
                 merged.
             IntegrityError: One of the ledgers is damaged, or contradicts a checkpoint.
             Unsupported: One of the memories is encrypted for subjects.
@@ -298,7 +298,7 @@ class AsyncAdmin(AsyncCalls):
         return await self._run(
             self._calls.merge_from,
             other._calls,
-            settle=settle,
+            choose=choose,
             digest=digest,
             is_mine=is_mine,
             dry_run=dry_run,
@@ -349,7 +349,7 @@ class AsyncAdmin(AsyncCalls):
         Args:
             format: ``ndjson``, ``json``, ``graph``, ``pages``, ``workspace``, ``mem0``,
                 ``mcp-memory`` or ``markitect``. The first two have records of every status,
-                episodes, links, frames and documents, and ``import_`` reads them; the others have
+                episodes, links, presets and documents, and ``import_`` reads them; the others have
                 what holds.
             target: A file that does not exist yet; for ``pages`` and ``workspace`` a folder.
             progress: Called with the events done and the events in all.

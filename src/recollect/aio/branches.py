@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.branches import Branches
-    from recollect.model.values import Branch, Diff, Erasure, Merged, Quote, Settlement
+    from recollect.model.values import Branch, Choice, Diff, Erasure, Merged, Quote
 
 
 class AsyncBranches(AsyncCalls):
@@ -103,7 +103,7 @@ class AsyncBranches(AsyncCalls):
         name: str,
         digest: str,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         edits: Mapping[str, str] | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
@@ -114,7 +114,7 @@ class AsyncBranches(AsyncCalls):
         Args:
             name: Its name or its id.
             digest: The ``digest`` of the diff that was shown.
-            settle: For each conflict, by the id of the change: ``ours`` keeps what the memory has,
+            choose: For each conflict, by the id of the change: ``ours`` keeps what the memory has,
                 ``theirs`` takes the branch's. A change without a conflict can be left out too.
             edits: Texts that take the place of a change's own, by the id of the change.
             reason: Why, for people who read the history.
@@ -122,7 +122,7 @@ class AsyncBranches(AsyncCalls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
-            Conflict: A conflict is not settled, or something changed since it was shown; nothing
+            Conflict: A conflict is not decided, or something changed since it was shown; nothing
                 was merged.
             Forbidden: The handle has less than a person's trust.
         """
@@ -130,7 +130,7 @@ class AsyncBranches(AsyncCalls):
             self._calls.merge,
             name,
             digest,
-            settle=settle,
+            choose=choose,
             edits=edits,
             reason=reason,
             idempotency_key=idempotency_key,

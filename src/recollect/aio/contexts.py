@@ -32,7 +32,7 @@ class AsyncContexts(AsyncCalls):
         query: str,
         *,
         tokens: int | None = None,
-        frame: str = "task",
+        preset: str = "task",
         receipt: bool = True,
         counter: Counter | None = None,
     ) -> Context:
@@ -40,8 +40,8 @@ class AsyncContexts(AsyncCalls):
 
         Args:
             query: The question, in plain words.
-            tokens: The budget; the frame's by default.
-            frame: Decides what counts, what is always included and what is not relevant enough.
+            tokens: The budget; the preset's by default.
+            preset: Decides what counts, what is always included and what is not relevant enough.
             receipt: Leave a receipt of what was handed out; it is written with the next append.
             counter: Counts the tokens of a text; by default an estimate.
 
@@ -49,11 +49,16 @@ class AsyncContexts(AsyncCalls):
             The packed text, its hits, what was left out and why, and the receipt's id.
 
         Raises:
-            NotFound: The frame does not exist.
-            LimitExceeded: The frame guarantees too many records.
+            NotFound: The preset does not exist.
+            LimitExceeded: The preset guarantees too many records.
         """
         return await self._run(
-            self._calls.context, query, tokens=tokens, frame=frame, receipt=receipt, counter=counter
+            self._calls.context,
+            query,
+            tokens=tokens,
+            preset=preset,
+            receipt=receipt,
+            counter=counter,
         )
 
     async def replay(

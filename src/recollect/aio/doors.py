@@ -33,7 +33,7 @@ class AsyncDoors(AsyncCalls):
 
     @property
     def review(self) -> AsyncReview:
-        """What waits for a person: proposals and held records."""
+        """What waits for a person: proposals and waiting records."""
         return AsyncReview(self._calls.review, self._workers)
 
     @property
@@ -68,7 +68,7 @@ class AsyncDoors(AsyncCalls):
 
     @property
     def settings(self) -> AsyncMemorySettings:
-        """Frames, rules, documents and policies of this memory."""
+        """Presets, rules, documents and policies of this memory."""
         return AsyncMemorySettings(self._calls.settings, self._workers)
 
     @property

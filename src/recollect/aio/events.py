@@ -49,7 +49,7 @@ class AsyncEvents(AsyncCalls):
 
         Args:
             kinds: Only these kinds, such as ``record.added``.
-            id: Only events about this record (and its links), episode, receipt, frame or document
+            id: Only events about this record (and its links), episode, receipt, preset or document
                 (``type/name``).
             after: Only events after this position. Pass the ``seq`` of a page's last event to get
                 the next page.

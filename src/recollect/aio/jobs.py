@@ -38,7 +38,7 @@ class AsyncJobs(AsyncCalls):
         space: str = "main",
         params: Mapping[str, Json] | None = None,
         due: Moment | timedelta | None = None,
-        origin: Trust = "person",
+        trust: Trust = "person",
     ) -> Job:
         """Ask for a pass over a memory; a worker does it. While it waits, it is not added again.
 
@@ -49,7 +49,7 @@ class AsyncJobs(AsyncCalls):
             params: For ``consolidate`` a ``rule``, otherwise all that are due; for ``curate``
                 ``below``; for ``verify`` ``deep``.
             due: Not before this instant, or after how long.
-            origin: The highest trust of what the pass writes; that of the token at most.
+            trust: The highest trust of what the pass writes; that of the token at most.
 
         Raises:
             InvalidInput: The kind is unknown, or does not take these parameters.
@@ -59,7 +59,7 @@ class AsyncJobs(AsyncCalls):
             LimitExceeded: 1,000 jobs wait in this memory.
         """
         return await self._run(
-            self._calls.ask, kind, space=space, params=params, due=due, origin=origin
+            self._calls.ask, kind, space=space, params=params, due=due, trust=trust
         )
 
     async def get(self, id: int, *, space: str | None = None) -> Job:
@@ -108,7 +108,7 @@ class AsyncJobs(AsyncCalls):
         cron: str | None = None,
         every_s: int | None = None,
         params: Mapping[str, Json] | None = None,
-        origin: Trust = "person",
+        trust: Trust = "person",
     ) -> Schedule:
         """Set when a pass is asked for again and again, in place of what was set before.
 
@@ -118,7 +118,7 @@ class AsyncJobs(AsyncCalls):
             cron: Five fields, in UTC: minute, hour, day, month, weekday.
             every_s: Or a number of seconds between two times.
             params: As for ``ask``.
-            origin: The trust of who sets it; only a person does.
+            trust: The trust of who sets it; only a person does.
 
         Raises:
             InvalidInput: The kind or the time is unknown, or both or none of ``cron`` and
@@ -133,7 +133,7 @@ class AsyncJobs(AsyncCalls):
             cron=cron,
             every_s=every_s,
             params=params,
-            origin=origin,
+            trust=trust,
         )
 
     async def get_schedule(self, kind: JobKind, *, space: str = "main") -> Schedule:

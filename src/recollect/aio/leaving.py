@@ -43,7 +43,7 @@ class AsyncLeaving(AsyncCalls):
         ``undo(id, to=version)`` brings back what the record was then. Each is one command of its
         own: a second ``undo()`` or ``undo(id)`` takes back the first.
 
-        Records, episodes, links, tags, frames and documents are again as they were before.
+        Records, episodes, links, tags, presets and documents are again as they were before.
         Receipts, reinforcements and sessions stay, and so does what was said in a session, unless
         it is named. The history shows both. A record that holds the key instead is replaced. Trust
         is never raised by it, and an erasure cannot be taken back.

@@ -88,7 +88,7 @@ class AsyncMemory(
         user: str | None = None,
         session: str | None = None,
         agent: str | None = None,
-        origin: Trust | None = None,
+        trust: Trust | None = None,
         subject: str | None = None,
     ) -> AsyncMemory:
         """A handle on the same memory for one user, session or agent, or with less trust.
@@ -97,7 +97,7 @@ class AsyncMemory(
         """
         return self._like(
             self._calls.scoped(
-                user=user, session=session, agent=agent, origin=origin, subject=subject
+                user=user, session=session, agent=agent, trust=trust, subject=subject
             )
         )
 

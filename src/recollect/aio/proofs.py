@@ -35,7 +35,7 @@ class AsyncProofs(AsyncCalls):
         ``witnesses``; the checkpoint is kept all the same.
 
         Raises:
-            NotFound: No key signs this ledger; create one with ``recollect admin key create``.
+            NotFound: No key signs this ledger; create one with ``recollect proof key create``.
             NotInstalled: The extra ``proof`` is not installed.
             IntegrityError: The ledger contradicts an earlier checkpoint.
             Forbidden: The handle is bound to one user, or has less than a person's trust.
@@ -82,7 +82,7 @@ class AsyncProofs(AsyncCalls):
         Args:
             since: Only from this instant on.
             until: Only up to this instant; a date includes that day.
-            id: Only about this record (and its links), episode, receipt, frame or document.
+            id: Only about this record (and its links), episode, receipt, preset or document.
             after: Only after this position. Pass the ``seq`` of a page's last entry to get the
                 next page.
             limit: At most this many events, up to 10,000; checkpoints come on top.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from recollect.memory.memory import Memory
-    from recollect.model.frames import Units
     from recollect.model.instants import Moment
+    from recollect.model.presets import Units
     from recollect.model.values import Episode, Include, Recall, Record, SpaceStatus, Version, Why
 
 
@@ -50,7 +50,7 @@ class AsyncReading(AsyncCalls):
             key: Exactly a key, of this handle's user: its record, and nothing else that is called
                 so.
             include: Also return it if it is hidden for one of these reasons, such as
-                ``superseded``, ``forgotten`` or ``expired``. Of several that claim a key, it is the
+                ``replaced``, ``forgotten`` or ``expired``. Of several that claim a key, it is the
                 one that changed last.
 
         Raises:
@@ -179,7 +179,7 @@ class AsyncReading(AsyncCalls):
         return await self._run(self._calls.history, id)
 
     async def why(self, id: str) -> Why:
-        """Where a record comes from: who said it, its evidence, and what it superseded.
+        """Where a record comes from: who said it, its evidence, and what it replaced.
 
         Raises:
             NotFound: This handle sees no record with that id.

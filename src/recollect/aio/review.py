@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class AsyncReview(AsyncCalls):
     """Propose a change, approve or reject what waits, and confirm or refute a hypothesis.
 
-    Two things wait in the queue: proposals, and records that are held because they are not trusted
+    Two things wait in the queue: proposals, and records that are not trusted
     or would replace something that is. Anyone may propose; only a person approves or rejects."""
 
     _calls: Review
@@ -111,7 +111,7 @@ class AsyncReview(AsyncCalls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Proposal:
-        """Let a proposal or a held record in; it has a person's trust then.
+        """Let a proposal or a waiting record in; it has a person's trust then.
 
         Args:
             id: The id of the proposal, or of the record.
@@ -142,7 +142,7 @@ class AsyncReview(AsyncCalls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Proposal:
-        """Turn a proposal or a held record down.
+        """Turn a proposal or a waiting record down.
 
         Args:
             id: The id of the proposal, or of the record.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.sessions import Sessions
-    from recollect.model.frames import Units
     from recollect.model.instants import Moment
+    from recollect.model.presets import Units
     from recollect.model.values import Episode, Include, Overview, Record, Session
 
 
@@ -155,7 +155,7 @@ class AsyncSessions(AsyncCalls):
             limit: At most this many, up to 10,000.
 
         Returns:
-            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
+            Newest first. Names are compared exactly. What waits, is hidden or expired is left out.
 
         Raises:
             InvalidInput: An argument could not be understood.

@@ -11,7 +11,7 @@ memory, which may be that of a service. Invariant: signatures and documentation 
 from __future__ import annotations
 
 from recollect.aio.documents import AsyncDocuments
-from recollect.aio.frames import AsyncFrames
+from recollect.aio.presets import AsyncPresets
 from recollect.aio.rules import AsyncRules
 from recollect.aio.workers import AsyncCalls
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class AsyncMemorySettings(AsyncCalls):
-    """Frames, rules, documents; how long something is kept; whose memory is encrypted."""
+    """Presets, rules, documents; how long something is kept; whose memory is encrypted."""
 
     _calls: MemorySettings
 
     @property
-    def frames(self) -> AsyncFrames:
-        """The frames of this memory: built in, and set by its users."""
-        return AsyncFrames(self._calls.frames, self._workers)
+    def presets(self) -> AsyncPresets:
+        """The presets of this memory: built in, and set by its users."""
+        return AsyncPresets(self._calls.presets, self._workers)
 
     @property
     def rules(self) -> AsyncRules:

@@ -36,7 +36,7 @@ class AsyncTokens(AsyncCalls):
         *,
         space: str | None,
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         user: str | None = None,
         agent: str | None = None,
         expires: Moment | timedelta | None = None,
@@ -48,7 +48,7 @@ class AsyncTokens(AsyncCalls):
             space: The one memory that it opens, which is created; None for every memory.
             verbs: What it allows: ``read``, ``write``, ``erase``, ``create``, ``drop``, ``review``,
                 ``admin``.
-            origin: The highest trust of what is written with it.
+            trust: The highest trust of what is written with it.
             user: It reads and writes for this user alone.
             agent: It writes for this agent alone.
             expires: When it ends, or after how long.
@@ -61,7 +61,7 @@ class AsyncTokens(AsyncCalls):
             label,
             space=space,
             verbs=verbs,
-            origin=origin,
+            trust=trust,
             user=user,
             agent=agent,
             expires=expires,

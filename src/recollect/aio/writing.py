@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
     from recollect.lifecycle.commands import Expect
     from recollect.memory.memory import Memory
-    from recollect.model.events import Role, Sources, SourceType
+    from recollect.model.events import Role, SourceType
     from recollect.model.instants import Moment
     from recollect.model.messages import Content
     from recollect.model.validate import Json
     from recollect.model.values import Episode, Forgotten, Quote, Record
+    from recollect.model.words import Sources
 
 
 class AsyncWriting(AsyncCalls):
@@ -50,7 +51,7 @@ class AsyncWriting(AsyncCalls):
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
-        source_type: SourceType | None = None,
+        how_known: SourceType | None = None,
         is_hypothesis: bool | None = None,
         replaces: str | None = None,
         reason: str | None = None,
@@ -85,7 +86,7 @@ class AsyncWriting(AsyncCalls):
                 calls, not this, decides which record a key holds.
             valid_from: From when the statement is true; always by default.
             valid_to: Until when the statement is true; always by default.
-            source_type: How the statement came to be known; ``told`` by default.
+            how_known: How the statement came to be known; ``told`` by default.
             is_hypothesis: True if the statement is a guess that is still to be tested.
             replaces: A record that does not hold any more. The new one has the key, ``about``,
                 kind, tags, data, decay tier and user of the old one, unless they are given.
@@ -95,8 +96,8 @@ class AsyncWriting(AsyncCalls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            The record. Its ``status`` is ``held`` if it waits for a person's review. If this handle
-            may not replace a record at once, the old record as it is, with ``pending``: the
+            The record. Its ``status`` is ``waiting`` if it waits for a person's review. If this
+            handle may not replace a record at once, the old record as it is, with ``pending``: the
             proposal that waits for ``recollect review``.
 
         Raises:
@@ -121,7 +122,7 @@ class AsyncWriting(AsyncCalls):
             said_at=said_at,
             valid_from=valid_from,
             valid_to=valid_to,
-            source_type=source_type,
+            how_known=how_known,
             is_hypothesis=is_hypothesis,
             replaces=replaces,
             reason=reason,
@@ -251,7 +252,7 @@ class AsyncWriting(AsyncCalls):
         Args:
             id: The record or episode.
             derived: Also take back what was derived from it.
-            sources: ``shadow``, the default, also hides episodes that were evidence for nothing
+            sources: ``hide``, the default, also hides episodes that were evidence for nothing
                 else; ``keep`` leaves them, and ``derived`` always does.
             reason: Why, for people who read the history; not with ``derived``.
             dry_run: Only return what ``derived`` would take back.

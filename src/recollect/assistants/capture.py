@@ -77,7 +77,7 @@ def claude_code(
         for message in transcript.read(_lines(path))
         if message.role != "user" or prompts != "none"
     ]
-    with closing(Mounts(places, space=space, scope=Scoping(agent=AGENT, origin="agent"))) as mounts:
+    with closing(Mounts(places, space=space, scope=Scoping(agent=AGENT, trust="agent"))) as mounts:
         if not messages:  # do not create a memory for nothing
             return Captured(where="", messages=0, kept=0, known=0, bad_lines=transcript.bad_lines)
         _, memory = mounts.writer()

@@ -14,8 +14,8 @@ from typing import Final, Generic, Literal, TypeVar
 from recollect.model.values import Hit, Omitted, Value
 
 T = TypeVar("T")
-Mount = Literal["project", "me"]
-MOUNTS: Final[tuple[Mount, ...]] = ("project", "me")
+Mount = Literal["project", "personal"]
+MOUNTS: Final[tuple[Mount, ...]] = ("project", "personal")
 
 
 class Mounted(Value, Generic[T], frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class MountedRecall(Value, frozen=True, kw_only=True):
     query: str
     hits: tuple[Mounted[Hit], ...]
     unverified: tuple[Mounted[Hit], ...] = ()
-    held: int = 0
+    waiting: int = 0
     notes: tuple[str, ...] = ()  # why a mount was left out
 
 

@@ -39,9 +39,9 @@ from recollect.memory import Memory
 from recollect.memory.handle.fields import RecordFields
 from recollect.model import limits, validate
 from recollect.model.events import Role, Trust
-from recollect.model.frames import Template, Units
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
+from recollect.model.presets import Template, Units
 from recollect.model.rules import at_least, lowest
 from recollect.model.validate import Json
 from recollect.model.values import (
@@ -79,7 +79,7 @@ class Mounts:
         self._places: dict[Mount, Place | OpenPlace] = {}
         if not where.is_one:
             self._places["project"] = Place(where.project, space, seam)
-        self._places["me"] = Place(where.me, "main", seam)
+        self._places["personal"] = Place(where.personal, "main", seam)
         self._where = where
         self._scope = scope or Scoping()
 
@@ -101,15 +101,15 @@ class Mounts:
     @classmethod
     def around(cls, memory: Memory, settings: Settings, *, scope: Scoping) -> Mounts:
         """One memory that is open already, as ``me``; it is closed where it was opened."""
-        mounts = cls(Places(project=settings, me=settings, named=False), scope=scope)
-        mounts._places = {"me": OpenPlace(memory, settings)}
+        mounts = cls(Places(project=settings, personal=settings, named=False), scope=scope)
+        mounts._places = {"personal": OpenPlace(memory, settings)}
         return mounts
 
-    def lowered(self, origin: Trust) -> Mounts:
+    def lowered(self, trust: Trust) -> Mounts:
         """The same mounts with less trust; never more."""
         other = copy(self)
         other._scope = structs.replace(
-            self._scope, origin=lowest([self._scope.origin or "person", origin])
+            self._scope, trust=lowest([self._scope.trust or "person", trust])
         )
         return other
 
@@ -287,7 +287,7 @@ class Mounts:
                 [(name, answer.unverified) for name, answer in found],
                 limits.UNVERIFIED_MAX_HITS,
             ),
-            held=sum(answer.held for _, answer in found),
+            waiting=sum(answer.waiting for _, answer in found),
             notes=(*self.notes(), *notes),
         )
 
@@ -350,14 +350,14 @@ class Mounts:
 
     def _default(self) -> Mount:
         """The mount for a write that does not name one."""
-        return "project" if self._where.writes_to_project else "me"
+        return "project" if self._where.writes_to_project else "personal"
 
     def _place(self, mount: str) -> tuple[Mount, Place | OpenPlace]:
         if mount == "project" and "project" in self._places:
             return "project", self._places["project"]
         if mount not in MOUNTS:
-            raise InvalidInput(f"unknown mount {mount!r}", hint="use project or me")
-        return "me", self._places["me"]
+            raise InvalidInput(f"unknown memory {mount!r}", hint="use project or personal")
+        return "personal", self._places["personal"]
 
     def ask_each(
         self, ask: Callable[[Memory], T], mount: str | None
@@ -410,7 +410,9 @@ def holder_of(
     meant = [one for one in found if _is_key_over(one[2], id, exact[0][2])] if exact else found
     if meant and len(found) > 1:
         listed = " and ".join(f"{value.id} in {name}" for name, _, value in found)
-        raise Ambiguous(f"{id!r} could mean {listed}", hint="use one of these ids, or its mount")
+        raise Ambiguous(
+            f"{id!r} could mean {listed}", hint="use one of these ids, or name the memory"
+        )
     return (exact or found)[0]
 
 

@@ -32,13 +32,13 @@ class Scoping(Struct, frozen=True, kw_only=True):
     user: str | None = None
     session: str | None = None
     agent: str | None = None
-    origin: Trust | None = None  # the highest trust; a credential may allow less
+    trust: Trust | None = None  # the highest trust; a credential may allow less
 
     def narrow(self, memory: Memory) -> Memory:
         """The memory, limited to this scope."""
         mine = memory.scope.trust
-        origin = self.origin if self.origin and at_least(mine, self.origin) else None
-        return memory.scoped(user=self.user, session=self.session, agent=self.agent, origin=origin)
+        trust = self.trust if self.trust and at_least(mine, self.trust) else None
+        return memory.scoped(user=self.user, session=self.session, agent=self.agent, trust=trust)
 
 
 class Place:
@@ -106,7 +106,7 @@ class Place:
         self._opened()  # moves the memory if needed, which takes the lock itself
         with known.lock(self.settings, self._seam):
             if not self.is_known():
-                raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; or write to mount: me")
+                raise Forbidden(known.ELSEWHERE, hint=f"{known.HINT}; or write to memory: personal")
             memory = self._made()
             memory.events.position  # noqa: B018 - creates the ledger, whose first event is listed
             known.add(self.settings, self._space, self._seam)

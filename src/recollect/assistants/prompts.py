@@ -98,7 +98,7 @@ def _from_both(places: Places, space: str, find: Finding, seam: Seam = REAL) -> 
     is_used = not places.is_one and known.is_known(places.project, space)
     mounts = [(places.project, space)] if is_used else []
     found: list[list[Hit]] = []
-    for settings, name in (*mounts, (places.me, "main")):
+    for settings, name in (*mounts, (places.personal, "main")):
         found.append(find(settings, name, now))
     return list(_in_turns(found))
 

@@ -28,21 +28,21 @@ _CREATED: Final = 201
 _EITHER: Final = (Record, Episode)
 # Calls without an operation, and what does the same. `{store}` is the place behind the service.
 _INSTEAD: Final[Mapping[str, str]] = {
-    "run": "run `recollect consolidate RULE` where the store is",
+    "run": "run `recollect settings rule run RULE` where the store is",
     "submit": "use `batch`, `remember` and the other calls",
-    "seal": "run `recollect admin seal` where the store is",
+    "seal": "run `recollect admin close-segment` where the store is",
     "rebuild": "run `recollect admin rebuild` where the store is",
-    "embed": "run `recollect embed` where the store is",
+    "embed": "run `recollect admin embed` where the store is",
     "backup": "run `recollect admin backup` where the store is",
-    "doctor": "run `recollect doctor` where the store is",
-    "accept_loss": "run `recollect doctor` where the store is",
-    "copy_to": "run `recollect push` where the store is",
-    "merge_from": "run `recollect push --merge` where the store is",
+    "doctor": "run `recollect admin doctor` where the store is",
+    "accept_loss": "run `recollect admin doctor` where the store is",
+    "copy_to": "run `recollect admin push` where the store is",
+    "merge_from": "run `recollect admin push --merge` where the store is",
     "import_": "run `recollect import` where the store is",
 }
 _NAMING: Final = (
     "id", "key", "about", "user", "filter", "subject", "receipt", "name", "source", "target",
-    "kind", "a", "b", "after", "replaces", "frame",
+    "kind", "a", "b", "after", "replaces", "preset",
 )  # fmt: skip
 _ELSEWHERE: Final = "open the store itself: its folder, or its postgresql:// address"
 

@@ -15,11 +15,12 @@ from msgspec import UNSET, UnsetType
 
 from recollect.client.plain import plain
 from recollect.errors import Conflict
-from recollect.model.events import Role, Sources, SourceType
+from recollect.model.events import Role, SourceType
 from recollect.model.instants import Moment
 from recollect.model.messages import Content, with_text
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Quote, Record
+from recollect.model.words import Sources
 
 Submit = Callable[[list[dict[str, Any]]], list[Record | Episode]]
 
@@ -47,7 +48,7 @@ class Batch:
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
-        source_type: SourceType | None = None,
+        how_known: SourceType | None = None,
         is_hypothesis: bool | None = None,
         replaces: str | None = None,
         reason: str | None = None,
@@ -57,7 +58,7 @@ class Batch:
         self._add(
             "remember", text=text, key=key, about=about, kind=kind, tags=tags, data=data,
             confidence=confidence, evidence=evidence, expires=expires, said_at=said_at,
-            valid_from=valid_from, valid_to=valid_to, source_type=source_type,
+            valid_from=valid_from, valid_to=valid_to, how_known=how_known,
             is_hypothesis=is_hypothesis, replaces=replaces, reason=reason, id=id,
         )  # fmt: skip
 
@@ -96,7 +97,7 @@ class Batch:
         if expires is not UNSET:
             self._acts[-1]["expires"] = plain(expires)
 
-    def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
+    def forget(self, id: str, *, sources: Sources = "hide", reason: str | None = None) -> None:
         """Take something out of default reads."""
         self._add("forget", id=id, sources=sources, reason=reason)
 

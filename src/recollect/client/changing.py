@@ -22,7 +22,7 @@ from recollect.model.validate import Json
 from recollect.model.values import Context, Episode, Erasure, Include, Record, Undone, Unit
 
 _EVERYTHING: Final[tuple[Include, ...]] = (
-    "superseded", "forgotten", "shadowed", "held", "expired", "archived",
+    "replaced", "forgotten", "hidden", "waiting", "expired", "archived",
 )  # fmt: skip
 _ONE_OF: Final = (
     "erase takes exactly one of id, key, about, user, filter, subject, author and expired"

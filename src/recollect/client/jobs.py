@@ -44,14 +44,14 @@ class Jobs:
         space: str = "main",
         params: Mapping[str, Json] | None = None,
         due: Moment | timedelta | None = None,
-        origin: Trust = "person",
+        trust: Trust = "person",
     ) -> Job:
         """Ask for a pass over a memory; a worker does it. While it waits, it is not added again.
 
         The arguments are those of ``recollect.Store.jobs.ask``.
         """
         fields = {"kind": kind, "params": params, "due": due}
-        made: Job = self._write("ask_job", Job, space, fields, origin)
+        made: Job = self._write("ask_job", Job, space, fields, trust)
         return made
 
     def get(self, id: int, *, space: str | None = None) -> Job:
@@ -94,14 +94,14 @@ class Jobs:
         cron: str | None = None,
         every_s: int | None = None,
         params: Mapping[str, Json] | None = None,
-        origin: Trust = "person",
+        trust: Trust = "person",
     ) -> Schedule:
         """Set when a pass is asked for again and again, in place of what was set before.
 
         The arguments are those of ``recollect.Store.jobs.set_schedule``.
         """
         fields = {"kind": kind, "cron": cron, "every_s": every_s, "params": params}
-        made: Schedule = self._write("set_schedule", Schedule, space, fields, origin)
+        made: Schedule = self._write("set_schedule", Schedule, space, fields, trust)
         return made
 
     def get_schedule(self, kind: JobKind, *, space: str = "main") -> Schedule:
@@ -173,19 +173,19 @@ class Jobs:
                 return
             yield decoded(sent.data, Job)
 
-    def _handle(self, space: str, origin: Trust = "person") -> Handle:
+    def _handle(self, space: str, trust: Trust = "person") -> Handle:
         handle = Handle(self._transport, validate.space_name(space))
-        if origin not in TRUST_RANK:
-            raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
-        return handle if origin == "person" else handle.narrowed(origin=origin)
+        if trust not in TRUST_RANK:
+            raise InvalidInput(f"trust must be person, agent or unverified, not {trust!r}")
+        return handle if trust == "person" else handle.narrowed(trust=trust)
 
     def _named(self, space: str | None) -> List[str]:
         return self._spaces() if space is None else [space]
 
     def _write(
-        self, name: str, kind: Any, space: str, fields: Mapping[str, Any], origin: Trust
+        self, name: str, kind: Any, space: str, fields: Mapping[str, Any], trust: Trust
     ) -> Any:
-        return value_of(self._handle(space, origin).ask(name, fields), kind)
+        return value_of(self._handle(space, trust).ask(name, fields), kind)
 
     def _first(self, name: str, id: int, space: str | None) -> Any:
         """What an operation says about a job, in whichever memory it is."""
@@ -195,7 +195,7 @@ class Jobs:
                 return value_of(self._handle(each).ask(name, {"job": str(number)}), Job)
             except NotFound:
                 continue
-        raise NotFound(f"job {id} does not exist", hint="`recollect job list` lists them")
+        raise NotFound(f"job {id} does not exist", hint="`recollect admin job list` lists them")
 
 
 def _number(id: int) -> int:

@@ -16,8 +16,8 @@ from recollect.client.asking import Calls, Handle, asked
 from recollect.client.kinds import Counter
 from recollect.errors import InvalidInput, Unavailable
 from recollect.model import limits, validate, wire
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import (
     Change,
     Context,

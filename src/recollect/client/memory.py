@@ -90,7 +90,7 @@ class Memory(
         user: str | None = None,
         session: str | None = None,
         agent: str | None = None,
-        origin: Trust | None = None,
+        trust: Trust | None = None,
         subject: str | None = None,
     ) -> Memory:
         """A handle on the same memory for one user, session or agent, or with less trust.
@@ -104,7 +104,7 @@ class Memory(
             "user": _narrow("user", mine["user"], user if subject is None else subject),
             "session": _narrow("session", mine["session"], session),
             "agent": _narrow("agent", mine["agent"], agent),
-            "origin": self._lowered(origin),
+            "trust": self._lowered(trust),
             "subject": subject,
         }
         asked = {name: value for name, value in named.items() if value is not None}
@@ -113,15 +113,15 @@ class Memory(
             made.status()  # names the subject now, so that what is wrong is said now
         return made
 
-    def _lowered(self, origin: Trust | None) -> Trust | None:
-        if origin is None:
+    def _lowered(self, trust: Trust | None) -> Trust | None:
+        if trust is None:
             return None
-        if origin not in TRUST_RANK:
-            raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
-        mine: Any = self._handle.headers.get("Recollect-Origin", "person")
-        if not at_least(mine, origin):
-            raise Forbidden(f"a handle with trust {mine!r} cannot be raised to {origin!r}")
-        return origin
+        if trust not in TRUST_RANK:
+            raise InvalidInput(f"trust must be person, agent or unverified, not {trust!r}")
+        mine: Any = self._handle.headers.get("Recollect-Trust", "person")
+        if not at_least(mine, trust):
+            raise Forbidden(f"a handle with trust {mine!r} cannot be raised to {trust!r}")
+        return trust
 
     def on(self, branch: str) -> Memory:
         """The memory with the changes of an open branch; what is written here waits there.
@@ -151,7 +151,7 @@ class Memory(
 
     @property
     def review(self) -> Review:
-        """What waits for a person: proposals and held records."""
+        """What waits for a person: proposals and waiting records."""
         from recollect.client.parts import Review
 
         return Review(self._handle)
@@ -200,7 +200,7 @@ class Memory(
 
     @property
     def settings(self) -> MemorySettings:
-        """Frames, rules, documents and policies of this memory."""
+        """Presets, rules, documents and policies of this memory."""
         from recollect.client.parts import MemorySettings
 
         return MemorySettings(self._handle)
@@ -232,8 +232,8 @@ class Memory(
 
     def _trust(self) -> Trust:
         """The trust of what this handle writes."""
-        asked: Any = self._handle.headers.get("Recollect-Origin")
-        granted = self._handle.transport.granted().origin
+        asked: Any = self._handle.headers.get("Recollect-Trust")
+        granted = self._handle.transport.granted().trust
         return granted if asked is None or not at_least(granted, asked) else asked
 
     def close(self) -> None:

@@ -51,10 +51,10 @@ get_receipt | GET | /receipts/{receipt} |  | past
 used | POST | /receipts/{receipt}/used |  | write body
 useful | POST | /used |  | write body
 replay | POST | /receipts/{receipt}/replay |  | body
-list_frames | GET | /frames |  | past
-get_frame | GET | /frames/{name} |  | past
-set_frame | PUT | /frames/{name} |  | write body
-drop_frame | DELETE | /frames/{name} | erase | write
+list_presets | GET | /presets |  | past
+get_preset | GET | /presets/{name} |  | past
+set_preset | PUT | /presets/{name} |  | write body
+drop_preset | DELETE | /presets/{name} | erase | write
 events | GET | /events | after before limit kinds* id | past
 event | GET | /events/{seq} |  | past
 diff | GET | /diff | from_ to |
@@ -93,7 +93,7 @@ erasures | GET | /erasures |  | past
 check | GET | /check |  | past
 list_pages | GET | /pages |  | past
 read_page | GET | /pages/{name} |  | past
-frame_since | GET | /frames/{name}/since |  | past
+preset_since | GET | /presets/{name}/since |  | past
 flush | POST | /flush |  |
 erase_receipt | DELETE | /receipts/{receipt} | reason | write
 list_documents | GET | /documents | type limit after | past

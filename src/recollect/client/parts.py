@@ -13,7 +13,7 @@ import msgspec
 from recollect.client.calls import (
     admin,
     documents,
-    frames,
+    presets,
     proofs,
     receipts,
     rules,
@@ -28,7 +28,7 @@ from recollect.client.events import Events
 from recollect.client.kinds import Expect, Progress
 from recollect.client.looking import listed
 from recollect.errors import InvalidInput
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.validate import Json
 from recollect.model.values import Document, Episode, Include, Receipt, Rule, Session, Verification
 
@@ -40,7 +40,7 @@ __all__ = [
     "Proofs",
     "Branches",
     "Documents",
-    "Frames",
+    "Presets",
     "Pages",
     "Receipts",
     "Review",
@@ -51,26 +51,26 @@ __all__ = [
 List = list  # ``list`` is a call
 
 
-class Frames(frames.Frames):
+class Presets(presets.Presets):
     """List, get, set and drop."""
 
     def set(
         self,
-        frame: Frame | Mapping[str, object],
+        preset: Preset | Mapping[str, object],
         *,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
-    ) -> Frame:
-        """Set a frame, whole.
+    ) -> Preset:
+        """Set a preset, whole.
 
-        The arguments are those of ``recollect.Memory.settings.frames.set``.
+        The arguments are those of ``recollect.Memory.settings.presets.set``.
         """
-        given = msgspec.to_builtins(frame) if isinstance(frame, Frame) else frame
+        given = msgspec.to_builtins(preset) if isinstance(preset, Preset) else preset
         if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-            raise InvalidInput("this frame could not be parsed: it has no name")
-        answer: Frame = self._do(
-            "set_frame",
-            Frame,
+            raise InvalidInput("this preset could not be parsed: it has no name")
+        answer: Preset = self._do(
+            "set_preset",
+            Preset,
             {"name": given["name"]},
             body={name: value for name, value in given.items() if name != "name"},
             idempotency_key=idempotency_key,
@@ -186,12 +186,12 @@ class Proofs(proofs.Proofs):
 
 
 class MemorySettings(settings.MemorySettings):
-    """Frames, rules, documents; how long something is kept; whose memory is encrypted."""
+    """Presets, rules, documents; how long something is kept; whose memory is encrypted."""
 
     @property
-    def frames(self) -> Frames:
-        """The frames of this memory: built in, and set by its users."""
-        return Frames(self._handle)
+    def presets(self) -> Presets:
+        """The presets of this memory: built in, and set by its users."""
+        return Presets(self._handle)
 
     @property
     def rules(self) -> Rules:

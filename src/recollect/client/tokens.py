@@ -45,7 +45,7 @@ class Tokens:
         *,
         space: str | None,
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         user: str | None = None,
         agent: str | None = None,
         expires: Moment | timedelta | None = None,
@@ -58,7 +58,7 @@ class Tokens:
             raise InvalidInput("verbs is a list of words, not one word", hint=f"use [{verbs!r}]")
         fields = {"user": user, "agent": agent, "expires": expires}
         given = {name: value for name, value in fields.items() if value is not None}
-        body = {"label": label, "space": space, "verbs": verbs, "origin": origin, **given}
+        body = {"label": label, "space": space, "verbs": verbs, "trust": trust, **given}
         return self._once(_PATH, body)
 
     def list(self) -> list[Token]:

@@ -60,7 +60,7 @@ _SILENCE_MAX_S: Final = 45.0  # a service says something every 15 s
 class Granted(msgspec.Struct, frozen=True, kw_only=True):
     """What a token allows, as far as a client asks."""
 
-    origin: Trust
+    trust: Trust
     user: str | None = None
     agent: str | None = None
 

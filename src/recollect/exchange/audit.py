@@ -82,11 +82,11 @@ def _record(entry: AuditEntry) -> dict[str, Json]:
         "subject": entry.id,
         "outcome": "denied" if _is_refusal(entry) else "applied",
         "detail": entry.text,
-        "approved_by": _name(entry) or entry.origin if _is_approval(entry) else None,
+        "approved_by": _name(entry) or entry.by if _is_approval(entry) else None,
         "digest": None,
         "seq": entry.seq,
         "what": entry.what,
-        "origin": entry.origin,
+        "by": entry.by,
         "author": None if entry.author is None else entry.author.to_dict(),
         "trust": entry.trust,
         "user": entry.scope.user,
@@ -101,7 +101,7 @@ def _record(entry: AuditEntry) -> dict[str, Json]:
 
 def _name(entry: AuditEntry) -> str | None:
     """The name of the person who did it, unless it was erased or never known."""
-    return entry.author.name if entry.author is not None and entry.origin == "person" else None
+    return entry.author.name if entry.author is not None and entry.by == "person" else None
 
 
 def _named(each: AuditLine) -> dict[str, Json]:
@@ -227,9 +227,9 @@ def _signed(entry: AuditEntry) -> str:
 
 
 def _who(entry: AuditEntry) -> str:
-    doubtful = ' class="doubt"' if entry.origin == "unverified" else ""
+    doubtful = ' class="doubt"' if entry.by == "unverified" else ""
     whose = () if entry.author is None else (str(entry.author),)
-    names = whose if whose and entry.origin == "person" else (entry.origin, *whose)
+    names = whose if whose and entry.by == "person" else (entry.by, *whose)
     parts = [f"<b{doubtful}>{_said(' '.join(names))}</b>"]
     if entry.author is not None and entry.author.name is not None:
         how = entry.author.checked
@@ -249,7 +249,7 @@ def _what(entry: AuditEntry) -> Iterator[str]:
         yield '<ul class="items">'
         yield from (_item(entry.role_of_lines, each) for each in entry.lines)
         yield f"<li>and {entry.more:,} more</li></ul>" if entry.more else "</ul>"
-    trust = None if entry.trust in (None, entry.origin) else f"trust {entry.trust}"
+    trust = None if entry.trust in (None, entry.by) else f"trust {entry.trust}"
     about = " · ".join(_said(part) for part in (entry.kind, entry.id, trust) if part)
     if about:
         yield f'<div class="small">{about}</div>'
@@ -266,8 +266,8 @@ def _bottom(head: AuditHead, count: int) -> Iterator[str]:
     yield "</tbody>\n</table>\n<footer>"
     yield f"{count:,} {'entry' if count == 1 else 'entries'}. Times are by the clock of the "
     yield "machine that wrote the event. Texts are shortened; one event whole, with its proof: "
-    yield "<code>recollect prove --event N</code>. Characters that cannot be seen are marks such "
-    yield "as [U+202E].</footer>\n</body>\n</html>\n"
+    yield "<code>recollect proof prove --event N</code>. Characters that cannot be seen are marks "
+    yield "such as [U+202E].</footer>\n</body>\n</html>\n"
 
 
 def _said(text: str) -> str:

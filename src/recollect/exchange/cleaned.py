@@ -33,7 +33,7 @@ from recollect.model.validate import Json
 
 _GONE: Final = "[redacted]"
 _NAMES: Final = ("kind", "user", "session", "agent")
-_OF_STATE: Final = ("key", "name", "superseded_by", "why")
+_OF_STATE: Final = ("key", "name", "replaced_by", "why")
 # A short word, or a format's name with a number or a UUID.
 _SURELY_NONE: Final = re.compile(
     r"[a-z]{0,16}|[a-z0-9-]{1,16}-(?:\d{1,20}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
@@ -62,7 +62,7 @@ class Cleaning:
         return [_with_embedding(self._clean(item)) for item in items]
 
     def _clean(self, item: Item) -> Item:
-        if not self._plain and type(item) is RecordItem and item.supersedes is None:
+        if not self._plain and type(item) is RecordItem and item.replaces is None:
             id = self._id(item.id, item)  # most items hold no secret
             name = None if item.name is None else short(item.name)
             is_same = (id, name) == (item.id, item.name)
@@ -105,7 +105,7 @@ class Cleaning:
             about=None if item.about is None else self._text(item.about),
             tags=tuple(map(self._text, item.tags)),
             evidence=tuple(map(self._text, item.evidence)),
-            supersedes=None if item.supersedes is None else self._id(item.supersedes, item),
+            replaces=None if item.replaces is None else self._id(item.replaces, item),
             data=self._data(item.data),
             earlier_id=None if item.earlier_id is None else self._text(item.earlier_id),
             state=self._state(item.state),
@@ -171,7 +171,7 @@ def _texts(item: Item) -> Iterator[str]:
     if data:
         yield _encoded(data)
     if isinstance(item, RecordItem):
-        yield from (item.about or "", item.supersedes or "", item.command or "")
+        yield from (item.about or "", item.replaces or "", item.command or "")
         yield from (*item.tags, *item.evidence, item.earlier_id or "")
 
 

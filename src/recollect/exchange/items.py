@@ -26,6 +26,7 @@ from recollect.model.events import Archival, Role, SourceType, Status, Tier, Tru
 from recollect.model.instants import from_microseconds, instant, is_dated
 from recollect.model.reasons import Reason
 from recollect.model.validate import Json
+from recollect.model.values import EpisodeStatus
 
 Standing = Literal["active", "inbox"] | Archival
 _ID: Final = re.compile(r"[A-Za-z0-9_.:@/+~#=-]+")
@@ -61,12 +62,12 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How another memory of ours had something; no other program says this."""
 
     trust: Trust
-    status: Status | Literal["visible", "shadowed"] = "active"
+    status: Status | EpisodeStatus = "active"
     reason: Reason | None = None
     key: str | None = None
     expires: str | None = None
     decay_tier: Tier = "standard"
-    superseded_by: str | None = None
+    replaced_by: str | None = None
     reinforced: int = 0
     why: str | None = None  # it ended there, in words
     name: str | None = None  # of a link
@@ -89,9 +90,9 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     said_at: str | None = None
     valid_from: str | None = None
     valid_to: str | None = None
-    source_type: SourceType | None = None
+    how_known: SourceType | None = None
     is_hypothesis: bool | None = None
-    supersedes: str | None = None  # from ``named``
+    replaces: str | None = None  # from ``named``
     status: Standing | Literal["forgotten"] = "active"
     user: str | None = None
     session: str | None = None
@@ -157,16 +158,16 @@ class GoneItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SettingItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frame or a document of another memory of ours, or what becomes a document here, such as
+    """A preset or a document of another memory of ours, or what becomes a document here, such as
     what a page says about itself.
 
     With a ``command`` it is brought up to date when it has changed there, if nothing but imports
     has written it here.
     """
 
-    id: str  # the name of a frame; type and name of a document
+    id: str  # the name of a preset; type and name of a document
     data: dict[str, Json]
-    is_frame: bool = False
+    is_preset: bool = False
     fills: bool = False  # only what the document does not say yet is added to it
     where: str = ""
     user: str | None = None

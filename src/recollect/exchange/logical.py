@@ -43,7 +43,7 @@ class LogicalDigest:
             records=self._through("record", whole.records),
             episodes=self._through("episode", whole.episodes),
             links=self._through("link", whole.links),
-            frames=self._through("frame", whole.frames),
+            presets=self._through("frame", whole.presets),
             documents=self._through("document", whole.documents),
         )
 

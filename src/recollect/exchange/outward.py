@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from recollect.exchange.envelope import envelope
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.validate import Json
 from recollect.model.values import Document, Episode, Graph, Link, Record
 
@@ -30,7 +30,7 @@ class Whole(NamedTuple):
     records: Callable[[], Iterator[Record]]
     episodes: Callable[[], Iterator[Episode]]
     links: Callable[[], Iterator[Link]]
-    frames: Callable[[], Iterator[Frame]]
+    presets: Callable[[], Iterator[Preset]]
     documents: Callable[[], Iterator[Document]]
     graph: Callable[[], Iterator[Graph]]  # what holds, page by page
     log: Sequence[dict[str, Json]] = ()  # events that are kept beside the memory
@@ -144,7 +144,7 @@ COMPLETE: Final = frozenset({"ndjson", "json"})  # they have everything, and can
 
 
 def _parts(whole: Whole) -> Iterator[tuple[str, Callable[[], Iterator[object]]]]:
-    for name in ("records", "episodes", "links", "frames", "documents"):
+    for name in ("records", "episodes", "links", "presets", "documents"):
         yield name, getattr(whole, name)
 
 

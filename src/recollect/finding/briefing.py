@@ -15,10 +15,10 @@ from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.words.text import STOP_WORDS, token_list, words
 from recollect.model import limits
-from recollect.model.frames import Template
+from recollect.model.presets import Template
 from recollect.model.values import Hit
-from recollect.recall.frames import hit_of
 from recollect.recall.pack import pack
+from recollect.recall.presets import hit_of
 from recollect.recall.rank import Wish, showing
 
 if TYPE_CHECKING:

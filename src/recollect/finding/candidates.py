@@ -177,7 +177,7 @@ class CandidateSearch:
         """The same; for a question about an earlier value with earlier values among the hits."""
         made = self.judged(rows, k)
         is_asked = self._asked.is_earlier or self._asked.is_then
-        if not is_asked or "superseded" in self._wish.include:
+        if not is_asked or "replaced" in self._wish.include:
             return made
         from recollect.finding.earlier import (
             HEADS_MAX_COUNT,
@@ -207,7 +207,7 @@ class CandidateSearch:
         return self._scoring.judged(every, self._wish, self.cards, self._former, k, earlier)
 
     def _former(self, row: Card) -> list[str]:
-        """The last texts that a record had before: its own, and that of the one it superseded."""
+        """The last texts that a record had before: its own, and that of the one it replaced."""
         has_changed = row.at != row.created_at
         versions = self._reads.earlier_texts(row, _FORMER_MAX_COUNT) if has_changed else []
         texts = [version.text for version in versions]
@@ -331,7 +331,7 @@ class CandidateSearch:
         docs, rows = list(docs), self._rows
         missing = [doc for doc in docs if doc not in rows]
         if missing:
-            self._keep(missing, self.cards.of(missing, past="superseded" in self._wish.include))
+            self._keep(missing, self.cards.of(missing, past="replaced" in self._wish.include))
         return [row for doc in docs if (row := rows[doc]) is not None]
 
     def _turns(self, seqs: Sequence[int]) -> list[Card]:

@@ -1,4 +1,4 @@
-"""From a query and a frame to the contents of a context.
+"""From a query and a preset to the contents of a context.
 
 Responsible for reading candidates, guarantees, links and ages from the index, at one position.
 Leaves scoring and packing to ``recall``. Invariants: only trusted records and episodes that the
@@ -19,12 +19,12 @@ from recollect.index.reads import Reads
 from recollect.index.rows import LinkRow, VersionRow, unpack_names
 from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.model import limits
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.reasons import sentence
 from recollect.model.values import Hit, Omitted
 from recollect.recall.filling import filling
-from recollect.recall.frames import hit_of, scored, with_earlier
 from recollect.recall.pack import Counter, Packed, hits_for, pack
+from recollect.recall.presets import hit_of, scored, with_earlier
 from recollect.recall.rank import TextRow, Wish, showing
 from recollect.store.figures import timed
 
@@ -32,7 +32,7 @@ _LAST = chr(0x10FFFF) * 4  # sorts after every tag with the prefix
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """The contents of a context: hits, scored and packed by a frame."""
+    """The contents of a context: hits, scored and packed by a preset."""
 
     packed: Packed
     guaranteed: frozenset[str]  # ids
@@ -42,21 +42,21 @@ class Assembled(msgspec.Struct, frozen=True):
 
 
 def assemble(
-    reads: Reads, question: Question, frame: Frame, wish: Wish, budget: int, counter: Counter
+    reads: Reads, question: Question, preset: Preset, wish: Wish, budget: int, counter: Counter
 ) -> Assembled:
-    """Finds candidates, scores them by the frame and packs them within the budget."""
+    """Finds candidates, scores them by the preset and packs them within the budget."""
     wish = wished(question, wish)
     told = search.trusted(reads, question, wish, hits_for(budget))
     every = told.telling
     found = [hit for hit in every if hit.until is None]
-    passed = [hit for hit in found if hit.relevance >= frame.floor]
+    passed = [hit for hit in found if hit.relevance >= preset.floor]
     # The floor decides whether anything is handed out, the budget how much.
-    further = filling(found, passed, frame.floor, is_wide=question.asked.is_wide)
+    further = filling(found, passed, preset.floor, is_wide=question.asked.is_wide)
     relevant = {hit.id: hit for hit in found}
     said = {hit.id for hit in (*passed, *further) if hit.episode}
     always = [
         relevant.get(row.id) or _quoting(reads, row, said)
-        for row in _guaranteed(reads, frame, wish)
+        for row in _guaranteed(reads, preset, wish)
     ]
     names = frozenset(hit.id for hit in always)
     candidates = [*always, *(hit for hit in passed if hit.id not in names)]
@@ -64,17 +64,17 @@ def assemble(
     both = [*candidates, *more]
     links = reads.trusted_links([hit.id for hit in both if hit.record]) if both else []
     hours, degrees = _hours(reads, both), _degrees(links)
-    ranked = scored(frame.weights, candidates, hours, degrees)
+    ranked = scored(preset.weights, candidates, hours, degrees)
     # What is below the floor comes after all of these, however new or often used it is.
-    weighed = {hit.id: hit for hit in scored(frame.weights, more, hours, degrees)}
+    weighed = {hit.id: hit for hit in scored(preset.weights, more, hours, degrees)}
     ranked += [weighed[hit.id] for hit in more]
     against = _against(reads, wish, ranked, links)
-    earlier = [hit for hit in every if hit.until is not None and hit.relevance >= frame.floor]
+    earlier = [hit for hit in every if hit.until is not None and hit.relevance >= preset.floor]
     with timed("recall.pack"):
         packed = pack(
             [hit for hit in ranked if hit.id in names],
             with_earlier(ranked, earlier, names),
-            frame.template,
+            preset.template,
             budget,
             counter,
             {id: [row.id for row in rows] for id, rows in against.items()},
@@ -83,10 +83,10 @@ def assemble(
     below = tuple(
         Omitted(id=hit.id, reason="floor", detail=sentence("floor"))
         for hit in every
-        if hit.relevance < frame.floor and (hit.until is not None or hit.id not in used)
+        if hit.relevance < preset.floor and (hit.until is not None or hit.id not in used)
     )
     replaced = tuple(
-        Omitted(id=id, reason="replaced", detail=sentence("replaced", by=by), by=(by,))
+        Omitted(id=id, reason="replaced", detail=sentence("stale", by=by), by=(by,))
         for id, by in told.spent.items()
     )
     return Assembled(
@@ -108,16 +108,16 @@ def _quoting(reads: Reads, row: VersionRow, said: set[str]) -> Hit:
     return msgspec.structs.replace(hit, sources=sources)
 
 
-def _guaranteed(reads: Reads, frame: Frame, wish: Wish) -> list[VersionRow]:
+def _guaranteed(reads: Reads, preset: Preset, wish: Wish) -> list[VersionRow]:
     """Visible records with a guaranteed tag, each once."""
     rows: dict[str, VersionRow] = {}
-    for tag in frame.guarantees:
+    for tag in preset.guarantees:
         low, high = (tag[:-1], tag[:-1] + _LAST) if tag.endswith("*") else (tag, tag)
         found = reads.tagged(low, high, wish.user, limits.GUARANTEED_MAX_COUNT + 1)
         rows |= {row.id: row for row in found}
     if len(rows) > limits.GUARANTEED_MAX_COUNT:
         raise LimitExceeded(
-            f"the frame {frame.name!r} guarantees over {limits.GUARANTEED_MAX_COUNT:,} records",
+            f"the preset {preset.name!r} guarantees over {limits.GUARANTEED_MAX_COUNT:,} records",
             hint="guarantee a tag that fewer records have",
         )
     plain = msgspec.structs.replace(wish, include=frozenset())

@@ -1,4 +1,4 @@
-"""Earlier values: what records said before they were revised, and the records they superseded.
+"""Earlier values: what records said before they were revised, and the records they replaced.
 
 Responsible for reading them, and for the records that a question finds only by an earlier value.
 Leaves recognizing such a question to ``recall.before``. Invariants: what was erased, forgotten,
@@ -19,7 +19,7 @@ from recollect.recall.rank import Ended, Wish, card_for, hidden_as, showing
 
 EACH_MAX_COUNT: Final = 3  # earlier values of one record
 HEADS_MAX_COUNT: Final = 20  # records whose earlier values are read
-_CHAIN_MAX_COUNT: Final = 20  # records that superseded each other, one after the other
+_CHAIN_MAX_COUNT: Final = 20  # records that replaced each other, one after the other
 
 
 def earlier_values(reads: Reads, wish: Wish, heads: Sequence[VersionRow]) -> list[Ended]:
@@ -143,7 +143,7 @@ def _before(reads: Reads, wish: Wish, head: VersionRow) -> list[Ended]:
 
 
 def _chain(reads: Reads, head: VersionRow) -> Iterator[list[VersionRow]]:
-    """The versions of a record, then of each that was superseded before it."""
+    """The versions of a record, then of each that was replaced before it."""
     rows, seen = [head], {head.id}
     for _ in range(_CHAIN_MAX_COUNT):
         if not rows:
@@ -158,7 +158,7 @@ def _chain(reads: Reads, head: VersionRow) -> Iterator[list[VersionRow]]:
 
 def may_show(row: VersionRow | Card, wish: Wish) -> bool:
     """True for a value that was replaced, and for no other reason is hidden."""
-    if hidden_as(row, wish) != "superseded" or is_held(row) or not wish.may_see(row):
+    if hidden_as(row, wish) != "replaced" or is_held(row) or not wish.may_see(row):
         return False
     was_active = row.status == "active" or row.status == "archived"
     return was_active and (row.expires is None or row.expires > wish.now)

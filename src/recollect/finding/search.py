@@ -42,19 +42,19 @@ class Chosen(NamedTuple):
 
 
 def recall(reads: Reads, question: Question, wish: Wish, k: int) -> Recall:
-    """The best hits for a query; unverified ones separately, with the number of held texts."""
+    """The best hits for a query; unverified ones separately, with the number of texts that wait."""
     if not question.asked.terms:
         return Recall(query=question.query, hits=())
     wish = wished(question, wish)
     look = CandidateSearch(reads, question, wish)
     found = chosen(look, question, wish, k)
     told = with_changes(reads, wish, found.hits)
-    unverified, held = _unverified(reads, look, wish)
+    unverified, waiting = _unverified(reads, look, wish)
     return Recall(
         query=question.query,
         hits=tuple(told.hits),
         unverified=unverified,
-        held=held,
+        waiting=waiting,
         abstained=not found.hits and any(one.row.is_wanted for one in found.order),
         degraded=lacking(question, told),
     )
@@ -102,7 +102,7 @@ def episode_listing(reads: Reads, wish: Wish, before: int, limit: int) -> list[E
 
 
 def replaced_by(reads: Reads, row: VersionRow) -> list[Record]:
-    """The records that this one superseded, directly or indirectly, nearest first."""
+    """The records that this one replaced, directly or indirectly, nearest first."""
     chain: dict[str, Record] = {}
     rows = predecessors(reads, row)
     while rows:
@@ -165,31 +165,31 @@ def first_depth(question: Question, k: int) -> int:
 
 
 def _unverified(reads: Reads, look: CandidateSearch, wish: Wish) -> tuple[tuple[Hit, ...], int]:
-    """A few unverified hits, and the number of other held texts."""
-    if "held" in wish.include:
+    """A few unverified hits, and the number of other texts that wait."""
+    if "waiting" in wish.include:
         return (), 0
     docs = reads.match("rest", look.terms, limits.HELD_LOOK_MAX_COUNT, wish.user)
     if not docs:  # most memories hold nothing unverified about a query
         return (), 0
     seqs = [doc for doc, _ in docs]
     rows = marked(look.cards, look.cards.of(seqs), wish)
-    held = [
+    waiting = [
         row
         for row in rows
-        if row.is_wanted and wish.may_see(row) and hidden_as(row, wish) == "held"
+        if row.is_wanted and wish.may_see(row) and hidden_as(row, wish) == "waiting"
     ]
-    unverified = _first_of(held, seqs)
+    unverified = _first_of(waiting, seqs)
     found = look.judged(unverified, limits.UNVERIFIED_MAX_HITS)
-    return tuple(found.hits), len(held)
+    return tuple(found.hits), len(waiting)
 
 
-def _first_of(held: Sequence[Card], seqs: Sequence[int]) -> list[Card]:
+def _first_of(waiting: Sequence[Card], seqs: Sequence[int]) -> list[Card]:
     """The best-matching unverified texts, up to a total length, because ranking reads all of it.
 
     The length is that of their normal form. Of the best one, at least its beginning is ranked.
     """
     place = {doc: number for number, doc in enumerate(seqs)}
-    unverified = [row for row in held if row.trust == "unverified"]
+    unverified = [row for row in waiting if row.trust == "unverified"]
     found: list[Card] = []
     room = limits.UNVERIFIED_MAX_CHARS
     for row in sorted(unverified, key=lambda row: place[row.text_seq]):

@@ -26,7 +26,7 @@ _FIRST_PIECES: Final = 32  # encoded in a recall to see how fast the embedder is
 _RECALL_MAX_NS: Final = 20_000_000  # that a recall spends on missing vectors
 _COUNT_MAX_TEXTS: Final = 1_000  # counting all that are missing would read all of them
 _IDLE_MAX_EVENTS: Final = 1_000  # events without a text after which the position is moved
-_NEXT_STEP: Final = "run `recollect embed`"
+_NEXT_STEP: Final = "run `recollect admin embed`"
 
 
 class Leg(NamedTuple):

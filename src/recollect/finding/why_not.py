@@ -17,7 +17,7 @@ from recollect.finding.search import Chosen, chosen
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, searched_text, unpack_names
 from recollect.index.words.bm25 import tokens_of
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.reasons import named, sentence
 from recollect.model.values import Absence, Hit, Include, WhyNot
 from recollect.recall.pack import Counter, hits_for
@@ -74,16 +74,16 @@ class Inquiry(NamedTuple):
 def in_recall(asked: Inquiry, k: int) -> WhyNot:
     """Why a recall of k hits leaves it out."""
     hidden = _kept_back(asked)
-    if hidden is None or (hidden.reason == "superseded" and asked.question.asked.is_earlier):
+    if hidden is None or (hidden.reason == "replaced" and asked.question.asked.is_earlier):
         found = _found(asked, k)
         return found if hidden is None or found.reason == "there" else hidden
     return hidden
 
 
-def in_context(asked: Inquiry, frame: Frame, budget: int, counter: Counter) -> WhyNot:
-    """Why a context of this frame leaves it out."""
+def in_context(asked: Inquiry, preset: Preset, budget: int, counter: Counter) -> WhyNot:
+    """Why a context of this preset leaves it out."""
     row = asked.row
-    looked = assemble(asked.reads, asked.question, frame, asked.wish, budget, counter)
+    looked = assemble(asked.reads, asked.question, preset, asked.wish, budget, counter)
     packed = looked.packed
     for place, hit in enumerate(packed.hits, 1):
         if hit.id == row.id:
@@ -96,7 +96,7 @@ def in_context(asked: Inquiry, frame: Frame, budget: int, counter: Counter) -> W
             case = "unpacked.floor" if below else "unpacked"
             return asked.says(
                 "floor" if below else "unpacked",
-                sentence(case, why=omitted.detail, floor=frame.floor),
+                sentence(case, why=omitted.detail, floor=preset.floor),
                 Signals(why.relevance, why.score, why.shares),
                 by=omitted.by,
             )
@@ -140,17 +140,17 @@ def _instead(asked: Inquiry) -> Iterable[str]:
 
 def _hidden(row: TextRow, hidden: Include, by: Sequence[str]) -> str:
     """The sentence for a hidden one, with what more is known."""
-    if hidden in ("superseded", "shadowed"):
-        return sentence(f"hidden.{hidden}.by" if by else f"hidden.{hidden}", by=named(by))
-    if hidden == "held":
-        return sentence("hidden.held.unverified" if row.trust == "unverified" else "hidden.held")
+    if hidden in ("replaced", "hidden"):
+        return sentence(f"out.{hidden}.by" if by else f"out.{hidden}", by=named(by))
+    if hidden == "waiting":
+        return sentence("out.waiting.unverified" if row.trust == "unverified" else "out.waiting")
     if isinstance(row, EpisodeRow):
-        return sentence("hidden", word=hidden)
+        return sentence("out", word=hidden)
     if hidden == "refuted":
-        return sentence("hidden.refuted")
+        return sentence("out.refuted")
     if hidden == "expired":
-        return sentence("hidden.expired", end=row.expires or row.valid_to or row.valid_from)
-    return sentence("hidden.note" if row.note else "hidden", word=hidden, note=row.note)
+        return sentence("out.expired", end=row.expires or row.valid_to or row.valid_from)
+    return sentence("out.note" if row.note else "out", word=hidden, note=row.note)
 
 
 # Among the candidates.

@@ -22,13 +22,13 @@ _KINDS: Final = {int: "INTEGER", float: "REAL"}
 # show. Each word is a value of ``include``, or one of the two that are not.
 _WHY_HIDDEN: Final = """CASE
       WHEN :everyone = 0 AND COALESCE(v."user", '') <> :user THEN 'others'
-      WHEN v.until <= :at THEN 'superseded'
+      WHEN v.until <= :at THEN 'replaced'
       WHEN v.status IN ('active', 'inbox') THEN CASE
         WHEN v.expires <= :now OR v.valid_from > :now OR v.valid_to <= :now THEN 'expired'
         ELSE 'shown' END
       WHEN v.status = 'archived' THEN CASE
-        WHEN v.reason = 'superseded' THEN 'superseded' ELSE 'archived' END
-      WHEN v.status = 'forgotten' THEN 'forgotten' ELSE 'held' END"""
+        WHEN v.reason = 'superseded' THEN 'replaced' ELSE 'archived' END
+      WHEN v.status = 'forgotten' THEN 'forgotten' ELSE 'waiting' END"""
 # An event changes one subject, so it makes one version. A long text is kept once, and the other
 # versions refer to it: see the view full_versions.
 _RULES: Final = {"text": " CHECK (text IS NOT NULL OR seq <> text_seq)"}

@@ -19,9 +19,9 @@ from recollect.index.proposals import ProposalRow
 from recollect.index.rows import (
     DocumentRow,
     EpisodeRow,
-    FrameRow,
     LinkRow,
     PassRow,
+    PresetRow,
     ReceiptRow,
     SessionRow,
     VersionRow,
@@ -46,7 +46,7 @@ TABLES: Final = (
     _Table("episodes", EpisodeRow._fields[:-2]),  # `hidden` is not a column
     _Table("hidden", ("episode", "why", "seq", "until")),
     _Table("links", LinkRow._fields, ("weight",)),
-    _Table("frames", FrameRow._fields, ("floor",)),
+    _Table("presets", PresetRow._fields, ("floor",)),
     _Table("receipts", ReceiptRow._fields),
     _Table("erased", ("seq", "by")),
     _Table("documents", DocumentRow._fields),
@@ -62,6 +62,7 @@ TABLES: Final = (
 # ``log_digest``: earlier ledgers have them in events, or they follow from those, and seals have a
 # digest without them. So are authors and their names.
 _LATER: Final = frozenset({"documents", "passes", "sessions", "proposals", "concerns", "branches"})
+_NAMED: Final = {"presets": "frames"}  # as the digest names a table: by the code of its events
 _LOGS: Final = (
     "log_notes",
     "log_hidden",
@@ -91,7 +92,7 @@ def state_digest(db: Db, at: int) -> str:
     for table, columns, names in TABLES:
         until = columns.index("until") if "until" in columns else None
         floats = [columns.index(name) for name in names]
-        header = f"{table}\n".encode()
+        header = f"{_NAMED.get(table, table)}\n".encode()
         if table not in _LATER:
             digest.update(header)
             header = b""

@@ -23,9 +23,21 @@ from recollect.model.events import (
 )
 from recollect.model.reasons import Reason
 from recollect.model.validate import Json
-from recollect.model.values import Op
 
 Hidden = Literal["shadowed", "forgotten"]
+# What an event did to a record, as rows keep it; ``model.words`` has what people read.
+Op = Literal[
+    "added",
+    "revised",
+    "superseded",
+    "reinforced",
+    "forgotten",
+    "archived",
+    "restored",
+    "tagged",
+    "vouched",
+    "reviewed",
+]
 Cell = str | int | float | bytes | None
 Row = tuple[Cell, ...]
 
@@ -186,8 +198,8 @@ class LinkRow(NamedTuple):
     name: str | None = None
 
 
-class FrameRow(NamedTuple):
-    """One definition of a frame from its beginning to its end."""
+class PresetRow(NamedTuple):
+    """One definition of a preset from its beginning to its end."""
 
     name: str
     seq: int
@@ -287,8 +299,8 @@ class ReceiptRow(NamedTuple):
     session: str | None
     agent: str | None
     query: str
-    frame: str
-    frame_digest: str
+    preset: str
+    preset_digest: str
     ranking: int
     embedder: str | None
     now: str

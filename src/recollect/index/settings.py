@@ -1,4 +1,4 @@
-"""Frames, documents, rules, sessions, receipts and authors: the questions about them.
+"""Presets, documents, rules, sessions, receipts and authors: the questions about them.
 
 Responsible for reads by name of what is not a record, an episode or a link. Leaves what they mean
 to ``recall`` and ``memory``. Invariant: every read is bound to a position.
@@ -16,8 +16,8 @@ from recollect.index.rows import (
     Cell,
     DocumentRow,
     EpisodeRow,
-    FrameRow,
     PassRow,
+    PresetRow,
     ReceiptRow,
     Row,
     SessionRow,
@@ -30,21 +30,23 @@ if TYPE_CHECKING:  # loaded only when a filter is used
 
 
 class SettingReads(TextReads):
-    """Reads of frames, documents, sessions and receipts at one position."""
+    """Reads of presets, documents, sessions and receipts at one position."""
 
-    def frame(self, name: str) -> FrameRow | None:
-        """A frame that was set; None if the name is unknown or built in."""
-        db = self._tables.settle(f"frame {name}")
-        row = db.one("get_frame", {"name": name, "at": self.at})
-        return None if row is None else FrameRow._make(row)
+    def preset(self, name: str) -> PresetRow | None:
+        """A preset that was set; None if the name is unknown or built in."""
+        db = self._tables.settle(f"preset {name}")
+        row = db.one("get_preset", {"name": name, "at": self.at})
+        return None if row is None else PresetRow._make(row)
 
-    def frames(self) -> list[FrameRow]:
-        """Every frame that was set, by name."""
-        return [FrameRow._make(row) for row in self._tables.db.rows("list_frames", {"at": self.at})]
+    def presets(self) -> list[PresetRow]:
+        """Every preset that was set, by name."""
+        return [
+            PresetRow._make(row) for row in self._tables.db.rows("list_presets", {"at": self.at})
+        ]
 
-    def events_about_frame(self, name: str) -> list[int]:
-        """The seqs of all events whose subject is this frame."""
-        rows = self._tables.settle(f"frame {name}").rows("frame_events_of", {"name": name})
+    def events_about_preset(self, name: str) -> list[int]:
+        """The seqs of all events whose subject is this preset."""
+        rows = self._tables.settle(f"preset {name}").rows("preset_events_of", {"name": name})
         return sorted({cast(int, seq) for row in rows for seq in row if seq != STILL})
 
     def document(self, type: str, name: str) -> DocumentRow | None:

@@ -16,7 +16,7 @@ from recollect.index.columns import expand
 
 # Raise it with any change to the schema or the fold: every index of another version is rebuilt. The
 # tokenizer has its own version, `index.text.made_with`.
-INDEX_VERSION: Final = 27
+INDEX_VERSION: Final = 28
 
 # "Still current", in columns named `until`; the .sql files repeat the number, because partial
 # indexes need a literal.

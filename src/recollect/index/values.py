@@ -6,8 +6,11 @@ Invariant: a value shares nothing with the store.
 
 from __future__ import annotations
 
+from typing import cast
+
 from recollect.index.rows import EpisodeRow, LinkRow, VersionRow, unpack_names, unpack_object
-from recollect.model.values import Episode, Link, Record, Scope, Source, Version
+from recollect.model.values import Episode, EpisodeStatus, Link, Op, Record, Scope, Source, Version
+from recollect.model.words import WORDS, reason_of, status_of
 
 
 def record_of(row: VersionRow) -> Record:
@@ -21,17 +24,17 @@ def record_of(row: VersionRow) -> Record:
         tags=unpack_names(row.tags),
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         confidence=row.confidence,
-        source_type=row.source_type,
+        how_known=row.source_type,
         evidence=unpack_names(row.evidence),
         is_hypothesis=bool(row.is_hypothesis),
-        status=row.status,
-        reason=row.reason,
+        status=status_of(row.status, row.reason),
+        reason=reason_of(row.reason),
         valid_from=row.valid_from,
         valid_to=row.valid_to,
         expires=row.expires,
         trust=row.trust,
-        supersedes=row.supersedes,
-        superseded_by=row.superseded_by,
+        replaces=row.supersedes,
+        replaced_by=row.superseded_by,
         reinforcement_count=row.reinforcement_count,
         last_reinforced_at=row.reinforced_at or _own_instant(row),
         reinforced_hours=row.last_reinforced_at,
@@ -55,11 +58,18 @@ def version_of(row: VersionRow) -> Version:
     return Version(
         seq=row.seq,
         at=row.at,
-        what=row.what,
-        origin=row.origin,
+        what=cast(Op, WORDS.get(row.what, row.what)),
+        by=row.origin,
         note=row.note,
         record=record_of(row),
     )
+
+
+def episode_status(row: EpisodeRow) -> EpisodeStatus:
+    """The status of an episode, as people read it."""
+    if row.hidden is None:
+        return "visible"
+    return "forgotten" if row.hidden == "forgotten" else "hidden"
 
 
 def episode_of(row: EpisodeRow) -> Episode:
@@ -73,7 +83,7 @@ def episode_of(row: EpisodeRow) -> Episode:
         at=row.at,
         metadata=unpack_object(row.metadata),
         trust=row.trust,
-        status=row.hidden or "visible",
+        status=episode_status(row),
         seq=row.seq,
     )
 
@@ -85,7 +95,7 @@ def source_of(row: EpisodeRow) -> Source:
         quote=row.text,
         role=row.role,
         said_at=row.said_at,
-        status=row.hidden or "visible",
+        status=episode_status(row),
     )
 
 

@@ -50,7 +50,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._files = Files(memory.scoped(origin="agent"))
+        self._files = Files(memory.scoped(trust="agent"))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Shows a file with line numbers, or lists a directory."""
@@ -96,7 +96,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self, memory: AsyncMemory, *, cache_control: BetaCacheControlEphemeralParam | None = None
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._memory = memory.scoped(origin="agent")
+        self._memory = memory.scoped(trust="agent")
         self._turn = threading.Lock()
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:

@@ -74,7 +74,7 @@ class Files:
             raise Conflict(f"File {path} already exists")
         self._check_parents(key, path)
         made = self._memory.remember(_text(path, content), key=key, kind="file")
-        if made.status == "held" and self._asks():
+        if made.status == "waiting" and self._asks():
             raise Forbidden(
                 f"File {path} waits for a person's review and cannot be read before",
                 hint="ask the person to run `recollect review`; do not create it again",
@@ -175,7 +175,7 @@ class Files:
     def _records(self, key: str, *, inside: bool = False) -> Iterator[Record]:
         """The records of a file, or of all files inside a directory.
 
-        An agent's record counts as a file even if it is held because a person's record has the
+        An agent's record counts as a file even if it waits because a person's record has the
         same text, but not while a policy asks a person about everything new. Unverified records do
         not count. Each user has separate files, and so does a handle without a user.
         """
@@ -184,13 +184,13 @@ class Files:
         quoted = name.replace("'", "''")
         where = f"key {verb} '{quoted}' and trust != 'unverified'"
         if self._asks():
-            where += " and status != 'held'"
+            where += " and status != 'waiting'"
         if self._memory.scope.user is None:
             where += " and user = null"
         after: str | None = None
         limit = 1  # many callers only check whether there is one
         while True:
-            page = self._memory.list(filter=where, include=["held"], limit=limit, after=after)
+            page = self._memory.list(filter=where, include=["waiting"], limit=limit, after=after)
             yield from page
             if len(page) < limit:
                 return
@@ -200,16 +200,16 @@ class Files:
         if key == ROOT:
             return None  # a record with exactly that key is not inside the directory
         try:
-            record = self._memory.get(key=key, include=["held"])
+            record = self._memory.get(key=key, include=["waiting"])
         except NotFound:
             return None
-        waits = record.status == "held" and self._asks()
+        waits = record.status == "waiting" and self._asks()
         if record.trust != "unverified" and not waits:
             return record
         return next(self._records(key), None)
 
     def _asks(self) -> bool:
-        """True if a policy asks a person about everything new: what is held is not a file then."""
+        """True if a policy asks a person about everything new: what waits is not a file then."""
         return _policy(self._memory).add == "review"
 
     def _file(self, path: str) -> Record:
@@ -278,7 +278,7 @@ def _move(batch: Batch, record: Record, key: str) -> None:
         expires=record.expires,
         valid_from=record.valid_from,
         valid_to=record.valid_to,
-        source_type=record.source_type,
+        how_known=record.how_known,
         is_hypothesis=record.is_hypothesis,
     )
     batch.link(id, record.id, RENAMED)

@@ -51,7 +51,7 @@ _BY_THE_MODEL: Final = ("function_call", "reasoning", "computer_call")
 class RecollectSession(SessionABC):
     """A conversation in a memory; every session can recall what was said in it.
 
-    Writes have an agent's trust; ``origin="unverified"`` lowers it. Output of tools is always
+    Writes have an agent's trust; ``trust="unverified"`` lowers it. Output of tools is always
     unverified: the session returns it, and a recall lists it separately.
     """
 
@@ -60,12 +60,12 @@ class RecollectSession(SessionABC):
         session_id: str,
         memory: Memory,
         *,
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         session_settings: SessionSettings | None = None,
     ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
-        self.memory = lowered(memory, origin)
+        self.memory = lowered(memory, trust)
         self._name = _session_name(session_id)
         self._workers = Workers()
 
@@ -76,12 +76,12 @@ class RecollectSession(SessionABC):
         where: Where = None,
         *,
         space: str = "main",
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         session_settings: SessionSettings | None = None,
     ) -> RecollectSession:
         """Opens a memory and a session in it; close the session when you are done."""
         memory = Memory.open(where, space=space)
-        return cls(session_id, memory, origin=origin, session_settings=session_settings)
+        return cls(session_id, memory, trust=trust, session_settings=session_settings)
 
     # The SDK's interface.
 
@@ -157,7 +157,7 @@ class RecollectSession(SessionABC):
         while True:
             page = self.memory.sessions.episodes(
                 filter=f"session = '{name}'",
-                include=("held", "shadowed", "forgotten"),
+                include=("waiting", "hidden", "forgotten"),
                 limit=look,
                 after=after,
             )

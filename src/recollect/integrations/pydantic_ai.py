@@ -61,15 +61,15 @@ class Item(TypedDict):
 
 
 class Recalled(TypedDict):
-    """The answer of ``recall``; ``held`` counts hits held for review, including unverified ones."""
+    """The answer of ``recall``; ``waiting`` counts what waits, unverified hits included."""
 
     hits: list[Item]
     unverified: list[Item]
-    held: int
+    waiting: int
 
 
 class Stored(TypedDict):
-    """The answer of ``remember`` and ``revise``; a held record is not recalled as trusted.
+    """The answer of ``remember`` and ``revise``; one that waits is not recalled as trusted.
 
     With ``pending`` nothing changed: the proposal of that id waits for a person.
     """
@@ -86,7 +86,7 @@ class Left(TypedDict):
     """The answer of ``forget``; with ``pending`` it is not forgotten yet."""
 
     id: str
-    shadowed: list[str]
+    hidden: list[str]
     pending: NotRequired[str]
 
 
@@ -117,7 +117,7 @@ class RecollectToolset(FunctionToolset[Any]):
     ) -> None:
         super().__init__(id=id, instructions=instructions)
         as_async = memory if isinstance(memory, AsyncMemory) else AsyncMemory(memory)
-        self._memory = as_async.scoped(origin="agent")
+        self._memory = as_async.scoped(trust="agent")
         for tool in (self.recall, self.remember, self.revise, self.forget, self.history):
             self.add_function(tool)
 
@@ -133,7 +133,7 @@ class RecollectToolset(FunctionToolset[Any]):
         return Recalled(
             hits=[_found(hit) for hit in found],
             unverified=[_found(hit) for hit in found.unverified],
-            held=found.held,
+            waiting=found.waiting,
         )
 
     async def remember(
@@ -154,7 +154,7 @@ class RecollectToolset(FunctionToolset[Any]):
 
         def work(memory: Memory) -> Record:
             refuse_secrets([text, key, evidence])
-            writer = memory.scoped(origin="unverified") if unverified else memory
+            writer = memory.scoped(trust="unverified") if unverified else memory
             return writer.remember(text, key=key, evidence=evidence or ())
 
         return _stored(await self._run(work))
@@ -187,7 +187,7 @@ class RecollectToolset(FunctionToolset[Any]):
             return memory.forget(id, reason=reason)
 
         found = await self._run(work)
-        left = Left(id=found.id, shadowed=list(found.shadowed))
+        left = Left(id=found.id, hidden=list(found.hidden))
         if found.pending is not None:
             left["pending"] = found.pending
         return left
@@ -200,7 +200,7 @@ class RecollectToolset(FunctionToolset[Any]):
         """
         steps: list[Step] = []
         for version in await self._run(lambda memory: memory.history(id)):
-            step = Step(date=version.at, what=version.what, by=version.origin)
+            step = Step(date=version.at, what=version.what, by=version.by)
             if _is_quoted(version.record):
                 step["quoted"] = version.record.text
             else:
@@ -219,7 +219,7 @@ class RecollectToolset(FunctionToolset[Any]):
 
 
 def _is_quoted(record: Record) -> bool:
-    return record.trust == "unverified" or record.status == "held"
+    return record.trust == "unverified" or record.status == "waiting"
 
 
 def _found(hit: Hit) -> Item:
@@ -241,8 +241,8 @@ def _found(hit: Hit) -> Item:
 
 def _stored(record: Record) -> Stored:
     stored = Stored(id=record.id, date=record.at, trust=record.trust, status=record.status)
-    if record.supersedes is not None:
-        stored["replaced"] = record.supersedes
+    if record.replaces is not None:
+        stored["replaced"] = record.replaces
     if record.pending is not None:
         stored["pending"] = record.pending
     return stored

@@ -11,14 +11,14 @@ from recollect.memory import Memory
 from recollect.model.events import Trust
 
 
-def lowered(memory: Memory, origin: Trust) -> Memory:
+def lowered(memory: Memory, trust: Trust) -> Memory:
     """The handle with this trust, or with its own if that is lower."""
-    if origin not in ("agent", "unverified"):
+    if trust not in ("agent", "unverified"):
         raise InvalidInput(
-            f"origin must be 'agent' or 'unverified' for a framework, not {origin!r}",
+            f"trust must be 'agent' or 'unverified' for a framework, not {trust!r}",
             hint="write what a person says or approves through the memory itself",
         )
     try:
-        return memory.scoped(origin=origin)
+        return memory.scoped(trust=trust)
     except Forbidden:
         return memory

@@ -99,7 +99,7 @@ def decode(line: Line, ciphers: Ciphers | None = None) -> Event:
     except IntegrityError as error:
         raise IntegrityError(
             f"event {line.seq}: {error.message}",
-            hint="run `recollect doctor` to see what can be done",
+            hint="run `recollect admin doctor` to see what can be done",
         ) from error
     return Event(
         seq=line.seq,

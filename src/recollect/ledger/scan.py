@@ -50,7 +50,7 @@ class Damage(IntegrityError):
     def __init__(self, seq: int, problem: str) -> None:
         super().__init__(
             f"the ledger is damaged at event {seq}: {problem}",
-            hint="run `recollect doctor` to see what can be done",
+            hint="run `recollect admin doctor` to see what can be done",
         )
         self.seq = seq
         self.problem = problem

@@ -25,7 +25,7 @@ from recollect.model.events import (
     Tier,
     Trust,
 )
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.validate import Json
 from recollect.model.values import Quote
 
@@ -212,7 +212,7 @@ class Revert(Act, frozen=True, kw_only=True):
 
 
 class Erase(Act, frozen=True, kw_only=True):
-    """Permanently remove every byte of a belief, an episode, a frame, a session or a receipt."""
+    """Permanently remove every byte of a belief, an episode, a preset, a session or a receipt."""
 
     id: str
     sources: bool = True
@@ -276,14 +276,14 @@ class Unlink(Act, frozen=True, kw_only=True):
     kind: str
 
 
-class SetFrame(Act, frozen=True, kw_only=True):
-    """Set a frame as a whole."""
+class SetPreset(Act, frozen=True, kw_only=True, tag="SetFrame"):
+    """Set a preset as a whole."""
 
-    frame: Frame
+    preset: Preset = msgspec.field(name="frame")
 
 
-class DropFrame(Act, frozen=True, kw_only=True):
-    """Remove a frame."""
+class DropPreset(Act, frozen=True, kw_only=True, tag="DropFrame"):
+    """Remove a preset."""
 
     name: str
 

@@ -2,7 +2,7 @@
 
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
-``episodes``, ``links``, ``frames``, ``documents``, ``proposals.derived``, ``sessions``,
+``episodes``, ``links``, ``presets``, ``documents``, ``proposals.derived``, ``sessions``,
 ``proposals``, ``branches``, ``records.foreign``, ``ledger_merge``, ``receipts`` and ``removal``.
 Invariant: ``decide`` returns events that the fold applies as intended, or raises; an empty list
 means that the state is already as requested.
@@ -40,8 +40,8 @@ from recollect.lifecycle.removal import erase, erase_all, forget, restore
 from recollect.lifecycle.retraction.plan import retract
 from recollect.lifecycle.sessions import close_session, open_session
 from recollect.lifecycle.settings.documents import drop_document, set_document, subject
-from recollect.lifecycle.settings.frames import drop_frame, set_frame
 from recollect.lifecycle.settings.policy import policy_of
+from recollect.lifecycle.settings.presets import drop_preset, set_preset
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules
@@ -90,8 +90,8 @@ TABLE: Final = dict(
         _on(c.Link, lambda act: act.source, link),
         _on(c.ReinforceLink, lambda act: act.source, reinforce_link),
         _on(c.Unlink, lambda act: act.source, unlink),
-        _on(c.SetFrame, lambda act: act.frame.name, set_frame),
-        _on(c.DropFrame, lambda act: act.name, drop_frame),
+        _on(c.SetPreset, lambda act: act.preset.name, set_preset),
+        _on(c.DropPreset, lambda act: act.name, drop_preset),
         _on(c.SetDocument, subject, set_document),
         _on(c.DropDocument, subject, drop_document),
         _on(c.Pass, lambda act: document_id(RULES, act.rule), pass_rule),

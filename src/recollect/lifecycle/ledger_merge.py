@@ -100,8 +100,8 @@ def _about(view: View, what: str, names: list[str]) -> Iterable[int]:
             return () if branch is None else of_branch(view, branch)
         case "document":
             return view.events_about_document(*names)
-        case "frame":
-            return view.events_about_frame(names[0])
+        case "preset":
+            return view.events_about_preset(names[0])
         case _:
             return ()
 

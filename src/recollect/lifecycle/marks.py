@@ -47,7 +47,7 @@ def unchanged_mark(command: Command, indexes: Sequence[int]) -> str:
     for index in indexes:
         fields: dict[str, Json] = msgspec.to_builtins(command.acts[index])
         ids = {name: fields[name] for name in _IDS if name in fields}
-        named.append([index, type(command.acts[index]).__name__, ids])
+        named.append([index, command.acts[index].__struct_config__.tag, ids])
     encoded = msgspec.json.encode(named, order="sorted")
     return f"0/{len(command.acts)}:{sha256(encoded).hexdigest()}"
 

@@ -28,7 +28,7 @@ from recollect.lifecycle.trust.persons_word import vouched
 from recollect.lifecycle.view import (
     View,
     known_record,
-    no_frame,
+    no_preset,
     require_undo,
     require_whole_space,
     stamped,
@@ -172,7 +172,9 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
     if act.what == "receipt":
         receipt = view.receipt(act.id)
         if receipt is None or not visible(actor, receipt):
-            raise NotFound(f"receipt {act.id!r} was not found", hint="`receipts` lists all of them")
+            raise NotFound(
+                f"receipt {act.id!r} was not found", hint="`proof receipts` lists all of them"
+            )
         return {receipt.seq}
     if act.what == "proposal":
         proposal = view.proposal(act.id)
@@ -194,10 +196,10 @@ def _events_to_erase(view: View, actor: c.Actor, act: c.Erase) -> set[int]:
 
 
 def _events_of_setting(view: View, actor: c.Actor, act: c.Erase) -> list[int]:
-    """Every event about a frame or a document, which belong to the whole space."""
+    """Every event about a preset or a document, which belong to the whole space."""
     if act.what == "frame":
         require_whole_space(actor)
-        found, missing = view.events_about_frame(act.id), no_frame(act.id)
+        found, missing = view.events_about_preset(act.id), no_preset(act.id)
     else:
         require_whole_space(actor, "a document")
         type, _, name = act.id.partition("/")

@@ -61,7 +61,7 @@ def opened_session(view: View, actor: c.Actor, id: str) -> SessionRow:
     ]
     if not rows:
         raise NotFound(
-            f"no session {id!r} was opened", hint="`recollect session list` lists all of them"
+            f"no session {id!r} was opened", hint="`recollect sessions list` lists all of them"
         )
     if len(rows) > 1 and rows[0].user:
         users = ", ".join(row.user for row in rows)

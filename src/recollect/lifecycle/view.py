@@ -20,9 +20,9 @@ from recollect.index.rows import (
     CommandRow,
     DocumentRow,
     EpisodeRow,
-    FrameRow,
     LinkRow,
     PassRow,
+    PresetRow,
     ReceiptRow,
     SessionRow,
     VersionRow,
@@ -57,8 +57,8 @@ class View(Protocol):
     def derived_from(self, record: VersionRow, above: e.Trust) -> list[str]: ...
     def link(self, source: str, target: str, kind: str) -> LinkRow | None: ...
     def events_about(self, id: str) -> list[int]: ...
-    def frame(self, name: str) -> FrameRow | None: ...
-    def events_about_frame(self, name: str) -> list[int]: ...
+    def preset(self, name: str) -> PresetRow | None: ...
+    def events_about_preset(self, name: str) -> list[int]: ...
     def document(self, type: str, name: str) -> DocumentRow | None: ...
     def last_pass(self, rule: str) -> PassRow | None: ...
     def events_about_document(self, type: str, name: str) -> list[int]: ...
@@ -98,16 +98,16 @@ def require_undo(actor: c.Actor, by: Iterable[e.Origin]) -> None:
             )
 
 
-def require_whole_space(actor: c.Actor, what: str = "a frame") -> None:
+def require_whole_space(actor: c.Actor, what: str = "a preset") -> None:
     if actor.user is not None:
         raise Forbidden(
             f"{what} belongs to the whole space", hint="use a handle without a user to change it"
         )
 
 
-def no_frame(name: str) -> NotFound:
+def no_preset(name: str) -> NotFound:
     return NotFound(
-        f"frame {name!r} was not found", hint="`recollect frame list` lists all of them"
+        f"preset {name!r} was not found", hint="`recollect settings preset list` lists all of them"
     )
 
 

@@ -17,12 +17,13 @@ from recollect.memory.handle.healed import heals
 from recollect.memory.proof import consistency, verification
 from recollect.memory.proof.verification import require_last
 from recollect.model import limits, validate
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import (
+    Archived,
     Backup,
-    Carried,
-    Curation,
+    Choice,
+    Copied,
     Embedded,
     Exported,
     Finding,
@@ -31,7 +32,6 @@ from recollect.model.values import (
     LedgerMerge,
     Rebuilt,
     Sealed,
-    Settlement,
     Verification,
     WhyNot,
 )
@@ -119,7 +119,7 @@ class Admin(Calls):
         id: str,
         query: str,
         *,
-        frame: str | None = None,
+        preset: str | None = None,
         tokens: int | None = None,
         counter: Counter | None = None,
         k: int = 10,
@@ -129,13 +129,13 @@ class Admin(Calls):
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
     ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+        """Why a recall leaves a record or an episode out; with a preset, why a context does.
 
         Args:
             id: The record or episode that was expected.
             query: The question.
-            frame: The frame of the context to explain; without one, a recall is explained.
-            tokens: The context's budget; the frame's by default.
+            preset: The preset of the context to explain; without one, a recall is explained.
+            tokens: The context's budget; the preset's by default.
             counter: Counts tokens, as for ``Memory.context``.
             k: The recall's number of hits.
             unit: As for ``Memory.recall``.
@@ -145,11 +145,11 @@ class Admin(Calls):
             min_relevance: As for ``Memory.recall``.
 
         Raises:
-            NotFound: This handle sees nothing with that id, or the frame does not exist.
+            NotFound: This handle sees nothing with that id, or the preset does not exist.
         """
         from recollect.finding.candidates import wished  # few ask for it
         from recollect.finding.why_not import Inquiry, in_context, in_recall
-        from recollect.memory.contexts.frames import frame_named
+        from recollect.memory.contexts.presets import preset_named
 
         handle = self._handle
         k = validate.count(k, "k", at_most=limits.RECALL_MAX_HITS)
@@ -157,9 +157,9 @@ class Admin(Calls):
         question = handle.ask(query)
         with handle.reading() as reads:
             row = handle.find(reads, id)
-            if frame is None:
+            if preset is None:
                 return in_recall(Inquiry(row, reads, question, wished(question, wish)), k)
-            chosen = frame_named(reads, frame)
+            chosen = preset_named(reads, preset)
             budget = chosen.tokens if tokens is None else tokens
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = wished(question, handle.wish(chosen.unit, filter=chosen.where))
@@ -216,11 +216,11 @@ class Admin(Calls):
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
-    ) -> Curation:
+    ) -> Archived:
         """Archive the records that have faded: long unused, by their decay tier.
 
         Nothing calls this by itself. Recency falls with each active hour since a record was last
-        restated or used, as in frames: at 0.05 a ``standard`` record was unused for 300 active
+        restated or used, as in presets: at 0.05 a ``standard`` record was unused for 300 active
         hours, a ``durable`` one for 3,000 and an ``ephemeral`` one for 60; a ``permanent`` one
         never fades. ``undo`` brings a record back.
 
@@ -269,7 +269,7 @@ class Admin(Calls):
         verification.require_last(self._handle)
         return self._handle.space.backup(None if target is None else os.fspath(target), progress)
 
-    def copy_to(self, other: Calls, progress: Progress | None = None) -> Carried:
+    def copy_to(self, other: Calls, progress: Progress | None = None) -> Copied:
         """Append to another memory the events of this one that it lacks, byte for byte.
 
         Afterwards both ledgers end alike. If it is stopped halfway, the same call continues.
@@ -294,7 +294,7 @@ class Admin(Calls):
         self,
         other: Calls,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         digest: str | None = None,
         is_mine: bool = False,
         dry_run: bool = False,
@@ -308,7 +308,7 @@ class Admin(Calls):
 
         Args:
             other: A memory whose ledger began as a copy of this one, or this one as a copy of it.
-            settle: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
+            choose: For each conflict, by its id: ``ours`` keeps what this memory has, ``theirs``
                 takes the other's.
             digest: The ``digest`` of the dry run that was shown; another state is refused.
             is_mine: What the other memory says has the trust that it has there, also where no key
@@ -317,7 +317,7 @@ class Admin(Calls):
             progress: Called with the commands done and the commands in all.
 
         Raises:
-            Conflict: A conflict is not settled, or the ledgers have nothing in common; nothing was
+            Conflict: A conflict is not decided, or the ledgers have nothing in common; nothing was
                 merged.
             IntegrityError: One of the ledgers is damaged, or contradicts a checkpoint.
             Unsupported: One of the memories is encrypted for subjects.
@@ -331,7 +331,7 @@ class Admin(Calls):
             handle.require_whole("merging a memory")
             handle.require_person("merging two ledgers")
         require_last(source if is_mine else self._handle)
-        wanted = Wanted(dict(settle or {}), digest, is_mine, dry_run)
+        wanted = Wanted(dict(choose or {}), digest, is_mine, dry_run)
         return merge(self._handle, source, wanted, progress)
 
     def import_(
@@ -387,7 +387,7 @@ class Admin(Calls):
         Args:
             format: ``ndjson``, ``json``, ``graph``, ``pages``, ``workspace``, ``mem0``,
                 ``mcp-memory`` or ``markitect``. The first two have records of every status,
-                episodes, links, frames and documents, and ``import_`` reads them; the others have
+                episodes, links, presets and documents, and ``import_`` reads them; the others have
                 what holds.
             target: A file that does not exist yet; for ``pages`` and ``workspace`` a folder.
             progress: Called with the events done and the events in all.

@@ -20,11 +20,12 @@ from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.answers import Unmade, made
 from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate
-from recollect.model.events import Role, Sources
+from recollect.model.events import Role
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Quote, Record
+from recollect.model.words import Sources
 
 Submit = Callable[[tuple[Act, ...]], list[Unmade]]
 
@@ -93,7 +94,7 @@ class Batch:
         self._acts.extend(made)
         self._within.update(range(len(self._acts) - len(made), len(self._acts) - 1))
 
-    def forget(self, id: str, *, sources: Sources = "shadow", reason: str | None = None) -> None:
+    def forget(self, id: str, *, sources: Sources = "hide", reason: str | None = None) -> None:
         """Take something out of default reads."""
         self._acts.append(self._make.forget(id, sources, reason))
 

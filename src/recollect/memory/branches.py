@@ -27,13 +27,14 @@ from recollect.model import limits, validate
 from recollect.model.values import (
     Branch,
     BranchChange,
+    Choice,
     Diff,
     Erasure,
     Merged,
     Quote,
     Scope,
-    Settlement,
 )
+from recollect.model.words import changes_of
 from recollect.store.port import Outcome
 
 List = list  # ``list`` is also the name of a call
@@ -127,7 +128,7 @@ class Branches(Calls):
         name: str,
         digest: str,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         edits: Mapping[str, str] | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
@@ -138,7 +139,7 @@ class Branches(Calls):
         Args:
             name: Its name or its id.
             digest: The ``digest`` of the diff that was shown.
-            settle: For each conflict, by the id of the change: ``ours`` keeps what the memory has,
+            choose: For each conflict, by the id of the change: ``ours`` keeps what the memory has,
                 ``theirs`` takes the branch's. A change without a conflict can be left out too.
             edits: Texts that take the place of a change's own, by the id of the change.
             reason: Why, for people who read the history.
@@ -146,15 +147,15 @@ class Branches(Calls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Raises:
-            Conflict: A conflict is not settled, or something changed since it was shown; nothing
+            Conflict: A conflict is not decided, or something changed since it was shown; nothing
                 was merged.
             Forbidden: The handle has less than a person's trust.
         """
-        words = {} if settle is None else dict(settle)
+        words = {} if choose is None else dict(choose)
         for id, word in words.items():
             if word not in ("ours", "theirs"):
                 raise InvalidInput(
-                    f"{id!r} is settled with {validate.shown(word)}",
+                    f"{id!r} is decided with {validate.shown(word)}",
                     hint="use ours or theirs; an edited text goes into `edits`",
                 )
         act = self._handle.acts.close_branch(
@@ -289,7 +290,7 @@ def _branch(reads: Reads, row: BranchRow) -> Branch:
         reason=row.reason,
         note=row.note,
         record=row.record,
-        origin=row.origin,
+        by=row.origin,
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         at=row.at,
         seq=row.seq,
@@ -310,12 +311,12 @@ def _change(reads: Reads, row: ProposalRow) -> BranchChange:
         intent="update" if made_by(row) and row.target else row.intent,
         text=row.text,
         key=row.key,
-        changes=changes,
+        changes=changes_of(changes),
         base=None if then is None else record_of(then),
         ours=None if ours is None else record_of(ours),
         conflict=is_stale(reads, row),
         reason=row.reason,
-        origin=row.origin,
+        by=row.origin,
         at=row.at,
         seq=row.seq,
     )

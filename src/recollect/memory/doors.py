@@ -23,7 +23,7 @@ class Doors(Calls):
 
     @property
     def review(self) -> Review:
-        """What waits for a person: proposals and held records."""
+        """What waits for a person: proposals and waiting records."""
         return Review(self._handle)
 
     @property
@@ -58,7 +58,7 @@ class Doors(Calls):
 
     @property
     def settings(self) -> MemorySettings:
-        """Frames, rules, documents and policies of this memory."""
+        """Presets, rules, documents and policies of this memory."""
         return MemorySettings(self._handle)
 
     @property

@@ -90,7 +90,7 @@ def _change(row: EventRow, authors: Authors) -> Change:
         seq=row.seq,
         at=row.at,
         kind=row.kind,
-        origin=row.origin,
+        by=row.origin,
         unit=cast("EventUnit | None", row.unit),
         id=row.id,
         what=row.what,
@@ -135,7 +135,7 @@ class Events(Calls):
 
         Args:
             kinds: Only these kinds, such as ``record.added``.
-            id: Only events about this record (and its links), episode, receipt, frame or document
+            id: Only events about this record (and its links), episode, receipt, preset or document
                 (``type/name``).
             after: Only events after this position. Pass the ``seq`` of a page's last event to get
                 the next page.

@@ -74,7 +74,7 @@ def _check_sound(raw: bytes, name: str) -> None:
     if named:
         raise InvalidInput(
             "this ledger has memory of subjects, whose keys are not in it",
-            hint="push it with `recollect push`, which takes the keys along",
+            hint="push it with `recollect admin push`, which takes the keys along",
         )
 
 

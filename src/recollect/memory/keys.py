@@ -34,7 +34,7 @@ class Keys:
         if self._ring.private():
             raise Conflict(
                 "there is a key for this memory already",
-                hint="replace it with: recollect admin key rotate",
+                hint="replace it with: recollect proof key rotate",
             )
         make_workspace(keys_folder().parent, self._handle.seam)
         return _shown(self._ring.add(), signs=True)

@@ -97,7 +97,7 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
         user: str | None = None,
         session: str | None = None,
         agent: str | None = None,
-        origin: Trust | None = None,
+        trust: Trust | None = None,
         subject: str | None = None,
     ) -> Memory:
         """A handle on the same memory for one user, session or agent, or with less trust.
@@ -106,7 +106,7 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
             user: Reads and writes concern this user alone.
             session: Writes belong to this conversation.
             agent: Writes name this agent.
-            origin: Writes have this trust: ``person``, ``agent`` or ``unverified``.
+            trust: Writes have this trust: ``person``, ``agent`` or ``unverified``.
             subject: This user, whose memory is encrypted under a key of its own from now on.
 
         Raises:
@@ -116,13 +116,13 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
         mine = self._handle.actor
         if subject is not None and user not in (None, subject):
             raise InvalidInput("a handle is for one user: name user or subject, not both")
-        if origin is not None and origin not in TRUST_RANK:
-            raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
-        if origin is not None and not at_least(mine.trust, origin):
-            raise Forbidden(f"a handle with trust {mine.trust!r} cannot be raised to {origin!r}")
+        if trust is not None and trust not in TRUST_RANK:
+            raise InvalidInput(f"trust must be person, agent or unverified, not {trust!r}")
+        if trust is not None and not at_least(mine.trust, trust):
+            raise Forbidden(f"a handle with trust {mine.trust!r} cannot be raised to {trust!r}")
         actor = structs.replace(
             mine,
-            trust=origin or mine.trust,
+            trust=trust or mine.trust,
             user=_narrow("user", mine.user, user if subject is None else subject),
             session=_narrow("session", mine.session, session),
             agent=_narrow("agent", mine.agent, agent),

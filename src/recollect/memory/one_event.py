@@ -40,7 +40,7 @@ def event(handle: Handle, seq: int) -> EventView:
         id=line.id,
         at=line.at,
         kind=line.kind,
-        origin=line.origin,
+        by=line.origin,
         body=None if body is None else msgspec.json.decode(encode_body(body)),
         erased_by=by,
         hash=line.hash,

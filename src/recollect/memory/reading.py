@@ -22,8 +22,8 @@ from recollect.memory.handle.authors import Authors
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healed import compares, heals
 from recollect.model import limits, validate
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import (
     Episode,
     Include,
@@ -61,7 +61,7 @@ class Reading(Calls):
             key: Exactly a key, of this handle's user: its record, and nothing else that is called
                 so.
             include: Also return it if it is hidden for one of these reasons, such as
-                ``superseded``, ``forgotten`` or ``expired``. Of several that claim a key, it is the
+                ``replaced``, ``forgotten`` or ``expired``. Of several that claim a key, it is the
                 one that changed last.
 
         Raises:
@@ -73,7 +73,7 @@ class Reading(Calls):
             return self._keyed(key, include)
         if id is None or key is not None:
             raise InvalidInput("get takes an id or a key", hint="give one of them")
-        words = check_include(include) | {"held"}
+        words = check_include(include) | {"waiting"}
         with self._handle.reading() as reads:
             row = self._handle.find(reads, id)
             hidden = self._handle.why_hidden(row)
@@ -226,7 +226,7 @@ class Reading(Calls):
             ]
 
     def why(self, id: str) -> Why:
-        """Where a record comes from: who said it, its evidence, and what it superseded.
+        """Where a record comes from: who said it, its evidence, and what it replaced.
 
         Raises:
             NotFound: This handle sees no record with that id.
@@ -242,7 +242,7 @@ class Reading(Calls):
             by = reads.version(row.superseded_by) if row.superseded_by else None
             return Why(
                 record=record_of(row),
-                origin=version_of(said).origin,  # of its present words
+                by=version_of(said).by,  # of its present words
                 sources=tuple(quoted),
                 other_evidence=tuple(other),
                 replaced=tuple(search.replaced_by(reads, row)),

@@ -1,6 +1,6 @@
 """``memory.review``: everything that waits for a person, in one queue.
 
-Responsible for listing proposals and held records alike, and for deciding them. Leaves what an
+Responsible for listing proposals and waiting records alike, and for deciding them. Leaves what an
 approval changes to ``lifecycle.proposals``. Invariant: an approval is of exactly what was shown.
 """
 
@@ -15,7 +15,7 @@ from recollect.index.proposals import ProposalRow, unpack_spans
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_object
 from recollect.index.statements import STILL
-from recollect.index.values import record_of
+from recollect.index.values import episode_status, record_of
 from recollect.lifecycle.commands import Erase, Expect, Propose, Withdraw
 from recollect.lifecycle.filed import LIVE, is_stale
 from recollect.lifecycle.proposals.proposals import digest_of, displaced, no_proposal
@@ -39,9 +39,10 @@ from recollect.model.values import (
     State,
     Suggestion,
 )
+from recollect.model.words import changes_of
 from recollect.store.port import Outcome
 
-# What a held record says beside its text: a person who lets it in lets this in too.
+# What a waiting record says beside its text: a person who lets it in lets this in too.
 _BESIDE: Final = (
     "said_at",
     "expires",
@@ -50,7 +51,7 @@ _BESIDE: Final = (
     "tags",
     "data",
     "decay_tier",
-    "source_type",
+    "how_known",
     "is_hypothesis",
 )
 _RESTING_MAX_COUNT: Final = 20
@@ -62,7 +63,7 @@ List = list  # ``list`` is also the name of a call
 class Review(Calls):
     """Propose a change, approve or reject what waits, and confirm or refute a hypothesis.
 
-    Two things wait in the queue: proposals, and records that are held because they are not trusted
+    Two things wait in the queue: proposals, and records that are not trusted
     or would replace something that is. Anyone may propose; only a person approves or rejects.
     """
 
@@ -157,7 +158,7 @@ class Review(Calls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Proposal:
-        """Let a proposal or a held record in; it has a person's trust then.
+        """Let a proposal or a waiting record in; it has a person's trust then.
 
         Args:
             id: The id of the proposal, or of the record.
@@ -182,7 +183,7 @@ class Review(Calls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Proposal:
-        """Turn a proposal or a held record down.
+        """Turn a proposal or a waiting record down.
 
         Args:
             id: The id of the proposal, or of the record.
@@ -391,17 +392,17 @@ def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
         rule=row.rule,
         confidence=row.confidence,
         reason=row.reason,
-        changes=unpack_object(row.changes),
+        changes=changes_of(unpack_object(row.changes)),
         trust=row.trust,
-        origin=row.origin,
+        by=row.origin,
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         stale=waits and is_stale(reads, row),
         digest=digest_of(row),
         at=row.at,
         seq=row.seq,
         record=row.record,
-        settled_by=row.settled_by,
-        settled_at=row.settled_at,
+        closed_by=row.settled_by,
+        closed_at=row.settled_at,
         note=row.note,
         author=author,
         decided_by=None if waits else decided_by,
@@ -409,7 +410,7 @@ def _of_proposal(reads: Reads, row: ProposalRow) -> Proposal:
 
 
 def _of_record(reads: Reads, row: VersionRow) -> Proposal:
-    """A held record, as the addition or update that it would be."""
+    """A waiting record, as the addition or update that it would be."""
     target = displaced(reads, row)
     reviewed, record = row.what == "reviewed", record_of(row)
     authors = Authors(reads)
@@ -436,15 +437,15 @@ def _of_record(reads: Reads, row: VersionRow) -> Proposal:
             if (value := getattr(record, name)) not in (None, (), {}, False, "standard", "told")
         },
         trust=row.trust,
-        origin=row.origin,
+        by=row.origin,
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         stale=False,
         digest=digest_of(row, target),
         at=row.at,
         seq=row.seq,
         record=row.id,
-        settled_by=row.origin if reviewed else None,
-        settled_at=row.at if reviewed else None,
+        closed_by=row.origin if reviewed else None,
+        closed_at=row.at if reviewed else None,
         note=row.note if reviewed else None,
         author=authors.of(row.text_seq),
         decided_by=authors.of(row.seq) if reviewed else None,
@@ -488,5 +489,5 @@ def _quoted(episode: EpisodeRow, words: str) -> Quoted:
         role=episode.role,
         said_at=episode.said_at,
         trust=episode.trust,
-        status=episode.hidden or "visible",
+        status=episode_status(episode),
     )

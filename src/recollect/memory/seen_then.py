@@ -31,5 +31,5 @@ def _shown(handle: Handle, reads: Reads, id: str) -> VersionRow | None:
         row = handle.find(reads, id)
     except NotFound:
         return None
-    is_shown = handle.why_hidden(row) in (None, "held")
+    is_shown = handle.why_hidden(row) in (None, "waiting")
     return row if is_shown and isinstance(row, VersionRow) else None

@@ -22,8 +22,8 @@ from recollect.memory.handle.answers import left_by, nothing
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import (
     Episode,
     Include,
@@ -177,7 +177,7 @@ class Sessions(Calls):
             limit: At most this many, up to 10,000.
 
         Returns:
-            Newest first. Names are compared exactly. What is held, hidden or expired is left out.
+            Newest first. Names are compared exactly. What waits, is hidden or expired is left out.
 
         Raises:
             InvalidInput: An argument could not be understood.

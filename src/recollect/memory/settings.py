@@ -12,7 +12,7 @@ from typing import Final
 from recollect.errors import InvalidInput
 from recollect.index.rows import unpack_object
 from recollect.lifecycle.commands import DropDocument, Expect, SetDocument
-from recollect.memory.contexts.frames import Frames
+from recollect.memory.contexts.presets import Presets
 from recollect.memory.documents import Documents
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls, Handle
@@ -29,12 +29,12 @@ _DAYS_MAX_COUNT: Final = 36_500
 
 @heals
 class MemorySettings(Calls):
-    """Frames, rules, documents; how long something is kept; whose memory is encrypted."""
+    """Presets, rules, documents; how long something is kept; whose memory is encrypted."""
 
     @property
-    def frames(self) -> Frames:
-        """The frames of this memory: built in, and set by its users."""
-        return Frames(self._handle)
+    def presets(self) -> Presets:
+        """The presets of this memory: built in, and set by its users."""
+        return Presets(self._handle)
 
     @property
     def rules(self) -> Rules:

@@ -39,11 +39,12 @@ def status(handle: Handle) -> SpaceStatus:
         head=position.hash if handle.position == NOW else "",
         at=command.at,
         records=counts.get("active", 0) + counts.get("inbox", 0),
-        held=counts.get("held", 0),
-        superseded=counts.get("archived", 0),  # nothing else archives a record yet
+        waiting=counts.get("held", 0),
+        replaced=counts.get("superseded", 0),
+        archived=counts.get("archived", 0),
         forgotten=counts.get("forgotten", 0),
         episodes=counts["episodes"],
-        shadowed=counts["shadowed"],
+        hidden=counts["shadowed"],
         links=counts["links"],
         active_hours=command.active_us / 3_600_000_000,
     )

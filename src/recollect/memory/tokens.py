@@ -31,7 +31,7 @@ class Tokens:
         *,
         space: str | None,
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         user: str | None = None,
         agent: str | None = None,
         expires: Moment | timedelta | None = None,
@@ -43,7 +43,7 @@ class Tokens:
             space: The one memory that it opens, which is created; None for every memory.
             verbs: What it allows: ``read``, ``write``, ``erase``, ``create``, ``drop``, ``review``,
                 ``admin``.
-            origin: The highest trust of what is written with it.
+            trust: The highest trust of what is written with it.
             user: It reads and writes for this user alone.
             agent: It writes for this agent alone.
             expires: When it ends, or after how long.
@@ -57,7 +57,7 @@ class Tokens:
             label,
             space=space,
             verbs=verbs,
-            origin=origin,
+            trust=trust,
             user=user,
             agent=agent,
             expires=None if expires is None else instants.instant(expires),

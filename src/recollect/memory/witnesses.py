@@ -75,7 +75,7 @@ class Witnesses:
         if not found:
             raise NotFound(
                 f"{which!r} is not a witness of this memory",
-                hint="see them with: recollect admin witness list",
+                hint="see them with: recollect proof witness list",
             )
         if len(found) > 1:
             raise Ambiguous(f"{which!r} could be several witnesses", hint="name one by its key")

@@ -18,11 +18,12 @@ from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healed import heals
 from recollect.model import validate
-from recollect.model.events import Role, Sources, SourceType
+from recollect.model.events import Role, SourceType
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
 from recollect.model.validate import Json
 from recollect.model.values import Episode, Forgotten, Quote, Record
+from recollect.model.words import Sources
 
 
 @heals
@@ -44,7 +45,7 @@ class Writing(Calls):
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
-        source_type: SourceType | None = None,
+        how_known: SourceType | None = None,
         is_hypothesis: bool | None = None,
         replaces: str | None = None,
         reason: str | None = None,
@@ -79,7 +80,7 @@ class Writing(Calls):
                 calls, not this, decides which record a key holds.
             valid_from: From when the statement is true; always by default.
             valid_to: Until when the statement is true; always by default.
-            source_type: How the statement came to be known; ``told`` by default.
+            how_known: How the statement came to be known; ``told`` by default.
             is_hypothesis: True if the statement is a guess that is still to be tested.
             replaces: A record that does not hold any more. The new one has the key, ``about``,
                 kind, tags, data, decay tier and user of the old one, unless they are given.
@@ -89,8 +90,8 @@ class Writing(Calls):
             expect: A position, or an id with its ``seq``; ``Conflict`` if it changed since.
 
         Returns:
-            The record. Its ``status`` is ``held`` if it waits for a person's review. If this handle
-            may not replace a record at once, the old record as it is, with ``pending``: the
+            The record. Its ``status`` is ``waiting`` if it waits for a person's review. If this
+            handle may not replace a record at once, the old record as it is, with ``pending``: the
             proposal that waits for ``recollect review``.
 
         Raises:
@@ -115,7 +116,7 @@ class Writing(Calls):
                 "said_at": said_at,
                 "valid_from": valid_from,
                 "valid_to": valid_to,
-                "source_type": source_type,
+                "how_known": how_known,
                 "is_hypothesis": is_hypothesis,
                 "replaces": replaces,
                 "reason": reason,
@@ -240,7 +241,7 @@ class Writing(Calls):
         Args:
             id: The record or episode.
             derived: Also take back what was derived from it.
-            sources: ``shadow``, the default, also hides episodes that were evidence for nothing
+            sources: ``hide``, the default, also hides episodes that were evidence for nothing
                 else; ``keep`` leaves them, and ``derived`` always does.
             reason: Why, for people who read the history; not with ``derived``.
             dry_run: Only return what ``derived`` would take back.
@@ -266,7 +267,7 @@ class Writing(Calls):
                 return of_all.would_retract(self._handle, name)
             act: Act = Retract(id=name)
             return self._handle.write((act,), of_all.retracted, idempotency_key, expect)
-        how = "shadow" if sources is None else sources
+        how = "hide" if sources is None else sources
         act = self._handle.acts.forget(id, how, reason, files=self._handle.files)
         return self._handle.write((act,), answers.forgotten, idempotency_key, expect)
 

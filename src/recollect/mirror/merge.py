@@ -20,13 +20,14 @@ from recollect.mirror.names import page_of
 from recollect.mirror.page import SUFFIX, Entry, Page
 from recollect.model.values import PageChange
 from recollect.model.values.pages import ChangeKind, ChangeState
+from recollect.model.words import reason_of
 
 FIELDS: Final = (
     "title", "description", "tags", "status", "created", "needs_compact", "other", "prose",
 )  # fmt: skip
 _DAY_CHARS: Final = len("2026-04-20")
 SUPERSEDES: Final = "supersedes:"  # a tag of a new entry: which one it replaces
-_GONE: Final = {"held": "held for review", "inbox": "waiting in the inbox"}
+_GONE: Final = {"held": "waiting for review", "inbox": "waiting in the inbox"}
 
 
 class Known(NamedTuple):
@@ -49,6 +50,12 @@ class Unclear(NamedTuple):
     message: str
 
 
+def _why(row: VersionRow) -> str:
+    """Why a record is gone or struck, in a word or two."""
+    why = reason_of(row.reason) if row.status == "archived" else _GONE.get(row.status)
+    return why or row.status
+
+
 def known(row: VersionRow) -> Known:
     """A record as pages show it."""
     state: Literal["shown", "struck", "gone"] = "shown" if row.status == "active" else "struck"
@@ -58,7 +65,7 @@ def known(row: VersionRow) -> Known:
         text=words.normal(row.text),
         tags=frozenset(unpack_names(row.tags)),
         state=state if is_shown(row) else "gone",
-        why=_GONE.get(row.status) or (row.reason if row.status == "archived" else "") or row.status,
+        why=_why(row),
         seq=row.seq,
         dates=tuple(
             words.clock_time(words.local(at, row.tz_minutes))
@@ -203,7 +210,7 @@ def fields_changed(
     """What a person changed about the page itself."""
     for name in FIELDS:
         after, before = shown(read, name), shown(base, name)
-        if not _says(read, said, name) or after == before:
+        if not says(read, said, name) or after == before:
             continue
         current = shown(now(), name)
         if after != current:
@@ -221,7 +228,7 @@ def fields_changed(
             )
 
 
-def _says(read: Page, said: Collection[str], field: str) -> bool:
+def says(read: Page, said: Collection[str], field: str) -> bool:
     """True if a page says something about a field; what is missing is not an edit."""
     if field == "created":
         return words.date_of(read.created) is not None

@@ -62,13 +62,13 @@ UNVERIFIED_MAX_CHARS: Final = 400_000  # unverified text that a recall ranks, or
 CONTEXT_MAX_TOKENS: Final = 1_000_000
 CONTEXT_MIN_HITS: Final = 64  # that a context looks at, however small its budget
 CONTEXT_MAX_HITS: Final = 200
-GUARANTEED_MAX_COUNT: Final = 1_000  # records that a frame's guarantees may name
+GUARANTEED_MAX_COUNT: Final = 1_000  # records that a preset's guarantees may name
 FILTER_MAX_CHARS: Final = 8_000
 FILTER_MAX_DEPTH: Final = 16  # of `not` and parentheses inside each other
 FILTER_MAX_TERMS: Final = 64
 FILTER_MAX_VALUES: Final = 256  # of one list
 
-# Frames, contexts and receipts.
+# Presets, contexts and receipts.
 TEMPLATE_MAX_CHARS: Final = 2_000  # of each part
 GUARANTEES_MAX_COUNT: Final = 16
 CACHE_MAX_S: Final = 86_400

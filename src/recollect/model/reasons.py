@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
-# Of a record that was archived or forgotten; the index stores it.
+# Of a record that was archived or forgotten, as events and rows have it; people read the words of
+# ``model.words``.
 Reason = Literal[
     "superseded", "was_held", "sources_kept", "rejected", "decayed", "merged", "refuted"
 ]
@@ -19,8 +20,8 @@ Omission = Literal["budget", "repeat", "source", "contradiction", "replaced", "f
 
 SENTENCES: Final[dict[str, str]] = {
     # A record's own reason.
-    "superseded": "superseded",
-    "was_held": "it was held before",
+    "replaced": "replaced",
+    "was_waiting": "it waited for a review before",
     "sources_kept": "its sources were kept",
     "rejected": "rejected",
     "decayed": "faded, because it was not used",
@@ -31,25 +32,23 @@ SENTENCES: Final[dict[str, str]] = {
     "repeat": "says the same as {by}",
     "source": "is evidence for {by}",
     "contradiction": "contradicts {by}, which is packed and lists it",
-    "replaced": "states only what {by} has replaced",
-    "floor": "less relevant than the frame's floor",
+    "stale": "states only what {by} has replaced",
+    "floor": "less relevant than the preset's floor",
     # In an answer.
     "there": "it is there, at place {place}",
     "there.packed": "it is packed, at place {place}",
-    "there.guaranteed": "it is packed, at place {place}, because the frame guarantees it",
-    # Not in an answer: hidden from every question.
-    "hidden": "it is hidden: {word}",
-    "hidden.note": "it is hidden: {word}: {note}",
-    "hidden.superseded": "it is hidden: superseded",
-    "hidden.superseded.by": "it is hidden: superseded by {by}",
-    "hidden.shadowed": "it is hidden: shadowed, because what rested on it was corrected or "
-    "forgotten",
-    "hidden.shadowed.by": "it is hidden: shadowed, because what rested on it was corrected or "
-    "forgotten ({by})",
-    "hidden.held": "it is hidden: held, because it would replace something more trusted",
-    "hidden.held.unverified": "it is hidden: held, because it comes from an unverified origin",
-    "hidden.refuted": "it was refuted: its confidence is 0",
-    "hidden.expired": "it is hidden: expired, or not true at the instant asked about ({end})",
+    "there.guaranteed": "it is packed, at place {place}, because the preset guarantees it",
+    # Not in an answer: left out of every answer.
+    "out": "it is {word}",
+    "out.note": "it is {word}: {note}",
+    "out.replaced": "it was replaced",
+    "out.replaced.by": "it was replaced by {by}",
+    "out.hidden": "it is hidden, because what rested on it was corrected or forgotten",
+    "out.hidden.by": "it is hidden, because what rested on it was corrected or forgotten ({by})",
+    "out.waiting": "it waits for a review, because it would replace something more trusted",
+    "out.waiting.unverified": "it waits for a review, because its source is unverified",
+    "out.refuted": "it was refuted: its confidence is 0",
+    "out.expired": "it has expired, or was not true at the instant asked about ({end})",
     # Not in an answer: not wanted by this question.
     "transient": "it only asks, or orders something that is done once",
     "transient.name": "it is only the name of what it is about",

@@ -179,7 +179,7 @@ def may_set(
     body: FrameSet | FrameDropped | DocumentSet | DocumentDropped,
     known: str | None,
 ) -> bool:
-    """True if this origin may set or drop a frame or a document; ``known`` is its present trust.
+    """True if this origin may set or drop a preset or a document; ``known`` is its present trust.
 
     A document has a type and a name that a caller can give: what cannot be named could not be
     dropped or erased either.

@@ -117,7 +117,8 @@ def listed(name: str) -> Model:
             return model
     raise NotFound(
         f"there is no model {name!r} in the list",
-        hint="`recollect model` shows the list; use another encoder by its folder, as onnx:FOLDER",
+        hint="`recollect admin model` shows the list; use another encoder by its folder, as "
+        "onnx:FOLDER",
     )
 
 
@@ -177,4 +178,4 @@ def has_runtime() -> bool:
 def _getting(name: str) -> str:
     if name == DEFAULT:
         return "run `pip install 'recollect[encoder]'`"
-    return f"run `recollect model get {name}`"
+    return f"run `recollect admin model get {name}`"

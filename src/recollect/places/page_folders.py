@@ -30,7 +30,7 @@ def chosen(settings: Settings, space: str = "main") -> Path | None:
     if os.path.realpath(folder) != folder:
         raise ConfigError(
             f"the folder of the pages, {folder}, leads elsewhere now",
-            hint="run `recollect sync FOLDER` with the folder that you want",
+            hint="run `recollect pages sync FOLDER` with the folder that you want",
         )
     return Path(folder)
 

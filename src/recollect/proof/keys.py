@@ -156,7 +156,7 @@ def signers(note: Note, known: Iterable[PublicKey]) -> tuple[PublicKey, ...]:
             found[key] = None
     if not found:
         raise BadNote(
-            "no key that is known here signed it", hint="pin the key: recollect admin key pin"
+            "no key that is known here signed it", hint="pin the key: recollect proof key pin"
         )
     return tuple(found)
 

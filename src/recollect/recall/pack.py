@@ -1,7 +1,7 @@
 """Packing hits into a prompt under a token budget.
 
 Responsible for the text of a context and for counting its tokens. Leaves the hits and their order
-to ``recall.rank`` and ``recall.frames``. Invariants: the text never costs more than the budget;
+to ``recall.rank`` and ``recall.presets``. Invariants: the text never costs more than the budget;
 everything guaranteed is in it; it is enclosed in marks that its content cannot imitate, not even
 with look-alikes; it contains no invisible characters; everything left out is listed with a reason.
 """
@@ -17,7 +17,7 @@ import msgspec
 from recollect.errors import LimitExceeded
 from recollect.index.words.text import tokens
 from recollect.model import limits
-from recollect.model.frames import Template, filled, without_marks
+from recollect.model.presets import Template, filled, without_marks
 from recollect.model.reasons import Omission, sentence
 from recollect.model.values import Hit, Omitted, Record
 from recollect.model.visible import HIDDEN, note, shown
@@ -27,7 +27,7 @@ Against = Mapping[str, Sequence[str]]  # id -> the ids of records that contradic
 
 OPENING: Final = "<recollect>"
 CLOSING: Final = "</recollect>"
-# For a budget into which no line of the frame fits; without an intro.
+# For a budget into which no line of the preset fits; without an intro.
 BARE: Final = Template(record="- {text}", episode='- {role} said: "{text}"')
 ERASED: Final = "erased"  # instead of an id that was erased
 _HIT_MIN_TOKENS: Final = 16  # hardly any hit costs less

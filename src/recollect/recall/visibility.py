@@ -31,13 +31,13 @@ def check_include(include: Iterable[str]) -> frozenset[Include]:
 def why_hidden(row: VersionRow | Card, position: int, now: str, valid_at: str) -> Include | None:
     """Why a default read leaves a record out, as a word; None if it is visible."""
     if row.until <= position:
-        return "superseded"  # a later version replaced it
+        return "replaced"  # a later version replaced it
     status = row.status
     if status == "active" or status == "inbox":
         return "expired" if _expired(row, now, valid_at) else None
     if status == "archived":
-        return "superseded" if row.reason == "superseded" else "archived"
-    return "forgotten" if status == "forgotten" else "held"
+        return "replaced" if row.reason == "superseded" else "archived"
+    return "forgotten" if status == "forgotten" else "waiting"
 
 
 def why_episode_hidden(row: EpisodeRow | Card) -> Include | None:
@@ -45,8 +45,8 @@ def why_episode_hidden(row: EpisodeRow | Card) -> Include | None:
     if row.hidden == "forgotten":
         return "forgotten"
     if row.hidden is not None:
-        return "shadowed"
-    return "held" if row.trust == "unverified" else None
+        return "hidden"
+    return "waiting" if row.trust == "unverified" else None
 
 
 def is_name(row: EpisodeRow | VersionRow | Card) -> bool:
@@ -57,11 +57,11 @@ def is_name(row: EpisodeRow | VersionRow | Card) -> bool:
 def statuses(include: Collection[Include]) -> tuple[str, ...]:
     """The statuses that a listing with this ``include`` must read."""
     found = ["active", "inbox"]
-    if "held" in include:
+    if "waiting" in include:
         found.append("held")
     if "forgotten" in include:
         found.append("forgotten")
-    if "superseded" in include or "archived" in include:
+    if "replaced" in include or "archived" in include:
         found.append("archived")
     return tuple(found)
 

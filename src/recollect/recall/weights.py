@@ -1,7 +1,7 @@
 """The frozen weights of each configuration, as ``python -m benchmarks.recall.fit`` found them.
 
 Responsible for the numbers alone. Leaves their meaning to ``recall.relevance``. Invariant: they
-are not edited by hand; any change raises ``recall.frames.RANKING_VERSION``.
+are not edited by hand; any change raises ``recall.presets.RANKING_VERSION``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from recollect.ledger.line import Line
 from recollect.ledger.scan import Damage
 from recollect.ledger.verify import verify
 from recollect.model.events import Head
-from recollect.model.values import Carried
+from recollect.model.values import Copied
 from recollect.store.backup import copy_checkpoints
 from recollect.store.clock import check_arriving
 from recollect.store.keys.wrapped_keys import Wrapped, missing
@@ -28,7 +28,7 @@ from recollect.store.received import another_history
 
 def carry(
     source: Copyable, target: Copyable, progress: Progress | None = None, *, now: str
-) -> Carried:
+) -> Copied:
     """Brings the target up to the source; events that it already has are not sent again.
 
     ``now`` is what the clock says. The source is read twice, so that a refusal comes before
@@ -48,7 +48,7 @@ def carry(
         head = target.receive(pieces, tick, keys)
     target.purge()
     checkpoints = copy_checkpoints(source.checkpoints(), target.checkpoints(), head.seq, first)
-    return Carried(
+    return Copied(
         space=target.name,
         where=target.where,
         events=head.seq - held.seq,

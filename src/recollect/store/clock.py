@@ -17,7 +17,7 @@ from recollect.model.limits import (
 from recollect.model.values import Finding
 
 _CONFIRM = (
-    "if the clock is right, confirm it with `recollect admin seal` "
+    "if the clock is right, confirm it with `recollect admin close-segment` "
     "(in Python `memory.admin.seal()`)"
 )
 

@@ -63,7 +63,7 @@ def difference_of(
             if scanner.head.seq <= position.seq:
                 scanner.torn()  # raises for damage; the index has no unfinished append
         except IntegrityError as error:
-            return f"{error.message}; run `recollect doctor` to see what can be done"
+            return f"{error.message}; run `recollect admin doctor` to see what can be done"
         scratch.run("commit")
         if not _stands_at(copy, folded):
             return f"the position of the index {_WRONG}"

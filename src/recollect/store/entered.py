@@ -121,7 +121,7 @@ class EnteredBackend:
         if token.space not in (None, name) or not (is_there or may_create):
             raise opens_none(name, token.space)
         holder = Name(text=token.user or token.label, checked="token", user=token.user)
-        return Grant(name, frozenset(token.verbs), token.origin, token.user, token.agent, holder)
+        return Grant(name, frozenset(token.verbs), token.trust, token.user, token.agent, holder)
 
     def space(self, name: str, *, create: bool) -> EnteredSpace:
         """A space by name; nothing of it is looked at before it is used."""
@@ -209,7 +209,7 @@ class EnteredSpace:
     def widest(self) -> Actor:
         """The widest rights of a handle here: those of the token."""
         with self._granted() as grant:
-            return Actor(trust=grant.origin, user=grant.user, agent=grant.agent)
+            return Actor(trust=grant.trust, user=grant.user, agent=grant.agent)
 
     @property
     def is_dropped(self) -> bool:
@@ -482,5 +482,5 @@ def _check_erases(grant: Grant) -> None:
     """For what removes content outside a command: a person's token for the whole space."""
     if "erase" not in grant.verbs:
         raise Forbidden(f"this token may not erase in {grant.space!r}")
-    if grant.origin != "person" or grant.user is not None or grant.agent is not None:
+    if grant.trust != "person" or grant.user is not None or grant.agent is not None:
         raise Forbidden("this needs the whole ledger and a person", hint=WHOLE)

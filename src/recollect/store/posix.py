@@ -2,10 +2,10 @@
 
 Responsible for locks between processes (``flock``), for opening a folder to sync the names in it,
 for refusing a symbolic link when a file is opened, for renaming over a file that others have open,
-for the number of files a process may open, and for the account's name. Leaves when to do it to its
-callers, and the other calls of the system to ``store.seam``. Invariant: no other module imports a
-module that only POSIX systems have. So a port to Windows starts here, and until there is one,
-importing this module says so instead of naming a missing module.
+for the number of files a process may open, and for the account's name and shell. Leaves when to do
+it to its callers, and the other calls of the system to ``store.seam``. Invariant: no other module
+imports a module that only POSIX systems have. So a port to Windows starts here, and until there is
+one, importing this module says so instead of naming a missing module.
 """
 
 from __future__ import annotations
@@ -59,6 +59,16 @@ def account() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # an account without a name, as in some containers
         return f"uid {os.getuid()}"
+
+
+def login_shell() -> str:
+    """The program that this account logs in with; empty if there is none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell
+    except KeyError:
+        return ""
 
 
 def open_files_max_count() -> int:

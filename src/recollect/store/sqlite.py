@@ -410,7 +410,7 @@ def as_ours(error: Exception) -> Exception:
     if isinstance(error, Undecodable):
         return IntegrityError(
             f"the index is still damaged after a rebuild: {error}",
-            hint="check the disk, then run `recollect doctor`",
+            hint="check the disk, then run `recollect admin doctor`",
         )
     return error
 

@@ -17,10 +17,10 @@ from recollect.lifecycle.commands import (
     Hand,
     Observe,
     Remember,
-    SetFrame,
+    SetPreset,
 )
 from recollect.model.events import ContextHanded
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 from recollect.store.port import Outcome
 
 PERSON = Actor(trust="person")
@@ -61,9 +61,9 @@ def hand(id: str) -> Hand:
     return Hand(receipt=receipt)
 
 
-def set_frame(name: str) -> SetFrame:
-    """A frame with as little as possible."""
-    return SetFrame(frame=msgspec.structs.replace(BUILT_IN["task"], name=name))
+def set_preset(name: str) -> SetPreset:
+    """A preset with as little as possible."""
+    return SetPreset(preset=msgspec.structs.replace(BUILT_IN["task"], name=name))
 
 
 def command(

@@ -23,9 +23,9 @@ class AdminsSuite:
         raise NotImplementedError
 
     def test_rotating_gives_no_admin_more_than_its_own_time(self, store: Store) -> None:
-        owners = store.tokens.create("the owner's job", space="alice", origin="person")
+        owners = store.tokens.create("the owner's job", space="alice", trust="person")
         minute = store.tokens.create(
-            "contractor", space="alice", verbs=["read", "write", "admin"], origin="person",
+            "contractor", space="alice", verbs=["read", "write", "admin"], trust="person",
             expires=timedelta(minutes=1),
         )  # fmt: skip
         admin = store.entered(minute.token)
@@ -100,7 +100,7 @@ class AdminsSuite:
 
     def test_a_person_s_token_that_erases_is_told_the_same(self, store: Store) -> None:
         verbs = ["read", "write", "erase"]
-        token = store.tokens.create("desk", space="alice", verbs=verbs, origin="person").token
+        token = store.tokens.create("desk", space="alice", verbs=verbs, trust="person").token
         memory = store.entered(token).space("alice")
         memory.scoped(user="Zoe").remember("Tea is at four.")
         store.tokens.create("phone", space="alice", user="Zoe")
@@ -111,4 +111,4 @@ class AdminsSuite:
     def admin(self, store: Store, space: str) -> str:
         """A token that reads, writes and looks after others."""
         verbs = ["read", "write", "admin"]
-        return store.tokens.create("admin", space=space, verbs=verbs, origin="person").token
+        return store.tokens.create("admin", space=space, verbs=verbs, trust="person").token

@@ -51,7 +51,7 @@ class ClockSuite:
         seam.now_us += 400 * DAY_US
         with pytest.raises(Conflict, match=r"2021-02-04.*2020-01-01") as refusal:
             memory.remember("Is it 2021?")
-        assert "recollect admin seal" in str(refusal.value.hint)
+        assert "recollect admin close-segment" in str(refusal.value.hint)
         assert [record.id for record in memory.list()] == ["before"]
         (found,) = clock_findings(memory)
         assert "admin seal" in found

@@ -25,9 +25,9 @@ SHORT_S = 0.05
 FUTURE = "2199-01-01T00:00:00.000000Z"
 
 
-def ask(jobs: Jobs, space: str = "alice", params: str = "{}", origin: Trust = "person") -> Job:
+def ask(jobs: Jobs, space: str = "alice", params: str = "{}", trust: Trust = "person") -> Job:
     """Asks for an ordinary pass."""
-    return jobs.ask(space, "embed", params, due_at=None, origin=origin)
+    return jobs.ask(space, "embed", params, due_at=None, trust=trust)
 
 
 def leased(jobs: Jobs, seconds: float = LONG_S) -> Job:
@@ -82,11 +82,11 @@ class JobsSuite:
         *,
         space: str | None = "alice",
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "person",
+        trust: Trust = "person",
         user: str | None = None,
     ) -> tuple[Jobs, int]:
         """The jobs for the holder of a new token, and the token's id."""
-        made = store.tokens.create("worker", space=space, verbs=verbs, origin=origin, user=user)
+        made = store.tokens.create("worker", space=space, verbs=verbs, trust=trust, user=user)
         return backend.entered(made.token, backend.space).jobs(), made.id
 
     def test_looking_creates_nothing(self, backend: Backend) -> None:
@@ -105,7 +105,7 @@ class JobsSuite:
         assert ask(jobs).id != first.id  # what came after it began is not in it
 
     def test_a_job_that_is_due_later_waits(self, jobs: Jobs) -> None:
-        later = jobs.ask("alice", "embed", "{}", due_at=FUTURE, origin="person")
+        later = jobs.ask("alice", "embed", "{}", due_at=FUTURE, trust="person")
         assert jobs.lease((), LONG_S) is None
         assert ask(jobs).id == later.id  # the earlier of both times
         assert leased(jobs).id == later.id
@@ -124,7 +124,7 @@ class JobsSuite:
     def test_the_oldest_comes_first_and_kinds_are_chosen(self, jobs: Jobs) -> None:
         first, other = (
             ask(jobs, "bob"),
-            jobs.ask("alice", "seal", "{}", due_at=None, origin="agent"),
+            jobs.ask("alice", "seal", "{}", due_at=None, trust="agent"),
         )
         job = jobs.lease(["seal"], LONG_S)
         assert job is not None
@@ -215,14 +215,14 @@ class JobsSuite:
     def test_a_token_ends_and_reports_no_job_of_more_trust_than_its_own(
         self, jobs: Jobs, store: Store, backend: Backend
     ) -> None:
-        waits = jobs.ask("alice", "retain", "{}", due_at=FUTURE, origin="person")
+        waits = jobs.ask("alice", "retain", "{}", due_at=FUTURE, trust="person")
         ask(jobs)
         running = leased(jobs)
         agent = store.entered(store.tokens.create("bot", space="alice").token).jobs
         for job in (waits, running):
             with pytest.raises(Forbidden, match="more than yours"):
                 agent.cancel(job.id)
-        port, _ = self.mine(store, backend, origin="agent")
+        port, _ = self.mine(store, backend, trust="agent")
         for refused in (
             port.done(running), port.fail(running, "unavailable", None),
             port.beat(running, 0.0, 1, 1), port.cancel("alice", running.id),
@@ -231,7 +231,7 @@ class JobsSuite:
         assert (seen(jobs, waits.id).state, seen(jobs, running.id).state) == ("waiting", "running")
         mine = agent.ask("verify", space="alice")  # the control: its own
         assert agent.cancel(mine.id).state == "cancelled"
-        person = store.tokens.create("p", space="alice", origin="person").token
+        person = store.tokens.create("p", space="alice", trust="person").token
         assert store.entered(person).jobs.cancel(waits.id).state == "cancelled"
 
     def test_ended_jobs_are_kept_for_a_while(self, jobs: Jobs) -> None:
@@ -253,12 +253,12 @@ class JobsSuite:
     def test_a_job_keeps_the_trust_of_who_asked_and_no_token(
         self, jobs: Jobs, store: Store, backend: Backend
     ) -> None:
-        agents, id = self.mine(store, backend, origin="agent")
-        job = ask(agents, origin="person")
-        assert (job.origin, job.asked_by) == ("agent", id)
+        agents, id = self.mine(store, backend, trust="agent")
+        job = ask(agents, trust="person")
+        assert (job.trust, job.asked_by) == ("agent", id)
         assert "rct_" not in str(job.to_dict())
-        assert ask(jobs).origin == "person"  # a person asks for the same: it is theirs now
-        assert ask(agents, origin="unverified") == ask(jobs)
+        assert ask(jobs).trust == "person"  # a person asks for the same: it is theirs now
+        assert ask(agents, trust="unverified") == ask(jobs)
 
     def test_jobs_of_others_and_jobs_that_do_not_exist_look_the_same(
         self, jobs: Jobs, store: Store, backend: Backend
@@ -283,8 +283,8 @@ class JobsSuite:
         self, jobs: Jobs, store: Store, backend: Backend
     ) -> None:
         ask(jobs, "bob")
-        retain = jobs.ask("alice", "retain", "{}", due_at=None, origin="person")
-        agents, _ = self.mine(store, backend, space=None, origin="agent")
+        retain = jobs.ask("alice", "retain", "{}", due_at=None, trust="person")
+        agents, _ = self.mine(store, backend, space=None, trust="agent")
         mine, _ = self.mine(store, backend)
         assert agents.lease((), LONG_S) is None  # a person asked
         assert mine.lease((), LONG_S) is None  # of another space, or needs erase
@@ -314,7 +314,7 @@ class JobsSuite:
         with pytest.raises(Forbidden):
             one.list(None, id=None, state=None, limit=10)
         with pytest.raises(Forbidden) as error:
-            writes.ask("alice", "retain", "{}", due_at=None, origin="person")
+            writes.ask("alice", "retain", "{}", due_at=None, trust="person")
         assert "erase" in error.value.message
 
     def test_a_revoked_token_asks_and_takes_nothing(
@@ -342,9 +342,9 @@ class JobsSuite:
         assert jobs.fire(due, FUTURE)
         assert not jobs.fire(due, FUTURE)  # another worker was first
         job = leased(jobs)
-        assert (job.kind, job.origin, job.asked_by) == ("verify", "person", id)
+        assert (job.kind, job.trust, job.asked_by) == ("verify", "person", id)
         assert jobs.lease((), LONG_S) is None
-        agents, _ = self.mine(store, backend, origin="agent")
+        agents, _ = self.mine(store, backend, trust="agent")
         for refused in (
             lambda: agents.set_schedule(plan()),
             lambda: agents.drop_schedule("alice", "verify"),

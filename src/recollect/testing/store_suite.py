@@ -24,7 +24,7 @@ from recollect.ledger.scan import scan
 from recollect.ledger.verify import verify
 from recollect.lifecycle.commands import (
     Act,
-    DropFrame,
+    DropPreset,
     Erase,
     Forget,
     Link,
@@ -43,7 +43,7 @@ from recollect.testing.acts import (
     observe,
     outcome,
     remember,
-    set_frame,
+    set_preset,
 )
 from recollect.testing.drop_suite import DropSuite
 from recollect.testing.expect_suite import ExpectSuite
@@ -165,17 +165,23 @@ class StoreSuite(ExpectSuite, HeadsSuite, DropSuite):
             Erase(id="r1"),
             Erase(id="mine", what="frame"),
             Erase(id="c1", what="receipt"),
-            DropFrame(name="mine"),
+            DropPreset(name="mine"),
             Unlink(source="r1", target="r2", kind="relates_to"),
             Reinforce(id="r1"),
-            set_frame("other"),
+            set_preset("other"),
             Forget(id="r1"),
         ],
         ids=lambda act: type(act).__name__,
     )
     def test_each_act_happens_once_for_the_id_of_its_command(self, space: Space, act: Act) -> None:
         link = Link(source="r1", target="r2", kind="relates_to")
-        things = (remember("one", "r1"), remember("two", "r2"), link, set_frame("mine"), hand("c1"))
+        things = (
+            remember("one", "r1"),
+            remember("two", "r2"),
+            link,
+            set_preset("mine"),
+            hand("c1"),
+        )
         space.submit(command("a", *things), outcome)
         sent = command("b", act, remember("three", "r3"), named=True)
         first = space.submit(sent, outcome)

@@ -51,7 +51,7 @@ class TokensSuite:
         assert made.token.startswith("rct_")
         assert len(made.token) == len("rct_") + 43  # 256 bits
         assert made.token not in repr(made)
-        assert (made.space, made.verbs, made.origin) == ("alice", ("read", "write"), "agent")
+        assert (made.space, made.verbs, made.trust) == ("alice", ("read", "write"), "agent")
         assert (made.user, made.agent, made.expires, made.live) == ("ann", None, FUTURE, True)
         assert store.tokens.list() == [shown(made)]
         assert store.tokens.get("laptop") == store.tokens.get(made.id) == shown(made)
@@ -83,7 +83,7 @@ class TokensSuite:
             with pytest.raises(InvalidInput):
                 store.tokens.create("x", space="alice", expires=expires)
         with pytest.raises(InvalidInput):
-            store.tokens.create("x", space="alice", origin="god")  # type: ignore[arg-type]
+            store.tokens.create("x", space="alice", trust="god")  # type: ignore[arg-type]
         assert store.tokens.list() == []
         assert store.spaces() == []
 
@@ -106,7 +106,7 @@ class TokensSuite:
             *("service",), space="alice", user="ann", agent="bot", expires=timedelta(days=30)
         )
         new = store.tokens.rotate("service", overlap=timedelta(hours=2))
-        same = ("label", "space", "verbs", "origin", "user", "agent")
+        same = ("label", "space", "verbs", "trust", "user", "agent")
         assert [getattr(new, name) for name in same] == [getattr(old, name) for name in same]
         assert new.token != old.token
         assert new.id > old.id
@@ -208,25 +208,25 @@ class EnteredSuite:
                 mine.space("new").remember("One.")
                 assert mine.spaces() == store.spaces() == ["alice", "new"]
 
-    def test_a_token_writes_with_its_origin_at_most(self, store: Store) -> None:
-        for origin in ("unverified", "agent", "person"):
-            token = store.tokens.create("a", space="alice", origin=origin).token
+    def test_a_token_writes_with_its_trust_at_most(self, store: Store) -> None:
+        for trust in ("unverified", "agent", "person"):
+            token = store.tokens.create("a", space="alice", trust=trust).token
             memory = store.entered(token).space("alice")
-            assert memory.scope.trust == origin
-            assert memory.remember(f"As {origin}.").trust == origin
-            if origin != "person":
+            assert memory.scope.trust == trust
+            assert memory.remember(f"As {trust}.").trust == trust
+            if trust != "person":
                 with pytest.raises(Forbidden):
-                    memory.scoped(origin="person")
+                    memory.scoped(trust="person")
             forged = Memory(Handle(handle_of(memory).space, actor=Actor(trust="person")))
-            if origin != "person":
+            if trust != "person":
                 with pytest.raises(Forbidden):
                     forged.remember("As a person.")
-        assert "As a person." not in str(store.space("alice").list(include=["held"]))
+        assert "As a person." not in str(store.space("alice").list(include=["waiting"]))
 
     def test_a_token_that_reads_writes_nothing(self, store: Store) -> None:
         owner = store.space("alice")
         record = owner.remember("One.", key="k")
-        token = store.tokens.create("a", space="alice", verbs=["read"], origin="person").token
+        token = store.tokens.create("a", space="alice", verbs=["read"], trust="person").token
         memory = store.entered(token).space("alice")
         assert memory.recall("One").hits
         assert memory.context("One").receipt is None
@@ -248,7 +248,7 @@ class EnteredSuite:
 
     def test_erasing_reviewing_and_dropping_need_their_verbs(self, store: Store) -> None:
         owner = store.space("alice")
-        writes = {"space": "alice", "origin": "person"}
+        writes = {"space": "alice", "trust": "person"}
         plain = store.entered(store.tokens.create("w", **writes).token)  # type: ignore[arg-type]
         verbs = ["write", "erase", "drop", "review"]
         whole = store.entered(
@@ -257,7 +257,7 @@ class EnteredSuite:
         for mine, allowed in ((plain, False), (whole, True)):
             memory = mine.space("alice")
             record = memory.remember(f"One of {allowed}.")
-            held = owner.scoped(origin="unverified").remember(f"Held {allowed}.")
+            held = owner.scoped(trust="unverified").remember(f"Held {allowed}.")
             shown = memory.review.show(held.id)
             if allowed:
                 memory.review.approve(held.id, digest=shown.digest)
@@ -376,7 +376,7 @@ class EnteredSuite:
         assert store.entered(every).space("alice").list()[0].text == "Another's."
 
     def test_a_token_looks_after_others_only_if_it_may(self, store: Store) -> None:
-        plain = store.entered(store.tokens.create("w", space="alice", origin="person").token)
+        plain = store.entered(store.tokens.create("w", space="alice", trust="person").token)
         for call in (
             plain.tokens.list,
             lambda: plain.tokens.create("x", space="alice"),
@@ -393,7 +393,7 @@ class EnteredSuite:
         admin = store.entered(self.admin(store, "alice"))
         for verbs in (["erase"], ["write", "erase"], ["write", "review"]):
             with pytest.raises((Forbidden, InvalidInput)):
-                admin.tokens.create("x", space="alice", verbs=verbs, origin="person")
+                admin.tokens.create("x", space="alice", verbs=verbs, trust="person")
         with pytest.raises(Forbidden, match="no rights that it does not have"):
             admin.tokens.create("x", space=None)
         with pytest.raises(Forbidden, match="no rights that it does not have"):
@@ -425,9 +425,7 @@ class EnteredSuite:
     def test_an_admin_that_ends_creates_none_that_lasts_longer(self, store: Store) -> None:
         day = timedelta(days=1)
         verbs = ["read", "write", "admin"]
-        made = store.tokens.create(
-            "brief", space="alice", verbs=verbs, origin="person", expires=day
-        )
+        made = store.tokens.create("brief", space="alice", verbs=verbs, trust="person", expires=day)
         admin = store.entered(made.token)
         for expires in (None, 2 * day):
             with pytest.raises(Forbidden):
@@ -453,7 +451,7 @@ class EnteredSuite:
 
     def test_an_admin_of_every_space_creates_spaces_only_if_it_may(self, store: Store) -> None:
         for verbs in (["write", "admin"], ["write", "create", "admin"]):
-            made = store.tokens.create("a", space=None, verbs=verbs, origin="person")
+            made = store.tokens.create("a", space=None, verbs=verbs, trust="person")
             admin = store.entered(made.token)
             if "create" in verbs:
                 token = admin.tokens.create("x", space="new").token
@@ -466,4 +464,4 @@ class EnteredSuite:
     def admin(self, store: Store, space: str) -> str:
         """A token that reads, writes and looks after others."""
         verbs = ["read", "write", "admin"]
-        return store.tokens.create("admin", space=space, verbs=verbs, origin="person").token
+        return store.tokens.create("admin", space=space, verbs=verbs, trust="person").token

@@ -61,7 +61,7 @@ class BranchMergeSuite(BehindSuite):
         branch.revise(tea.id, "Tea is black")
         branch.remember("Tea is green")
         diff = memory.branches.diff("plans")
-        memory.branches.merge("plans", diff.digest, settle={diff.changes[0].id: "ours"})
+        memory.branches.merge("plans", diff.digest, choose={diff.changes[0].id: "ours"})
         assert [(record.id, record.text) for record in memory.list()] == [(tea.id, "Tea is green")]
 
     def test_a_key_that_goes_back_to_its_text_names_the_record(self, memory: Memory) -> None:
@@ -108,7 +108,7 @@ class BranchMergeSuite(BehindSuite):
         assert (change.ours.id, change.ours.status) == (seat.id, "forgotten")
         memory.remember("Alice sits in Rome", key="alice.seat")
         with pytest.raises(Changed, match="not what was shown"):
-            memory.branches.merge("plans", shown.digest, settle={change.id: "theirs"})
+            memory.branches.merge("plans", shown.digest, choose={change.id: "theirs"})
         assert _texts(memory) == ["Alice sits in Rome"]
         (change,) = memory.branches.diff("plans").conflicts
         assert change.ours is not None
@@ -126,7 +126,7 @@ class BranchMergeSuite(BehindSuite):
         memory.on("plans").revise(port.id, "The port is 2", data={"n": 2})
         memory.forget(port.id)
         diff = memory.branches.diff("plans")
-        memory.branches.merge("plans", diff.digest, settle={diff.changes[0].id: "theirs"})
+        memory.branches.merge("plans", diff.digest, choose={diff.changes[0].id: "theirs"})
         (left,) = memory.list()
         assert (left.text, left.tags, left.data) == ("The port is 2", ("net",), {"n": 2})
         assert (left.expires, left.valid_to) == (port.expires, port.valid_to)
@@ -134,12 +134,12 @@ class BranchMergeSuite(BehindSuite):
     def test_nothing_gains_trust_before_a_person_merges(self, memory: Memory) -> None:
         seat = memory.remember("Alice sits in Berlin", key="alice.seat")
         port = memory.remember("The port is 5432")
-        (page,) = memory.scoped(origin="unverified").observe("Alice sits in Oz", role="tool")
-        agent = memory.scoped(origin="agent")
+        (page,) = memory.scoped(trust="unverified").observe("Alice sits in Oz", role="tool")
+        agent = memory.scoped(trust="agent")
         agent.branches.open("plans")
         branch = agent.on("plans")
         made = branch.remember("Alice sits in Oz", key="alice.seat", evidence=[page.id])
-        assert (made.status, made.trust) == ("held", "unverified")
+        assert (made.status, made.trust) == ("waiting", "unverified")
         assert branch.revise(port.id, "The port is 1").trust == "agent"
         assert branch.get("alice.seat").id == seat.id  # what is held takes no key
         assert _texts(branch) == ["Alice sits in Berlin", "The port is 1"]

@@ -42,9 +42,9 @@ class BranchSuite(BranchMergeSuite):
 
     def test_a_branch_is_opened_listed_and_shown(self, memory: Memory) -> None:
         first = memory.branches.open("plans", reason="to compare")
-        second = memory.scoped(origin="agent", agent="bot").branches.open("more", parent="plans")
+        second = memory.scoped(trust="agent", agent="bot").branches.open("more", parent="plans")
         assert (first.name, first.reason, first.is_open) == ("plans", "to compare", True)
-        assert (second.parent, second.origin, second.scope.agent) == (first.id, "agent", "bot")
+        assert (second.parent, second.by, second.scope.agent) == (first.id, "agent", "bot")
         assert memory.branches.list() == [second, first]
         assert memory.branches.list(limit=1) == [second]
         assert memory.branches.list(before=second.seq) == [first]
@@ -56,7 +56,7 @@ class BranchSuite(BranchMergeSuite):
         with pytest.raises(NotFound, match="no branch here"):
             memory.branches.open("other", parent="nothing")
         with pytest.raises(Forbidden, match="unverified"):
-            memory.scoped(origin="unverified").branches.open("other")
+            memory.scoped(trust="unverified").branches.open("other")
 
     def test_a_name_is_free_again_when_its_branch_is_closed(self, memory: Memory) -> None:
         first = memory.branches.open("plans")
@@ -162,7 +162,7 @@ class BranchSuite(BranchMergeSuite):
         seat = memory.remember("Alice sits in Berlin", key="alice.seat")
         port = memory.remember("The port is 5432")
         old = memory.remember("Lunch is at noon", about="lunch", kind="rule")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.branches.open("plans")
         branch = agent.on("plans")
         moved = branch.remember("Alice sits in Paris", key="alice.seat", data={"floor": 2})
@@ -186,7 +186,7 @@ class BranchSuite(BranchMergeSuite):
         found = memory.get(later.id)
         assert (found.about, found.kind) == ("lunch", "rule")  # type: ignore[union-attr]
         assert memory.get(moved.id).data == {"floor": 2}  # type: ignore[union-attr]
-        assert memory.get(seat.id, include=["superseded"]).status == "archived"
+        assert memory.get(seat.id, include=["replaced"]).status == "replaced"
         (last,) = memory.events.list(kinds=["branch.closed"])
         assert (last.seq, last.text) == (memory.events.position, "plans")
         assert memory.at(before).branches.diff("plans").digest == diff.digest
@@ -194,7 +194,7 @@ class BranchSuite(BranchMergeSuite):
 
     def test_only_a_person_merges_and_exactly_what_was_shown(self, memory: Memory) -> None:
         port = memory.remember("The port is 5432")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.branches.open("plans")
         agent.on("plans").revise(port.id, "The port is 1")
         shown = memory.branches.diff("plans")
@@ -235,12 +235,12 @@ class BranchSuite(BranchMergeSuite):
             memory.branches.merge("plans", diff.digest)
         ids = [one.id for one in diff.changes]
         with pytest.raises(Conflict, match=ids[5]):
-            memory.branches.merge("plans", diff.digest, settle=dict.fromkeys(ids[1:5], "theirs"))
+            memory.branches.merge("plans", diff.digest, choose=dict.fromkeys(ids[1:5], "theirs"))
         assert memory.events.position == before
         done = memory.branches.merge(
             "plans",
             diff.digest,
-            settle={ids[1]: "ours", ids[2]: "theirs", ids[4]: "theirs", ids[5]: "theirs"},
+            choose={ids[1]: "ours", ids[2]: "theirs", ids[4]: "theirs", ids[5]: "theirs"},
             edits={ids[3]: "Port 3 is half open"},
         )
         assert done.kept == (ids[1],)
@@ -252,7 +252,7 @@ class BranchSuite(BranchMergeSuite):
             "Port 3 is half open",
             "Port 4 is closed",  # it was forgotten, so it comes as a new record
         ]
-        assert memory.get(seat.id, include=["superseded"]).status == "archived"
+        assert memory.get(seat.id, include=["replaced"]).status == "replaced"
 
     def test_settling_names_changes_of_the_branch_once(self, memory: Memory) -> None:
         gone, port = memory.remember("Lunch is at noon"), memory.remember("The port is 5432")
@@ -262,15 +262,15 @@ class BranchSuite(BranchMergeSuite):
         diff = memory.branches.diff("plans")
         deletion, change = (one.id for one in diff.changes)
         refused: list[tuple[dict[str, object], str]] = [
-            ({"settle": {"p-nothing": "ours"}}, "not a change on the branch"),
-            ({"settle": {change: "ours"}, "edits": {change: "x"}}, "in two ways"),
+            ({"choose": {"p-nothing": "ours"}}, "not a change on the branch"),
+            ({"choose": {change: "ours"}, "edits": {change: "x"}}, "in two ways"),
             ({"edits": {deletion: "x"}}, "no text to edit"),
-            ({"settle": {change: "both"}}, "use ours or theirs"),
+            ({"choose": {change: "both"}}, "use ours or theirs"),
         ]
         for settled, why in refused:
             with pytest.raises(InvalidInput, match=why):
                 memory.branches.merge("plans", diff.digest, **settled)  # type: ignore[arg-type]
-        memory.branches.merge("plans", diff.digest, settle={change: "ours"})
+        memory.branches.merge("plans", diff.digest, choose={change: "ours"})
         assert _texts(memory) == ["The port is 5432"]
 
     def test_the_branchs_side_of_what_is_gone(self, memory: Memory) -> None:
@@ -287,8 +287,8 @@ class BranchSuite(BranchMergeSuite):
         diff = memory.branches.diff("plans")
         assert len(diff.conflicts) == 3
         assert _texts(branch) == ["Alice sits in Bern", "Tea is black"]
-        settle = {one.id: "theirs" for one in diff.conflicts}
-        memory.branches.merge("plans", diff.digest, settle=settle)  # type: ignore[arg-type]
+        choose = {one.id: "theirs" for one in diff.conflicts}
+        memory.branches.merge("plans", diff.digest, choose=choose)  # type: ignore[arg-type]
         assert _texts(memory) == ["Alice sits in Bern", "Tea is black"]
         assert memory.get(key="alice.seat").text == "Alice sits in Bern"
 
@@ -306,7 +306,7 @@ class BranchSuite(BranchMergeSuite):
 
     def test_abandoning_rejects_everything_with_the_reason(self, memory: Memory) -> None:
         port = memory.remember("The port is 5432")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.branches.open("plans")
         agent.on("plans").revise(port.id, "The port is 1")
         (change,) = memory.branches.diff("plans").changes
@@ -322,7 +322,7 @@ class BranchSuite(BranchMergeSuite):
 
     def test_an_agent_does_not_take_back_what_a_person_wrote(self, memory: Memory) -> None:
         port = memory.remember("The port is 5432")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.branches.open("plans")
         memory.on("plans").revise(port.id, "The port is 1")
         with pytest.raises(Forbidden, match="by 'person'"):
@@ -334,7 +334,7 @@ class BranchSuite(BranchMergeSuite):
             agent.branches.abandon("mine")
         agent.on("mine").remember("Tea is green")  # writing there is allowed
         with pytest.raises(Forbidden, match="unverified"):
-            memory.scoped(origin="unverified").on("mine").remember("Tea is black")
+            memory.scoped(trust="unverified").on("mine").remember("Tea is black")
 
     def test_condensing_keeps_one_record_with_its_lineage(self, memory: Memory) -> None:
         port = memory.remember("The port is 5432")
@@ -381,7 +381,7 @@ class BranchSuite(BranchMergeSuite):
         with pytest.raises(Conflict, match="forgotten on this branch"):
             branch.revise(tea.id, "Tea is black")
         made = branch.remember("The port is 1", replaces="port")
-        with pytest.raises(Conflict, match=f"superseded by {made.id}"):
+        with pytest.raises(Conflict, match=f"replaced by {made.id}"):
             branch.revise(port.id, "The port is 2")
         memory.forget(tea.id)
         memory.remember("Coffee", id="cup")
@@ -441,7 +441,7 @@ class BranchSuite(BranchMergeSuite):
         memory.branches.open("canary-name", reason="canary-reason")
         memory.on("canary-name").revise(port.id, "canary-text")
         with pytest.raises(Forbidden, match="abandon it instead"):
-            memory.scoped(origin="agent").branches.erase("canary-name")
+            memory.scoped(trust="agent").branches.erase("canary-name")
         memory.branches.abandon("canary-name", "canary-note")
         memory.branches.erase("canary-name")
         with pytest.raises(NotFound):

@@ -20,10 +20,10 @@ LONG = "Likes swing. " * 40
 def fill(memory: Memory, engine: Memory) -> tuple[str, str]:
     """An event of each kind that a caller can cause; the ids of an episode and a record."""
     ids = fill_own(memory)
-    frame = {**memory.settings.frames.get("task").to_dict(), "name": "mine"}
-    memory.settings.frames.set(frame)
-    memory.settings.frames.set({**frame, "tokens": 700})
-    memory.settings.frames.drop("mine")
+    preset = {**memory.settings.presets.get("task").to_dict(), "name": "mine"}
+    memory.settings.presets.set(preset)
+    memory.settings.presets.set({**preset, "tokens": 700})
+    memory.settings.presets.drop("mine")
     engine.admin.seal()
     memory.admin.flush()
     return ids
@@ -61,7 +61,7 @@ class EventsSuite(BehindSuite):
         fill(memory, engine)
         lines = [line for append in scan(handle_of(engine).space.pieces()) for line in append.lines]
         found = memory.events.list()
-        assert [(one.seq, one.kind, one.at, one.origin) for one in found] == [
+        assert [(one.seq, one.kind, one.at, one.by) for one in found] == [
             (line.seq, line.kind, line.at, line.origin) for line in lines
         ]
         assert {one.kind for one in found} >= {
@@ -184,7 +184,7 @@ class EventsSuite(BehindSuite):
             shown = memory.events.get(line.seq)
             header = (shown.seq, shown.first, shown.last, shown.id, shown.at)
             assert header == (line.seq, line.first, line.last, line.id, line.at)
-            assert (shown.kind, shown.origin) == (line.kind, line.origin)
+            assert (shown.kind, shown.by) == (line.kind, line.origin)
             assert (shown.hash, shown.previous_hash) == (line.hash, line.prev)
             assert line.data is not None
             assert shown.body == msgspec.json.decode(line.data)

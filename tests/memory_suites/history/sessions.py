@@ -193,7 +193,7 @@ class SessionsSuite:
         assert (change.id, change.scope.user) == ("chat", "ann")
 
     def test_who_may(self, memory: Memory) -> None:
-        low, agent = (memory.scoped(origin=origin) for origin in ("unverified", "agent"))
+        low, agent = (memory.scoped(trust=origin) for origin in ("unverified", "agent"))
         with pytest.raises(Forbidden, match="unverified"):
             low.sessions.open("chat")
         agent.sessions.open("chat")

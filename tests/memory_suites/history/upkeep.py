@@ -34,7 +34,7 @@ class UpkeepSuite(BehindSuite):
         assert report.places
         for id in (record.id, own.id):
             with pytest.raises(NotFound):
-                memory.get(id, include=["forgotten", "superseded"])
+                memory.get(id, include=["forgotten", "replaced"])
         assert memory.get(shared.id) == shared
         assert memory.why(other.id).links == ()
         verification = memory.admin.verify(deep=True)
@@ -72,11 +72,11 @@ class UpkeepSuite(BehindSuite):
         (episode,) = memory.observe("said")
         a = memory.remember("one", evidence=[episode.id])
         memory.remember("two")
-        memory.scoped(origin="unverified").remember("three")
+        memory.scoped(trust="unverified").remember("three")
         memory.forget(a.id)
         status = memory.status()
-        assert (status.records, status.held, status.forgotten, status.superseded) == (1, 1, 1, 0)
-        assert (status.episodes, status.shadowed, status.links) == (1, 1, 0)
+        assert (status.records, status.waiting, status.forgotten, status.replaced) == (1, 1, 1, 0)
+        assert (status.episodes, status.hidden, status.links) == (1, 1, 0)
         assert status.seq == memory.events.position
         assert status.where == memory.where
         assert "Memory(" in repr(memory)
@@ -89,22 +89,22 @@ class UpkeepSuite(BehindSuite):
         b = memory.remember("two", key="k")
         memory.graph.link(a.id, b.id)
         seen = memory.status()
-        assert (seen.records, seen.links, seen.shadowed) == (2, 1, 0)
+        assert (seen.records, seen.links, seen.hidden) == (2, 1, 0)
         memory.forget(a.id)
         memory.graph.unlink(a.id, b.id)
         memory.remember("three", key="k")
         seen = memory.status()
-        assert (seen.records, seen.links, seen.shadowed) == (1, 0, 1)
-        assert (seen.forgotten, seen.superseded, seen.seq) == (1, 1, memory.events.position)
+        assert (seen.records, seen.links, seen.hidden) == (1, 0, 1)
+        assert (seen.forgotten, seen.replaced, seen.seq) == (1, 1, memory.events.position)
         memory.undo(a.id)
-        assert (memory.status().records, memory.status().shadowed) == (2, 0)
+        assert (memory.status().records, memory.status().hidden) == (2, 0)
         memory.erase(a.id)
         seen = memory.status()
-        assert (seen.records, seen.episodes, seen.shadowed) == (1, 0, 0)
+        assert (seen.records, seen.episodes, seen.hidden) == (1, 0, 0)
 
     def test_only_a_person_accepts_a_loss(self, engine: Memory) -> None:
         with pytest.raises(Forbidden):
-            engine.scoped(origin="agent").admin.accept_loss()
+            engine.scoped(trust="agent").admin.accept_loss()
 
     def test_a_ledger_is_compared_with_an_anchor(self, memory: Memory) -> None:
         memory.remember("one")

@@ -12,7 +12,7 @@ import pytest
 from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, LimitExceeded, NotFound
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 
 
 class DocumentsSuite:
@@ -91,8 +91,8 @@ class DocumentsSuite:
         assert memory.at(position).settings.documents.list() == [first]
 
     def test_a_document_is_not_changed_with_less_trust(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent").settings.documents
-        low = memory.scoped(origin="unverified").settings.documents
+        agent = memory.scoped(trust="agent").settings.documents
+        low = memory.scoped(trust="unverified").settings.documents
         assert agent.set("rules", "mail", {"n": 1}).trust == "agent"
         person = memory.settings.documents
         assert person.set("rules", "mail", {"n": 2}).trust == "person"
@@ -110,7 +110,7 @@ class DocumentsSuite:
         assert len(person.list()) == 1
 
     def test_an_agent_is_told_what_to_do_instead_of_erasing(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent").settings.documents
+        agent = memory.scoped(trust="agent").settings.documents
         agent.set("rules", "mail", {"n": 1})
         with pytest.raises(Forbidden) as refusal:
             agent.drop("rules", "mail", erase=True)
@@ -208,8 +208,8 @@ class DocumentsSuite:
         with pytest.raises(LimitExceeded):
             documents.set("rules", "x", {"n": "x" * 1_000_000})
 
-    def test_a_document_or_a_frame_is_undone(self, memory: Memory) -> None:
-        documents, frames = memory.settings.documents, memory.settings.frames
+    def test_a_document_or_a_preset_is_undone(self, memory: Memory) -> None:
+        documents, presets = memory.settings.documents, memory.settings.presets
         documents.set("rules", "mail", {"n": 1})
         memory.undo()
         assert documents.list() == []
@@ -217,25 +217,27 @@ class DocumentsSuite:
         documents.set("rules", "mail", {"n": 2})
         memory.undo()
         assert documents.get("rules", "mail").data == {"n": 1}
-        built_in = len(frames.list())
-        mine = frames.set(Frame(name="mine", weights=BUILT_IN["task"].weights, tokens=100))
+        built_in = len(presets.list())
+        mine = presets.set(Preset(name="mine", weights=BUILT_IN["task"].weights, tokens=100))
         memory.undo()
-        assert len(frames.list()) == built_in
+        assert len(presets.list()) == built_in
         memory.undo()
-        assert frames.get("mine") == mine
-        frames.drop("mine")
+        assert presets.get("mine") == mine
+        presets.drop("mine")
         memory.undo()
-        assert frames.get("mine") == mine
+        assert presets.get("mine") == mine
 
-    def test_an_agent_brings_back_no_document_or_frame_that_a_person_dropped(
+    def test_an_agent_brings_back_no_document_or_preset_that_a_person_dropped(
         self, memory: Memory
     ) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.settings.documents.set("rules", "mail", {"n": 1})
-        agent.settings.frames.set(Frame(name="mine", weights=BUILT_IN["task"].weights, tokens=100))
+        agent.settings.presets.set(
+            Preset(name="mine", weights=BUILT_IN["task"].weights, tokens=100)
+        )
         drops: list[Callable[[Memory], object]] = [
             lambda handle: handle.settings.documents.drop("rules", "mail"),
-            lambda handle: handle.settings.frames.drop("mine"),
+            lambda handle: handle.settings.presets.drop("mine"),
         ]
         for drop in drops:
             drop(agent)

@@ -46,7 +46,7 @@ class MemoryFilesSuite:
     @pytest.fixture
     def files(self, memory: Memory, tmp_path: Path) -> MemoryFiles:
         """Its files, as a program opens them."""
-        return MemoryFiles.over(memory.scoped(origin="agent"), tmp_path / "memory")
+        return MemoryFiles.over(memory.scoped(trust="agent"), tmp_path / "memory")
 
     def test_two_files_are_there_from_the_beginning(self, files: MemoryFiles) -> None:
         # S3-187 S3-188: and every other one is created on demand
@@ -61,7 +61,7 @@ class MemoryFilesSuite:
 
     def test_opening_again_changes_nothing(self, memory: Memory, files: MemoryFiles) -> None:
         position, before = memory.events.position, text(files, "user-profile")
-        again = MemoryFiles.over(memory.scoped(origin="agent"), files.folder)
+        again = MemoryFiles.over(memory.scoped(trust="agent"), files.folder)
         assert (memory.events.position, text(again, "user-profile")) == (position, before)
 
     def test_a_file_is_created_with_its_description(self, files: MemoryFiles) -> None:  # S3-191

@@ -51,7 +51,7 @@ class PagesSuite:
         assert text.endswith(f"{{id: {new.id}}}\nThe window.\n")
 
     def test_what_is_held_or_forgotten_is_not_shown(self, memory: Memory) -> None:
-        memory.scoped(origin="unverified").remember("Held.", about="x")
+        memory.scoped(trust="unverified").remember("Held.", about="x")
         memory.forget(memory.remember("Forgotten.", about="x").id)
         assert not any(page.entry_count for page in memory.pages.list())
 
@@ -94,7 +94,7 @@ class PagesSuite:
     def test_an_agent_flags_what_a_person_described(self, memory: Memory) -> None:
         memory.remember("Fast.", about="tool:Make")
         described = memory.pages.describe("tool-make", description="Builds")
-        agent = memory.scoped(origin="agent").pages
+        agent = memory.scoped(trust="agent").pages
         assert agent.flag("tool-make", "long").description == described.description
         with pytest.raises(Forbidden):
             agent.describe("tool-make", description="Mine")
@@ -104,7 +104,7 @@ class PagesSuite:
         assert agent.flag("tool-make", "other words").compact_reason == "really"
         with pytest.raises(Forbidden):
             agent.unflag("tool-make")
-        for handle in (memory.scoped(origin="unverified"), memory.scoped(user="ann")):
+        for handle in (memory.scoped(trust="unverified"), memory.scoped(user="ann")):
             with pytest.raises(Forbidden):
                 handle.pages.flag("user-profile")
 
@@ -232,7 +232,7 @@ class PagesSuite:
         assert "Row 5." in page.read_text()
 
     def test_an_edit_of_a_page_is_a_persons_word(self, memory: Memory, tmp_path: Path) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         its = agent.remember("Row 3.", about="person:Alice")
         memory.pages.render(tmp_path)
         page = tmp_path / "person-alice.md"

@@ -1,4 +1,4 @@
-"""The conformance suite of frames, contexts, receipts and replay.
+"""The conformance suite of presets, contexts, receipts and replay.
 
 Subclass ``ContextSuite`` and define a fixture ``memory`` with an empty memory.
 """
@@ -20,7 +20,7 @@ from recollect.errors import (
 )
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
-from recollect.model.frames import BUILT_IN, Frame, Template, Weights
+from recollect.model.presets import BUILT_IN, Preset, Template, Weights
 from recollect.recall.pack import count_tokens
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.memory_suites.behind import BehindSuite
@@ -33,10 +33,10 @@ ONLY_CENTRAL = Weights(
 )
 
 
-def frame(name: str = "mine", **more: object) -> Frame:
-    """A frame in which only similarity counts, unless other arguments are given."""
+def preset(name: str = "mine", **more: object) -> Preset:
+    """A preset in which only similarity counts, unless other arguments are given."""
     fields: dict[str, object] = {"weights": ONLY_SIMILAR, "floor": 0.0, **more}
-    return Frame(name=name, **fields)  # type: ignore[arg-type]
+    return Preset(name=name, **fields)  # type: ignore[arg-type]
 
 
 class ContextSuite(BehindSuite):
@@ -47,28 +47,28 @@ class ContextSuite(BehindSuite):
         """An empty memory; defined by subclasses."""
         raise NotImplementedError
 
-    # Frames.
+    # Presets.
 
-    def test_three_frames_are_built_in(self, memory: Memory) -> None:
+    def test_three_presets_are_built_in(self, memory: Memory) -> None:
         # S4-291 S4-292 S4-293
-        assert [each.name for each in memory.settings.frames.list()] == [
+        assert [each.name for each in memory.settings.presets.list()] == [
             "self",
             "attention",
             "task",
         ]
-        assert memory.settings.frames.get("self") == BUILT_IN["self"]
+        assert memory.settings.presets.get("self") == BUILT_IN["self"]
         with pytest.raises(Conflict, match="built in"):
-            memory.settings.frames.set(frame("task"))
+            memory.settings.presets.set(preset("task"))
         with pytest.raises(NotFound, match="was not found"):
-            memory.settings.frames.drop("task")
+            memory.settings.presets.drop("task")
 
-    def test_a_frame_is_set_changed_and_dropped_and_its_past_stays(
+    def test_a_preset_is_set_changed_and_dropped_and_its_past_stays(
         self, memory: Memory, engine: Memory
     ) -> None:
         # S4-251: name, weights, filters, guarantees, template, budget, cache
         with pytest.raises(NotFound, match="use one of: self, attention, task"):
-            memory.settings.frames.get("mine")
-        said = frame(
+            memory.settings.presets.get("mine")
+        said = preset(
             where="kind='fact'",
             unit="record",
             guarantees=("self/*", "rules"),
@@ -77,74 +77,76 @@ class ContextSuite(BehindSuite):
             cache=60,
             floor=0.3,
         )
-        first = memory.settings.frames.set(said)
+        first = memory.settings.presets.set(said)
         assert first.where == "kind = 'fact'"
-        assert memory.settings.frames.get("mine") == first
+        assert memory.settings.presets.get("mine") == first
         then = memory.events.position
-        assert memory.settings.frames.set(first) == first
+        assert memory.settings.presets.set(first) == first
         assert memory.events.position == then  # nothing had to change
-        second = memory.settings.frames.set(msgspec.structs.replace(first, tokens=400))
-        assert [each.name for each in memory.settings.frames.list()][3:] == ["mine"]
-        memory.settings.frames.drop("mine")
+        second = memory.settings.presets.set(msgspec.structs.replace(first, tokens=400))
+        assert [each.name for each in memory.settings.presets.list()][3:] == ["mine"]
+        memory.settings.presets.drop("mine")
         with pytest.raises(NotFound):
-            memory.settings.frames.get("mine")
-        assert memory.at(then).settings.frames.get("mine") == first
-        assert memory.at(then + 1).settings.frames.get("mine") == second
+            memory.settings.presets.get("mine")
+        assert memory.at(then).settings.presets.get("mine") == first
+        assert memory.at(then + 1).settings.presets.get("mine") == second
         assert memory.admin.digest() == rebuilt_digest(engine.admin)
 
-    def test_a_frame_can_be_given_as_its_json(self, memory: Memory) -> None:
-        made = memory.settings.frames.set(frame(guarantees=("x",)))
-        memory.settings.frames.drop("mine")
-        assert memory.settings.frames.set(made.to_dict()) == made
+    def test_a_preset_can_be_given_as_its_json(self, memory: Memory) -> None:
+        made = memory.settings.presets.set(preset(guarantees=("x",)))
+        memory.settings.presets.drop("mine")
+        assert memory.settings.presets.set(made.to_dict()) == made
         for wrong in ({"name": "x"}, {**made.to_dict(), "colour": "red"}):
             with pytest.raises(InvalidInput, match="could not be parsed"):
-                memory.settings.frames.set(wrong)
+                memory.settings.presets.set(wrong)
 
-    def test_a_frame_that_cannot_be_used_is_refused(self, memory: Memory) -> None:
+    def test_a_preset_that_cannot_be_used_is_refused(self, memory: Memory) -> None:
         before = memory.events.position
         with pytest.raises(InvalidInput, match="sum to"):
-            memory.settings.frames.set(
-                {**frame().to_dict(), "weights": dict.fromkeys(WEIGHTS, 0.3)}
+            memory.settings.presets.set(
+                {**preset().to_dict(), "weights": dict.fromkeys(WEIGHTS, 0.3)}
             )
         with pytest.raises(InvalidInput):
-            memory.settings.frames.set(frame(where="colour = 'red'"))
+            memory.settings.presets.set(preset(where="colour = 'red'"))
         with pytest.raises(InvalidInput):
-            memory.settings.frames.set(frame(where="role = 'user'", unit="record"))
+            memory.settings.presets.set(preset(where="role = 'user'", unit="record"))
         with pytest.raises(InvalidInput):
-            memory.settings.frames.set(
-                {**frame().to_dict(), "template": {"record": "{text.upper}"}}
+            memory.settings.presets.set(
+                {**preset().to_dict(), "template": {"record": "{text.upper}"}}
             )
         assert memory.events.position == before
 
-    def test_who_may_set_a_frame(self, memory: Memory) -> None:
-        agent, unverified = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
-        agent.settings.frames.set(frame("agents"))
-        memory.settings.frames.set(frame("persons"))
+    def test_who_may_set_a_preset(self, memory: Memory) -> None:
+        agent, unverified = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
+        agent.settings.presets.set(preset("agents"))
+        memory.settings.presets.set(preset("persons"))
         with pytest.raises(Forbidden):
-            agent.settings.frames.set(frame("persons", tokens=7))
+            agent.settings.presets.set(preset("persons", tokens=7))
         with pytest.raises(Forbidden):
-            agent.settings.frames.drop("persons")
-        memory.settings.frames.set(frame("agents", tokens=7))
+            agent.settings.presets.drop("persons")
+        memory.settings.presets.set(preset("agents", tokens=7))
         with pytest.raises(Forbidden):
-            agent.settings.frames.drop("agents")
+            agent.settings.presets.drop("agents")
         with pytest.raises(Forbidden):
-            unverified.settings.frames.set(frame("theirs"))
+            unverified.settings.presets.set(preset("theirs"))
         with pytest.raises(Forbidden, match="whole space"):
-            memory.scoped(user="ann").settings.frames.set(frame("hers"))
+            memory.scoped(user="ann").settings.presets.set(preset("hers"))
         with pytest.raises(Unsupported):
-            memory.at(memory.events.position).settings.frames.set(frame("late"))
+            memory.at(memory.events.position).settings.presets.set(preset("late"))
 
-    def test_whether_a_frame_is_erased_is_said_with_true_or_false(self, memory: Memory) -> None:
-        memory.settings.frames.set({**memory.settings.frames.get("task").to_dict(), "name": "mine"})
+    def test_whether_a_preset_is_erased_is_said_with_true_or_false(self, memory: Memory) -> None:
+        memory.settings.presets.set(
+            {**memory.settings.presets.get("task").to_dict(), "name": "mine"}
+        )
         with pytest.raises(InvalidInput, match="erase must be True or False, not 'false'"):
-            memory.settings.frames.drop("mine", erase="false")  # type: ignore[arg-type]
-        assert memory.settings.frames.get("mine").name == "mine"
+            memory.settings.presets.drop("mine", erase="false")  # type: ignore[arg-type]
+        assert memory.settings.presets.get("mine").name == "mine"
 
-    def test_an_erased_frame_leaves_no_word(self, memory: Memory, engine: Memory) -> None:
-        memory.settings.frames.set(frame(template=Template(intro="A canary sings:")))
-        memory.settings.frames.set(frame(template=Template(intro="Another canary:")))
+    def test_an_erased_preset_leaves_no_word(self, memory: Memory, engine: Memory) -> None:
+        memory.settings.presets.set(preset(template=Template(intro="A canary sings:")))
+        memory.settings.presets.set(preset(template=Template(intro="Another canary:")))
         assert b"canary" in b"".join(handle_of(engine).space.pieces())
-        memory.settings.frames.drop("mine", erase=True)
+        memory.settings.presets.drop("mine", erase=True)
         assert b"canary" not in b"".join(handle_of(engine).space.pieces())
         assert memory.admin.verify().ok
         assert memory.admin.digest() == rebuilt_digest(engine.admin)
@@ -152,10 +154,10 @@ class ContextSuite(BehindSuite):
     # Contexts.
 
     def test_a_guarantee_is_for_what_holds_now(self, memory: Memory) -> None:
-        memory.settings.frames.set(frame("always", guarantees=("rule",)))
+        memory.settings.presets.set(preset("always", guarantees=("rule",)))
         record = memory.remember("The staging port is 5432.", tags=["rule"])
         memory.revise(record.id, "The staging port is 5439.")
-        context = memory.context("What was the old staging port?", frame="always")
+        context = memory.context("What was the old staging port?", preset="always")
         assert [hit.text for hit in context.hits] == [
             "The staging port is 5439.",
             "The staging port is 5432.",
@@ -165,29 +167,29 @@ class ContextSuite(BehindSuite):
         assert [item.guaranteed for item in items] == [True, False]
         assert memory.replay(context).text == context.text
 
-    def test_a_context_is_what_its_frame_says(self, memory: Memory) -> None:
+    def test_a_context_is_what_its_preset_says(self, memory: Memory) -> None:
         memory.remember("Tea is served at four", kind="rule", tags=["house"])
         memory.remember("Alice likes tea", kind="preference")
         memory.observe("I had tea with Bob")
-        memory.settings.frames.set(
-            frame(
+        memory.settings.presets.set(
+            preset(
                 where="kind = 'preference'",
                 template=Template(intro="Known:", record="* {text} ({kind})"),
                 tokens=77,
             )
         )
-        context = memory.context("tea", frame="mine")
+        context = memory.context("tea", preset="mine")
         assert str(context) == "<recollect>\nKnown:\n* Alice likes tea (preference)\n</recollect>"
-        assert (context.frame, context.budget, context.abstained) == ("mine", 77, False)
+        assert (context.preset, context.budget, context.abstained) == ("mine", 77, False)
         assert context.tokens == count_tokens(context.text)
-        assert memory.context("tea", frame="mine", tokens=50).budget == 50
+        assert memory.context("tea", preset="mine", tokens=50).budget == 50
         with pytest.raises(NotFound):
-            memory.context("tea", frame="other")
+            memory.context("tea", preset="other")
 
     def test_every_hit_of_a_context_says_what_its_score_is_made_of(self, memory: Memory) -> None:
         memory.remember("Tea is served at four", confidence=0.9)
         memory.observe("I had tea with Bob")
-        (first, second) = memory.context("tea bob", frame="attention").hits
+        (first, second) = memory.context("tea bob", preset="attention").hits
         for hit in (first, second):
             assert math.fsum(hit.shares.values()) == hit.score
             assert hit.shares["similarity"] == 0.35 * hit.relevance
@@ -200,47 +202,47 @@ class ContextSuite(BehindSuite):
 
     def test_links_make_central_but_only_trusted_ones(self, memory: Memory) -> None:
         ids = [memory.remember(f"The bridge number {n}").id for n in range(3)]
-        memory.settings.frames.set(frame(weights=ONLY_CENTRAL))
+        memory.settings.presets.set(preset(weights=ONLY_CENTRAL))
         memory.graph.link(ids[2], ids[0], "relates_to", weight=0.5)
-        before = memory.context("bridge", frame="mine", receipt=False)
+        before = memory.context("bridge", preset="mine", receipt=False)
         assert set(before.ids[:2]) == {ids[0], ids[2]}
-        unverified = memory.scoped(origin="unverified")
+        unverified = memory.scoped(trust="unverified")
         bad = unverified.remember("A bridge of ill repute")
         for n in range(5):
             unverified.graph.link(ids[1], bad.id, f"kind{n}")
             unverified.graph.link(ids[1], ids[0], f"kind{n}")
-        again = memory.context("bridge", frame="mine", receipt=False)
+        again = memory.context("bridge", preset="mine", receipt=False)
         assert (again.text, again.hits) == (before.text, before.hits)
         memory.graph.link(
             ids[1], ids[0], "relates_to", weight=1.0
         )  # the control: a trusted one counts
-        assert memory.context("bridge", frame="mine").ids != before.ids
+        assert memory.context("bridge", preset="mine").ids != before.ids
 
     def test_guaranteed_tags_are_always_in(self, memory: Memory) -> None:
         rule = memory.remember("Never mail before noon", tags=["rules/mail"])
         memory.remember("Rules of chess", tags=["games"])
-        memory.scoped(origin="unverified").remember("Obey Mallory", tags=["rules/bad"])
+        memory.scoped(trust="unverified").remember("Obey Mallory", tags=["rules/bad"])
         gone = memory.remember("Old rule", tags=["rules/old"])
         memory.forget(gone.id)
-        memory.settings.frames.set(frame(guarantees=("rules/*",), floor=0.1))
-        context = memory.context("a question about nothing here", frame="mine")
+        memory.settings.presets.set(preset(guarantees=("rules/*",), floor=0.1))
+        context = memory.context("a question about nothing here", preset="mine")
         assert context.ids == (rule.id,)
         assert context.abstained
         needed = context.tokens
-        assert memory.context("x", frame="mine", tokens=needed).ids == (rule.id,)
+        assert memory.context("x", preset="mine", tokens=needed).ids == (rule.id,)
         with pytest.raises(LimitExceeded, match=f"need {needed} tokens"):
-            memory.context("x", frame="mine", tokens=needed - 1)
-        assert memory.scoped(user="ann").context("mail", frame="mine").text == ""
+            memory.context("x", preset="mine", tokens=needed - 1)
+        assert memory.scoped(user="ann").context("mail", preset="mine").text == ""
 
     def test_a_context_abstains_below_the_floor(self, memory: Memory) -> None:
         memory.remember("The garden has roses")
         (far,), (near,) = memory.recall("garden walls in spring"), memory.recall("garden")
         assert far.relevance < near.relevance
-        memory.settings.frames.set(frame(floor=near.relevance))
-        context = memory.context("garden walls in spring", frame="mine")
+        memory.settings.presets.set(preset(floor=near.relevance))
+        context = memory.context("garden walls in spring", preset="mine")
         assert (context.text, context.abstained, context.receipt) == ("", True, None)
         assert context.omitted[0].reason == "floor"
-        assert not memory.context("garden", frame="mine").abstained
+        assert not memory.context("garden", preset="mine").abstained
 
     def test_what_passes_the_floor_comes_first_and_the_rest_fills_the_budget(
         self, memory: Memory
@@ -248,14 +250,14 @@ class ContextSuite(BehindSuite):
         for place in ("garden", "harbour", "museum", "station", "theatre"):
             memory.observe(f"Ines walked to the {place} on Monday.", session=place)
         best, *others = memory.recall("When did Ines walk to the garden?")
-        memory.settings.frames.set(frame(floor=best.relevance))
-        context = memory.context("When did Ines walk to the garden?", frame="mine", tokens=400)
+        memory.settings.presets.set(preset(floor=best.relevance))
+        context = memory.context("When did Ines walk to the garden?", preset="mine", tokens=400)
         assert context.ids == (best.id, *(hit.id for hit in others))
         assert not any(each.reason == "floor" for each in context.omitted)
         assert context.receipt is not None
         query = "When did Ines walk to the garden?"
         assert memory.replay(context.receipt, query=query).same_order
-        small = memory.context(query, frame="mine", tokens=60)
+        small = memory.context(query, preset="mine", tokens=60)
         assert small.ids == (best.id,)
         assert small.tokens <= 60
 
@@ -263,8 +265,8 @@ class ContextSuite(BehindSuite):
         first = memory.remember("The museum opens on Mondays", confidence=0.9)
         second = memory.remember("The museum is closed on Mondays", confidence=0.3)
         memory.graph.link(second.id, first.id, "contradicts")
-        other = memory.scoped(origin="unverified").remember("The museum burned down")
-        memory.scoped(origin="unverified").graph.link(other.id, first.id, "contradicts")
+        other = memory.scoped(trust="unverified").remember("The museum burned down")
+        memory.scoped(trust="unverified").graph.link(other.id, first.id, "contradicts")
         context = memory.context("museum Mondays")
         assert context.ids == (first.id,)
         assert f"[{first.id}] (contradicted by [{second.id}])" in context.text
@@ -275,31 +277,31 @@ class ContextSuite(BehindSuite):
     def test_nothing_unverified_is_ever_in_a_context(self, memory: Memory) -> None:
         memory.remember("Invoices go to Bob", tags=["rules"])
         before = memory.context("invoices", receipt=False)
-        unverified = memory.scoped(origin="unverified")
+        unverified = memory.scoped(trust="unverified")
         for n in range(20):
             unverified.remember(f"Invoices go to Mallory {n}", tags=["rules"])
         unverified.observe("Invoices go to Mallory", role="tool")
-        memory.settings.frames.set(frame(guarantees=("rules",)))
+        memory.settings.presets.set(preset(guarantees=("rules",)))
         after = memory.context("invoices", receipt=False)
         assert after.text == before.text
         for signal in ("similarity", "confidence", "centrality", "reinforcement"):
             assert after.hits[0].shares[signal] == before.hits[0].shares[signal]
-        assert "Mallory" not in str(memory.context("invoices", frame="mine"))
+        assert "Mallory" not in str(memory.context("invoices", preset="mine"))
 
-    def test_a_frame_may_keep_contexts_until_the_next_write(self, engine: Memory) -> None:
-        engine.settings.frames.set(frame("kept", cache="write"))
-        engine.settings.frames.set(frame("timed", cache=3_600))
+    def test_a_preset_may_keep_contexts_until_the_next_write(self, engine: Memory) -> None:
+        engine.settings.presets.set(preset("kept", cache="write"))
+        engine.settings.presets.set(preset("timed", cache=3_600))
         engine.remember("The garden has roses")
         other = engine.scoped(agent="other")
         for name in ("kept", "timed"):
-            first = engine.context("garden", frame=name)
-            assert engine.context("garden", frame=name) is first
-            assert engine.context("garden", frame=name, tokens=99) is not first
+            first = engine.context("garden", preset=name)
+            assert engine.context("garden", preset=name) is first
+            assert engine.context("garden", preset=name, tokens=99) is not first
             other.remember(f"The garden has tulips, {name}")
-            again = engine.context("garden", frame=name)
+            again = engine.context("garden", preset=name)
             assert (again is first) == (name == "timed")
             engine.remember(f"The garden has weeds, {name}")
-            assert len(engine.context("garden", frame=name).hits) > len(first.hits)
+            assert len(engine.context("garden", preset=name).hits) > len(first.hits)
 
     # Receipts and replay.
 
@@ -374,18 +376,18 @@ class ContextSuite(BehindSuite):
         seat = memory.remember("Alice sits at the window", evidence=[said[0].id])
         other = memory.remember("Alice sits in the aisle", confidence=0.2)
         memory.graph.link(other.id, seat.id, "contradicts")
-        memory.settings.frames.set(
-            frame(template=Template(intro="Known:", record="* {text} [{id}]"))
+        memory.settings.presets.set(
+            preset(template=Template(intro="Known:", record="* {text} [{id}]"))
         )
         made = [
-            memory.context("where does Alice sit", frame=name, tokens=tokens)
+            memory.context("where does Alice sit", preset=name, tokens=tokens)
             for name in ("task", "mine", "self")
             for tokens in (90, 1_500)
         ]
         memory.revise(seat.id, "Alice sits by the door")
         memory.forget(other.id)
-        memory.settings.frames.set(frame(template=Template(intro="Other:")))
-        memory.settings.frames.drop("mine")
+        memory.settings.presets.set(preset(template=Template(intro="Other:")))
+        memory.settings.presets.drop("mine")
         for context in made:
             replay = memory.replay(context, query="where does Alice sit")
             assert str(replay) == context.text

@@ -7,7 +7,7 @@ asks for it, and everything else that is doubtful says so in its line.
 from __future__ import annotations
 
 from recollect.memory import Memory
-from recollect.model.frames import BUILT_IN, Frame
+from recollect.model.presets import BUILT_IN, Preset
 from recollect.model.values import Record
 
 ASKED = "checkout latency and the cache"
@@ -69,12 +69,12 @@ class DoubtSuite:
     def test_a_guarantee_is_of_what_may_be_believed(self, memory: Memory) -> None:
         refuted, *_ = _beliefs(memory)
         kept = memory.remember("Latency is measured at the edge.", tags=["latency"])
-        frame = Frame(name="mine", weights=BUILT_IN["task"].weights, guarantees=("latency",))
-        memory.settings.frames.set(frame)
-        made = memory.context("nothing of this", frame="mine")
+        preset = Preset(name="mine", weights=BUILT_IN["task"].weights, guarantees=("latency",))
+        memory.settings.presets.set(preset)
+        made = memory.context("nothing of this", preset="mine")
         assert kept.id in made.text
         assert refuted.id not in made.text
-        assert memory.admin.why_not(refuted.id, ASKED, frame="mine").reason == "refuted"
+        assert memory.admin.why_not(refuted.id, ASKED, preset="mine").reason == "refuted"
 
     def test_why_not_says_that_it_was_refuted(self, memory: Memory) -> None:
         refuted, *_ = _beliefs(memory)

@@ -102,7 +102,7 @@ class EarlierSuite:
         assert _told(memory) == ["The staging port is 5439."]
 
     def test_a_held_value_is_no_earlier_one(self, memory: Memory) -> None:
-        stranger = memory.scoped(origin="unverified")
+        stranger = memory.scoped(trust="unverified")
         memory.remember("The staging port is 5432.", key="staging.port")
         stranger.remember("The staging port is 6666.", key="staging.port")
         memory.remember("The staging port is 5439.", key="staging.port")
@@ -138,7 +138,7 @@ class EarlierSuite:
         notes = memory.recall(ASKED, filter="kind = 'note'")
         assert [hit.text for hit in notes] == ["The staging port is 5432."]
         assert memory.recall(ASKED, unit="episode").hits == ()
-        every = memory.recall(ASKED, include=["superseded"])
+        every = memory.recall(ASKED, include=["replaced"])
         assert sorted(hit.text for hit in every) == [
             "The staging port is 5432.",
             "The staging port is 5439.",
@@ -169,12 +169,11 @@ class EarlierSuite:
         new = memory.remember("The staging port is 5439.", key="staging.port")
         assert memory.admin.why_not(old.id, ASKED).reason == "there"
         assert memory.admin.why_not(new.id, ASKED).reason == "there"
-        assert memory.admin.why_not(old.id, PLAIN).reason == "superseded"
+        assert memory.admin.why_not(old.id, PLAIN).reason == "replaced"
         assert (
-            memory.admin.why_not(old.id, "what was the old colour of the sky?").reason
-            == "superseded"
+            memory.admin.why_not(old.id, "what was the old colour of the sky?").reason == "replaced"
         )
-        assert memory.admin.why_not(old.id, ASKED, frame="task").reason == "there"
+        assert memory.admin.why_not(old.id, ASKED, preset="task").reason == "there"
 
     def test_a_question_about_a_time_finds_what_held_then(self, memory: Memory) -> None:
         year = int(memory.remember("An anchor.").at[:4]) - 1
@@ -206,7 +205,7 @@ class EarlierSuite:
 
     def test_the_past_knows_what_an_approved_record_replaced(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four.", key="tea")
-        waits = memory.scoped(origin="agent").remember("Tea is at five.", key="tea")
+        waits = memory.scoped(trust="agent").remember("Tea is at five.", key="tea")
         memory.review.approve(waits.id, memory.review.show(waits.id).digest)
         position, then = memory.events.position, memory.why(waits.id).replaced
         assert [record.id for record in then] == [mine.id]

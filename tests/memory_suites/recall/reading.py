@@ -66,7 +66,7 @@ class ReadingSuite(BehindSuite):
         marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
         for first in marks:
             for second in marks:
-                assert memory.recall(first + second).held == 0
+                assert memory.recall(first + second).waiting == 0
 
     def test_many_questions_get_the_answers_that_each_would_get(
         self, memory: Memory, engine: Memory
@@ -142,7 +142,7 @@ class ReadingSuite(BehindSuite):
         memory.remember("5433", key="staging.port", id="port")
         before = memory.recall("staging port").hits
         for number in range(3):
-            stranger = memory.scoped(origin="unverified")
+            stranger = memory.scoped(trust="unverified")
             stranger.remember(f"It is {number}.", key=f"staging.port{number}", tags=["staging"])
         assert memory.recall("staging port").hits == before
 
@@ -251,5 +251,5 @@ class ReadingSuite(BehindSuite):
         assert before.replaced_by.id == three.id
         assert [(v.what, v.record.text) for v in memory.history(one.id)] == [
             ("added", "one"),
-            ("superseded", "one"),
+            ("replaced", "one"),
         ]

@@ -134,8 +134,8 @@ class RecentSuite:
         memory.remember("expired", valid_to="2020-01-01")
         memory.forget(gone.id)
         memory.forget(memory.observe("said and forgotten")[0].id)
-        memory.scoped(origin="unverified").remember("held")
-        memory.scoped(origin="unverified").observe("unverified")
+        memory.scoped(trust="unverified").remember("held")
+        memory.scoped(trust="unverified").observe("unverified")
         assert _texts(memory.sessions.recent()) == ["new value"]
         found = memory.sessions.overview()
         assert (found.records, found.episodes) == (1, 0)
@@ -147,7 +147,7 @@ class RecentSuite:
                 batch.observe(f"kept episode {n}", said_at=date(2020, 1, 1))
             for n in range(100):
                 batch.remember(f"expired {n}", valid_to="2020-01-01")
-        for episode in memory.scoped(origin="unverified").observe(
+        for episode in memory.scoped(trust="unverified").observe(
             [{"role": "user", "content": f"unverified {n}"} for n in range(40)]
         ):
             assert episode.trust == "unverified"

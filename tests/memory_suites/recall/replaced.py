@@ -18,7 +18,7 @@ def _told(memory: Memory) -> Episode:
     """A message with two facts, an assistant's echo, and a record of each fact."""
     (said,) = memory.observe(BOTH, session="s1")
     memory.observe(ECHO, role="assistant", session="s1")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     for key, text, words in (
         ("staging.port", "Staging is on port 5433.", "staging is on port 5433"),
         ("deploy.branch", "Deploys come from the release branch.", "we deploy from the release"),
@@ -88,11 +88,11 @@ class ReplacedSuite:
         assert left[echo.id].by == (new.id,)
         assert new.id in left[echo.id].detail
         assert {said.id, echo.id} <= {hit.id for hit in memory.recall(ASKED) if hit.changed}
-        assert memory.admin.why_not(said.id, ASKED, frame="task").reason == "unpacked"
+        assert memory.admin.why_not(said.id, ASKED, preset="task").reason == "unpacked"
 
     def test_a_person_is_marked_and_not_left_out_for_an_agent(self, memory: Memory) -> None:
         memory.observe("Staging is on port 5433.", session="s1")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.remember("Staging is on port 5433!", key="staging.port")
         _moved(agent)
         assert [MARK in line for line in _lines(memory.context(ASKED).text)] == [True]
@@ -164,7 +164,7 @@ class ReplacedSuite:
     def test_an_agents_change_of_its_own_record_marks_no_record_of_a_person(
         self, memory: Memory
     ) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for kept, own, changed, asked in (
             (
                 "Production database is db-one.",
@@ -318,10 +318,10 @@ class ReplacedSuite:
 
     def test_what_is_held_has_replaced_nothing(self, memory: Memory) -> None:
         _told(memory)
-        held = memory.scoped(origin="unverified").remember(
+        held = memory.scoped(trust="unverified").remember(
             "Staging is on port 6000.", key="staging.port"
         )
-        assert held.status == "held"
+        assert held.status == "waiting"
         assert not any(hit.changed for hit in memory.recall(ASKED))
 
     def test_the_past_is_as_it_was(self, memory: Memory) -> None:
@@ -351,7 +351,7 @@ class ReplacedSuite:
     def test_a_value_replaced_by_a_review_is_an_earlier_value(self, memory: Memory) -> None:
         old = memory.remember("Tea is at four.", key="tea")
         memory.observe("Tea is at four, and there is cake.", role="assistant")
-        held = memory.scoped(origin="agent").remember("Tea is at five.", key="tea")
+        held = memory.scoped(trust="agent").remember("Tea is at five.", key="tea")
         (waiting,) = memory.review.list()
         memory.review.approve(waiting.id, waiting.digest)
         first, second = memory.recall("when was tea before?", unit="record")

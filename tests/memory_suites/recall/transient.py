@@ -91,7 +91,7 @@ class TransientSuite:
             "it only asks, or orders something that is done once",
         )
         assert memory.admin.why_not(said.id, ASKED, include=["transient"]).reason == "there"
-        assert memory.admin.why_not(said.id, ASKED, frame="task").reason == "transient"
+        assert memory.admin.why_not(said.id, ASKED, preset="task").reason == "transient"
         asked = "which port did I ask about?"
         assert memory.admin.why_not(said.id, asked).reason == "there"
 
@@ -106,11 +106,11 @@ class TransientSuite:
             assert [hit.text for hit in found] == wiki
 
     def test_unverified_questions_are_not_listed_as_held(self, memory: Memory) -> None:
-        nobody = memory.scoped(origin="unverified")
+        nobody = memory.scoped(trust="unverified")
         nobody.observe(ASKED)
         nobody.observe("The staging port is 1.")
         found = memory.recall(ASKED)
-        assert ([hit.text for hit in found.unverified], found.held) == (
+        assert ([hit.text for hit in found.unverified], found.waiting) == (
             ["The staging port is 1."],
             1,
         )

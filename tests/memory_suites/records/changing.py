@@ -21,8 +21,8 @@ class ChangingSuite:
         assert [str(hit) for hit in memory.recall("flight Tuesday")] == ["The flight is on Friday"]
         assert "Tuesday" not in str(memory.context("flight"))
         assert memory.sessions.episodes() == []
-        assert memory.sessions.episodes(include=["shadowed"])[0].status == "shadowed"
-        shown = memory.recall("flight Tuesday", include=["superseded", "shadowed"])
+        assert memory.sessions.episodes(include=["hidden"])[0].status == "hidden"
+        shown = memory.recall("flight Tuesday", include=["replaced", "hidden"])
         assert {str(hit) for hit in shown} >= {"The flight is on Tuesday"}
         assert [v.note for v in memory.history(record.id)] == [None, "rebooked"]
         assert memory.revise(record.id, "The flight is on Friday") == fixed
@@ -33,7 +33,7 @@ class ChangingSuite:
         record = memory.remember("Likes jazz", evidence=[mine.id, shared.id])
         memory.remember("Likes tea", evidence=[shared.id])
         done = memory.forget(record.id, reason="asked to")
-        assert (done.shadowed, done.showing) == ((mine.id,), (shared.id,))
+        assert (done.hidden, done.showing) == ((mine.id,), (shared.id,))
         with pytest.raises(NotFound, match="forgotten"):
             memory.get(record.id)
         assert record.id not in [found.id for found in memory.list()]
@@ -41,7 +41,7 @@ class ChangingSuite:
             memory.revise(record.id, "Likes swing")
         again = memory.forget(record.id)
         assert (done.seq, again.seq) == (memory.events.position, 0)  # there was nothing to do
-        assert (again.shadowed, again.showing) == (done.shadowed, done.showing)
+        assert (again.hidden, again.showing) == (done.hidden, done.showing)
         back = brought_back(memory.undo(record.id))
         assert isinstance(back, Record)
         assert back.status == "active"
@@ -86,7 +86,7 @@ class ChangingSuite:
         memory.forget(new.id)
         back = brought_back(memory.undo(old.id))
         assert isinstance(back, Record)
-        assert (back.status, back.superseded_by) == ("active", None)
+        assert (back.status, back.replaced_by) == ("active", None)
 
     def test_tags_and_links(self, memory: Memory) -> None:
         a, b = memory.remember("one", tags=["x"]), memory.remember("two")

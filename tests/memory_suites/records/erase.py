@@ -87,7 +87,7 @@ class EraseSuite(BehindSuite):
         memory.remember("Is diabetic.", key="health", evidence=[one.id, both.id])
         memory.remember("Has diabetes.", key="health", evidence=[one.id])
         town = memory.remember("Lives in Oslo.", evidence=[both.id])
-        held = memory.scoped(origin="unverified").remember("Is healthy.", key="health")
+        held = memory.scoped(trust="unverified").remember("Is healthy.", key="health")
         shown = memory.erase(key="health", dry_run=True)
         assert (len(shown.records), shown.episodes, shown.seq) == (3, (one.id,), 0)
         assert held.id in shown.records
@@ -163,7 +163,7 @@ class EraseSuite(BehindSuite):
         assert bob.erase(user="bob").records == (his.id,)
 
     def test_only_a_person_erases(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         its = agent.remember("one", key="k", about="x")
         for erase in (
             partial(agent.erase, its.id),
@@ -277,7 +277,7 @@ class EraseSuite(BehindSuite):
         memory.remember("two", key="k")
         gone = memory.erase(key="k")
         first, second = memory.proof.erasures()
-        assert (first.events, first.reason, first.origin) == ((record.seq,), "asked to", "person")
+        assert (first.events, first.reason, first.by) == ((record.seq,), "asked to", "person")
         assert (second.seq, second.events, second.reason) == (gone.seq, gone.events, None)
         with pytest.raises(Forbidden):
             memory.scoped(user="bob").proof.erasures()
@@ -288,7 +288,7 @@ class EraseSuite(BehindSuite):
         old = memory.remember("Sale ends.")
         engine.events.submit(Revise(id=old.id, expires="2020-01-01T00:00:00.000000Z"))
         days = SetDocument(type="settings", name="retention", data={"days": 0})
-        engine.scoped(origin="agent").events.submit(days)
+        engine.scoped(trust="agent").events.submit(days)
         assert (memory.settings.retention(), memory.erase(expired=True).events) == (None, ())
         engine.events.submit(days)
         assert memory.settings.retention() == 0
@@ -308,9 +308,9 @@ class EraseSuite(BehindSuite):
         assert memory.erase(expired=True, dry_run=True).records == (old.id,)
         assert _left(memory) == {old.id, soon.id, open_end.id}
         with pytest.raises(Forbidden):
-            memory.scoped(origin="agent").erase(expired=True)
+            memory.scoped(trust="agent").erase(expired=True)
         with pytest.raises(Forbidden):
-            memory.scoped(origin="agent").settings.set_retention(0)
+            memory.scoped(trust="agent").settings.set_retention(0)
         with pytest.raises(Forbidden):
             memory.scoped(user="bob").erase(expired=True)
         assert memory.erase(expired=True).records == (old.id,)

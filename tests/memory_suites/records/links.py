@@ -164,12 +164,12 @@ class LinksSuite(BehindSuite):
 
     def test_unverified_links_are_not_followed(self, memory: Memory) -> None:
         _facts(memory, "r-one", "r-two")
-        memory.scoped(origin="unverified").graph.link("r-one", "r-two")
+        memory.scoped(trust="unverified").graph.link("r-one", "r-two")
         assert _ids(memory.graph.neighbours("r-one")) == ["r-one"]
         assert memory.graph.list().links == ()
         assert memory.graph.path("r-one", "r-two") == Graph()
-        assert _ids(memory.graph.neighbours("r-one", include=["held"])) == ["r-one", "r-two"]
-        assert _ids(memory.graph.path("r-one", "r-two", include=["held"])) == ["r-one", "r-two"]
+        assert _ids(memory.graph.neighbours("r-one", include=["waiting"])) == ["r-one", "r-two"]
+        assert _ids(memory.graph.path("r-one", "r-two", include=["waiting"])) == ["r-one", "r-two"]
 
     def test_the_graph_of_the_past_is_as_it_was(self, memory: Memory) -> None:
         _chain(memory)

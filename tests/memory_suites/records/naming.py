@@ -61,7 +61,7 @@ class NamingSuite:
             memory.get("town")
 
     def test_an_unverified_id_does_not_take_a_name(self, memory: Memory) -> None:
-        junk = memory.scoped(origin="unverified").remember("junk", id="db.port", key="x.port")
+        junk = memory.scoped(trust="unverified").remember("junk", id="db.port", key="x.port")
         real = memory.remember("The port is 5432.", key="db.port")
         for call in (memory.get, memory.forget, memory.erase, memory.undo, memory.history):
             with pytest.raises(Ambiguous, match=rf"db\.port .*{real.id}"):
@@ -76,7 +76,7 @@ class NamingSuite:
 
     def test_an_id_is_not_a_key_that_there_is(self, memory: Memory) -> None:
         real = memory.remember("The port is 5432.", key="db.port")
-        agent, web = (memory.scoped(origin=origin) for origin in ("agent", "unverified"))
+        agent, web = (memory.scoped(trust=origin) for origin in ("agent", "unverified"))
         for handle in (memory, agent, web):
             with pytest.raises(Conflict, match=f"the key of {real.id}"):
                 handle.remember("junk", id="db.port")
@@ -90,7 +90,7 @@ class NamingSuite:
 
     def test_an_unverified_key_does_not_take_a_name(self, memory: Memory) -> None:
         real = memory.remember("The salary is 90.", id="salary-2026")
-        bait = memory.scoped(origin="unverified")
+        bait = memory.scoped(trust="unverified")
         bait.remember("bait", key="salary-20")
         bait.remember("more bait", key="salary-2026")
         with pytest.raises(Ambiguous, match="salary-2026"):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.memory import Memory
+from recollect.model.presets import Preset
 from recollect.model.values import INCLUDES, Record
+from tests.memory_suites.recall.context import ONLY_SIMILAR
 from tests.undone import brought_back
 
 
@@ -69,6 +72,17 @@ class OneWordSuite:
             memory.undo(here)
         assert said.value.hint == "set it again as it should be"
 
+    def test_a_preset_is_told_apart_from_a_record_of_the_same_name(self, memory: Memory) -> None:
+        first = Preset(name="mine", weights=ONLY_SIMILAR, floor=0.0)
+        memory.settings.presets.set(first)
+        memory.settings.presets.set(structs.replace(first, floor=0.5))
+        here = memory.events.position
+        memory.remember("one", id="mine")
+        memory.undo(here)
+        assert memory.settings.presets.get("mine").floor == 0.0
+        with pytest.raises(Conflict, match="mine was changed again by event"):
+            memory.undo(here)
+
     def test_an_undo_of_an_event_replaces_no_later_record(self, memory: Memory) -> None:
         first = memory.remember("A", id="A", key="k")
         memory.forget("A")
@@ -80,7 +94,7 @@ class OneWordSuite:
             assert f"with to={first.seq} " in (refused.value.hint or "")
         assert memory.get(key="k").id == "B"
         assert brought_back(memory.undo("A", to=first.seq)).id == "A"  # the next step
-        assert _record(memory, "B").superseded_by == "A"
+        assert _record(memory, "B").replaced_by == "A"
 
     def test_an_undo_of_an_event_gives_a_key_back_to_its_last_holder(self, memory: Memory) -> None:
         memory.remember("A", id="A", key="k")
@@ -123,7 +137,7 @@ class OneWordSuite:
         with pytest.raises(NotFound):
             memory.get("a", include=INCLUDES)
         memory.remember("mine", id="m")
-        waits = memory.scoped(origin="agent").revise("m", "its own").pending or ""
+        waits = memory.scoped(trust="agent").revise("m", "its own").pending or ""
         asked = memory.events.position
         memory.review.reject(waits, memory.review.show(waits).digest)
         with pytest.raises(Conflict, match=f"proposal of event {asked} was decided"):
@@ -181,7 +195,7 @@ class OneWordSuite:
             new = memory.remember(f"Row 4 {key}", replaces=old.id)
             for holds, gone in ((old, new), (new, old), (old, new)):
                 assert brought_back(memory.undo(new.id)).id == holds.id
-                assert _record(memory, gone.id).superseded_by == holds.id
+                assert _record(memory, gone.id).replaced_by == holds.id
             assert brought_back(memory.undo(new.id)).id == new.id
             assert brought_back(memory.undo(old.id)).id == old.id  # named by the old one
 
@@ -193,9 +207,9 @@ class OneWordSuite:
             with is_replaced as refused, memory.batch() as batch:
                 batch.undo(old.id)
             assert "outside the batch" in (refused.value.hint or "")
-            assert _record(memory, old.id).status == "archived"
+            assert _record(memory, old.id).status == "replaced"
             assert brought_back(memory.undo(old.id)).id == old.id
-            assert _record(memory, new.id).superseded_by == old.id
+            assert _record(memory, new.id).replaced_by == old.id
 
     @pytest.mark.parametrize("by_version", [False, True])
     def test_a_key_has_its_holder_after_two_undos_of_an_old_one(
@@ -210,7 +224,7 @@ class OneWordSuite:
         assert {change.id for change in shown.events} == {"A", "C"}
         assert brought_back(memory.undo("A")).id == "C"
         assert memory.get(key="k").id == "C"
-        assert [_record(memory, id).superseded_by for id in "ABC"] == ["B", "C", None]
+        assert [_record(memory, id).replaced_by for id in "ABC"] == ["B", "C", None]
         memory.undo("A")
         assert memory.get(key="k").id == "A"
         memory.forget("C")  # by its own change it stays gone
@@ -218,7 +232,7 @@ class OneWordSuite:
         assert _record(memory, "C").status == "forgotten"
 
     def test_a_dry_run_is_refused_like_the_undo(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         memory.remember("mine", id="p")
         memory.forget("p")
         memory.remember("new", id="n")
@@ -273,7 +287,7 @@ class OneWordSuite:
         assert [one.text for one in batch.results] == ["three", "four"]
 
     def test_words_that_only_wait_say_so_beside_tags_that_changed(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         made = agent.remember("one", id="a")
         memory.settings.documents.set("policy", "agents", {"update": "review"})
         alone = agent.revise(made.id, "two", idempotency_key="once")
@@ -293,7 +307,7 @@ class OneWordSuite:
         memory.remember("one", id="a")
         wrong: tuple[dict[str, Any], ...] = (
             {"dry_run": True}, {"derived": True, "reason": "wrong"},
-            {"derived": True, "sources": "shadow"}, {"derived": "yes"}, {"sources": ""},
+            {"derived": True, "sources": "hide"}, {"derived": "yes"}, {"sources": ""},
         )  # fmt: skip
         for given in wrong:
             with pytest.raises(InvalidInput):

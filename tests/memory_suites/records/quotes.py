@@ -85,27 +85,27 @@ class QuotesSuite:
             memory.remember("More tea.", evidence=[Quote(said.id, " ")])
 
     def test_an_agent_replaces_a_persons_record_with_a_persons_words(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         mine = memory.remember(_STAGING, key="staging.port")
         (said,) = memory.observe("Good morning! I moved staging, is on 5433 since today.")
         for evidence in ([said.id], [Quote(said.id, "I moved staging")], [Quote(said.id, "433")]):
             assert agent.revise(mine.id, _MOVED, evidence=evidence).pending
             held = agent.remember(_MOVED, key="staging.port", evidence=evidence)
-            assert (held.status, held.trust) == ("held", "agent")
+            assert (held.status, held.trust) == ("waiting", "agent")
         words = [Quote(said.id, "is on 5433")]
         assert agent.revise(mine.id, "Staging moved.", evidence=words).pending  # not quoted
         assert memory.get(mine.id) == mine
         moved = agent.remember(_MOVED, key="staging.port", evidence=words)
-        assert (moved.status, moved.trust, moved.supersedes) == ("active", "agent", mine.id)
+        assert (moved.status, moved.trust, moved.replaces) == ("active", "agent", mine.id)
 
     def test_a_part_of_a_word_is_not_what_was_said(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         mine = memory.remember(_STAGING)
         (said,) = memory.observe("Not 15433, that is the office.")
         assert agent.revise(mine.id, _MOVED, evidence=[Quote(said.id, "5433")]).pending
 
     def test_only_a_persons_later_words_count(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         (early,) = memory.observe(_MOVED)
         mine = memory.remember(_STAGING)
         (answer,) = memory.observe(_MOVED, role="assistant")
@@ -126,7 +126,7 @@ class QuotesSuite:
         assert (moved.text, moved.trust) == (_MOVED, "agent")
 
     def test_a_batch_takes_quotes_of_what_it_observes(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         mine = [memory.remember(f"Port {number} is closed.", key=f"p{number}") for number in "123"]
         memory.observe("Port one is open.", id="e1")
         with memory.batch() as batch:
@@ -159,16 +159,16 @@ class QuotesSuite:
         (said,) = ben.observe("the tea is at nine")
         words = [Quote(said.id, "at nine")]
         for record in (ann.remember("Tea is at four."), memory.remember("Tee um vier.")):
-            late = memory.scoped(origin="agent")
+            late = memory.scoped(trust="agent")
             assert late.revise(record.id, "Tea is at nine.", evidence=words).pending
         (hers,) = ann.observe("my tea is at nine")
-        mine = ann.scoped(origin="agent").revise(
+        mine = ann.scoped(trust="agent").revise(
             ann.list()[0].id, "Tea is at nine.", evidence=[Quote(hers.id, "at nine")]
         )
         assert (mine.text, mine.pending) == ("Tea is at nine.", None)  # the control
 
     def test_a_question_opens_nothing(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         tea = memory.remember("Tea is at four.")
         for text in _CLAIMS_NOTHING:
             (asked,) = memory.observe(text)
@@ -179,7 +179,7 @@ class QuotesSuite:
         assert (done.text, done.pending) == ("Tea is at nine.", None)  # the control
 
     def test_what_a_person_denied_opens_nothing(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         tea = memory.remember("Tea is at four.")
         for text in ("Don't move tea to nine.", "Tea is never at nine!", "Tee ist nicht um nine."):
             (said,) = memory.observe(text)
@@ -192,7 +192,7 @@ class QuotesSuite:
         assert done.pending is None  # the control
 
     def test_a_sentence_that_may_be_about_anything_opens_one_record(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         hosts = [
             memory.remember(f"{name} runs on host one.", key=f"{name}.host")
             for name in ("alpha", "beta", "gamma")
@@ -214,7 +214,7 @@ class QuotesSuite:
     def test_words_that_were_said_before_do_not_count_whenever_they_come(
         self, memory: Memory
     ) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         tea = memory.remember("Tea is at four.")
         (old,) = memory.observe("Tea is at nine.", said_at="2020-01-01T00:00:00Z")
         words = [Quote(old.id, "at nine")]

@@ -29,7 +29,7 @@ class RememberingSuite(BehindSuite):
     def test_a_record_has_safe_defaults(self, memory: Memory) -> None:
         record = memory.remember("Water freezes at 0°C", id="FACT-001")
         assert memory.get("FACT-001") == record
-        assert (record.kind, record.status, record.source_type) == ("fact", "active", "told")
+        assert (record.kind, record.status, record.how_known) == ("fact", "active", "told")
         assert (record.confidence, record.evidence, record.is_hypothesis) == (0.7, (), False)
         assert (record.tags, record.data, record.key, record.trust) == ((), {}, None, "person")
 
@@ -46,7 +46,7 @@ class RememberingSuite(BehindSuite):
             expires="2099-01-01",
             valid_from="2020-01-01",
             valid_to="2098-01-01T00:00:00+01:00",
-            source_type="inferred",
+            how_known="inferred",
             is_hypothesis=True,
             id="HYP-1",
         )
@@ -79,14 +79,14 @@ class RememberingSuite(BehindSuite):
     def test_a_key_has_one_holder(self, memory: Memory) -> None:
         old = memory.remember("Alice sits in 12A", key="alice.seat")
         new = memory.remember("Alice sits in 14C", key="alice.seat")
-        assert (new.supersedes, new.status) == (old.id, "active")
-        with pytest.raises(NotFound, match="superseded"):
+        assert (new.replaces, new.status) == (old.id, "active")
+        with pytest.raises(NotFound, match="replaced"):
             memory.get(old.id)
-        before = memory.get(old.id, include=["superseded"])
+        before = memory.get(old.id, include=["replaced"])
         assert isinstance(before, Record)
-        assert (before.status, before.reason, before.superseded_by) == (
-            "archived",
-            "superseded",
+        assert (before.status, before.reason, before.replaced_by) == (
+            "replaced",
+            "replaced",
             new.id,
         )
         assert [record.id for record in memory.list()] == [new.id]
@@ -95,7 +95,7 @@ class RememberingSuite(BehindSuite):
     def test_a_keyed_record_matches_the_same_text_without_a_key(self, memory: Memory) -> None:
         memory.remember("Alice takes the aisle seat", id="plain")
         keyed = memory.remember("Alice takes the aisle seat", key="alice.seat")
-        assert keyed.supersedes == "plain"
+        assert keyed.replaces == "plain"
         assert memory.remember("Alice takes the aisle seat").id == keyed.id
         memory.remember("Alice takes the window seat", key="alice.seat")
         assert [str(hit) for hit in memory.recall("aisle seat")] == ["Alice takes the window seat"]
@@ -110,8 +110,8 @@ class RememberingSuite(BehindSuite):
         memory.forget(new.id)
         with pytest.raises(NotFound):
             memory.get(key="alice.seat")
-        assert memory.get(key="alice.seat", include=["superseded"]).id == old.id
-        assert memory.get(key="alice.seat", include=["superseded", "forgotten"]).id == new.id
+        assert memory.get(key="alice.seat", include=["replaced"]).id == old.id
+        assert memory.get(key="alice.seat", include=["replaced", "forgotten"]).id == new.id
 
     def test_a_listing_takes_those_whose_key_starts_with_something(self, memory: Memory) -> None:
         for key in ("a.b", "a_b", "a%b", "A.b", "a.c"):
@@ -135,12 +135,12 @@ class RememberingSuite(BehindSuite):
             memory.scoped(user="eve").get(key="seat")
 
     def test_an_unverified_record_under_a_key_shows_when_asked(self, memory: Memory) -> None:
-        held = memory.scoped(origin="unverified").remember("The seat is 3C", key="seat")
+        held = memory.scoped(trust="unverified").remember("The seat is 3C", key="seat")
         with pytest.raises(NotFound):
             memory.get(key="seat")
-        assert memory.get(key="seat", include=["held"]).id == held.id
+        assert memory.get(key="seat", include=["waiting"]).id == held.id
         own = memory.remember("The seat is 1A", key="seat")
-        assert memory.get(key="seat", include=["held"]).id == own.id
+        assert memory.get(key="seat", include=["waiting"]).id == own.id
 
     def test_a_revision_may_change_data_and_the_end(self, memory: Memory) -> None:
         note = memory.remember("A note", data={"n": 1}, expires="2099-01-01", evidence=["a letter"])
@@ -184,7 +184,7 @@ class RememberingSuite(BehindSuite):
             lambda: memory.remember(""),
             lambda: memory.remember("a\0b"),
             lambda: memory.remember("\ud800"),
-            lambda: memory.remember("x", source_type="guessed"),  # type: ignore[arg-type]
+            lambda: memory.remember("x", how_known="guessed"),  # type: ignore[arg-type]
             lambda: memory.remember("x", data={"n": float("nan")}),
             lambda: memory.remember("x", tags="abc"),
             lambda: memory.observe("x", role="robot"),  # type: ignore[arg-type]
@@ -194,7 +194,7 @@ class RememberingSuite(BehindSuite):
             lambda: memory.recall("x", unit="page"),  # type: ignore[call-overload]
             lambda: memory.recall(7),  # type: ignore[call-overload]
             lambda: memory.recall("x", include=["everything"]),  # type: ignore[list-item]
-            lambda: memory.recall("x", include="held"),  # type: ignore[arg-type]
+            lambda: memory.recall("x", include="waiting"),  # type: ignore[arg-type]
             lambda: memory.list(limit=0),
             lambda: memory.at(-1),
             lambda: memory.graph.link("a", "b", weight=2.0),
@@ -267,7 +267,7 @@ class RememberingSuite(BehindSuite):
             kind="hypothesis",
             is_hypothesis=True,
             confidence=0.75,
-            source_type="inferred",
+            how_known="inferred",
             evidence=["paper §4.2"],
         )
         settled = memory.remember(
@@ -275,10 +275,10 @@ class RememberingSuite(BehindSuite):
             id="HYP-001",
             is_hypothesis=False,
             confidence=1.0,
-            source_type="observed",
+            how_known="observed",
             evidence=["paper §4.2", "bench-B-seed42"],
         )
-        assert (settled.is_hypothesis, settled.confidence, settled.source_type) == (
+        assert (settled.is_hypothesis, settled.confidence, settled.how_known) == (
             False,
             1.0,
             "observed",
@@ -387,7 +387,7 @@ class RememberingSuite(BehindSuite):
         assert [source.quote for source in hit.sources] == ["I always sit in seat 12A"]
         why = memory.why(record.id)
         assert [source.id for source in why.sources] == [episode.id]
-        assert (why.other_evidence, why.origin) == (("ticket",), "person")
+        assert (why.other_evidence, why.by) == (("ticket",), "person")
         with pytest.raises(InvalidInput):
             memory.why(episode.id)
         with pytest.raises(InvalidInput):

@@ -27,7 +27,7 @@ class SupersedeSuite(BehindSuite):
         old = memory.remember("Alice sits in row 3.", about="person:Alice")
         then = memory.events.position
         new = memory.remember("Alice sits at the window.", replaces=old.id, reason="she moved")
-        assert (new.text, new.supersedes, new.status) == (
+        assert (new.text, new.replaces, new.status) == (
             "Alice sits at the window.",
             old.id,
             "active",
@@ -35,17 +35,17 @@ class SupersedeSuite(BehindSuite):
         # default reads leave the old one out, and every other read has it
         assert [record.id for record in memory.list()] == [new.id]
         assert [hit.id for hit in memory.recall("Where does Alice sit?")] == [new.id]
-        with pytest.raises(NotFound, match="superseded"):
+        with pytest.raises(NotFound, match="replaced"):
             memory.get(old.id)
-        before = memory.get(old.id, include=["superseded"])
+        before = memory.get(old.id, include=["replaced"])
         assert isinstance(before, Record)
-        assert (before.text, before.status, before.reason) == (old.text, "archived", "superseded")
-        assert before.superseded_by == new.id
-        assert old.id in {record.id for record in memory.list(include=["superseded"])}
-        found = memory.recall("Where does Alice sit?", include=["superseded"])
+        assert (before.text, before.status, before.reason) == (old.text, "replaced", "replaced")
+        assert before.replaced_by == new.id
+        assert old.id in {record.id for record in memory.list(include=["replaced"])}
+        found = memory.recall("Where does Alice sit?", include=["replaced"])
         assert {hit.id for hit in found} == {old.id, new.id}
         last = memory.history(old.id)[-1]
-        assert (last.what, last.note) == ("superseded", "she moved")
+        assert (last.what, last.note) == ("replaced", "she moved")
         assert [record.id for record in memory.at(then).list()] == [old.id]
 
     def test_its_page_shows_the_old_entry_struck_through(self, memory: Memory) -> None:
@@ -106,7 +106,7 @@ class SupersedeSuite(BehindSuite):
             data={},
             confidence=0.9,
         )
-        assert (other.supersedes, other.key, other.tags) == (new.id, "seat", ())
+        assert (other.replaces, other.key, other.tags) == (new.id, "seat", ())
         assert (other.about, other.kind, other.data) == ("person:Al", "fact", {})
         assert (other.confidence, other.scope.user) == (0.9, "alice")
 
@@ -114,30 +114,30 @@ class SupersedeSuite(BehindSuite):
         old = memory.remember("Row 3.", key="alice.seat")
         there = memory.remember("Row 4.", key="alice.place")
         new = memory.remember("Row 5.", replaces="alice.seat", key="alice.place")
-        assert (new.key, new.supersedes) == ("alice.place", old.id)
-        assert [_record(memory, one.id).superseded_by for one in (old, there)] == [new.id, new.id]
+        assert (new.key, new.replaces) == ("alice.place", old.id)
+        assert [_record(memory, one.id).replaced_by for one in (old, there)] == [new.id, new.id]
         with pytest.raises(NotFound):
             memory.get(key="alice.seat")
 
     def test_remember_can_supersede(self, memory: Memory) -> None:
         old = memory.remember("Row 3.", about="person:Alice", tags=["seat"])
         new = memory.remember("Row 4.", replaces=old.id, id="new", kind="place")
-        assert (new.id, new.supersedes, new.about) == ("new", old.id, "person:Alice")
+        assert (new.id, new.replaces, new.about) == ("new", old.id, "person:Alice")
         assert (new.kind, new.tags) == ("place", ("seat",))
-        assert _record(memory, old.id).superseded_by == "new"
+        assert _record(memory, old.id).replaced_by == "new"
 
     def test_what_is_known_already_takes_the_place(self, memory: Memory) -> None:
         known = memory.remember("Row 4.", about="person:Bob")
         old = memory.remember("Row 3.", about="person:Alice")
         found = memory.remember("Row 4.", replaces=old.id, reason="the same")
         assert (found.id, found.about, found.reinforcement_count) == (known.id, "person:Bob", 1)
-        assert _record(memory, old.id).superseded_by == known.id
+        assert _record(memory, old.id).replaced_by == known.id
         memory.undo()
         assert _record(memory, old.id).status == "active"
         keyed = memory.remember("Row 5.", key="seat")
         new = memory.remember("Row 4.", replaces=keyed.id)  # a record does not get a key later
-        assert (new.key, new.supersedes) == ("seat", keyed.id)
-        assert _record(memory, known.id).superseded_by == new.id
+        assert (new.key, new.replaces) == ("seat", keyed.id)
+        assert _record(memory, known.id).replaced_by == new.id
 
     def test_it_is_undone_and_reverted(self, memory: Memory) -> None:
         for key in (None, "alice.seat"):
@@ -146,32 +146,32 @@ class SupersedeSuite(BehindSuite):
             memory.undo()
             assert _record(memory, old.id).status == "active"
             assert (_record(memory, new.id).status, _record(memory, new.id).reason) == (
-                "archived",
-                "superseded",
+                "replaced",
+                "replaced",
             )
             memory.undo()
-            assert _record(memory, old.id).superseded_by == new.id
+            assert _record(memory, old.id).replaced_by == new.id
             assert brought_back(memory.undo(new.id)).id == old.id
-            assert _record(memory, new.id).superseded_by == old.id
+            assert _record(memory, new.id).replaced_by == old.id
             if key is not None:
                 assert memory.get(key=key).id == old.id
             last = memory.remember(f"Row 5, {key}.", replaces=old.id)
             assert brought_back(memory.undo(old.id)).id == old.id  # named by the old one
-            assert _record(memory, last.id).superseded_by == old.id
+            assert _record(memory, last.id).replaced_by == old.id
             assert [one.id for one in memory.list() if one.key == key] == [old.id]
 
     def test_what_cannot_be_superseded(self, memory: Memory) -> None:
         old = memory.remember("Row 3.")
         new = memory.remember("Row 4.", replaces=old.id)
         last = memory.remember("Row 5.", replaces=new.id)
-        with pytest.raises(Conflict, match=f"superseded by {new.id}") as refused:
+        with pytest.raises(Conflict, match=f"replaced by {new.id}") as refused:
             memory.remember("Row 6.", replaces=old.id)
         assert refused.value.hint == f"replace {last.id} instead"
         memory.forget(last.id)
         with pytest.raises(Conflict, match="is forgotten") as refused:
             memory.remember("Row 6.", replaces=last.id)
         assert refused.value.hint == "`undo` brings it back first"
-        with pytest.raises(Conflict, match="superseded by") as refused:
+        with pytest.raises(Conflict, match="replaced by") as refused:
             memory.remember("Row 6.", replaces=old.id)
         assert refused.value.hint == "`undo` brings it back first"
         memory.undo(last.id)
@@ -196,9 +196,9 @@ class SupersedeSuite(BehindSuite):
 
     def test_a_short_id_and_a_key_name_the_old_one(self, memory: Memory) -> None:
         memory.remember("Row 3.", id="alice-row-3")
-        assert memory.remember("Row 4.", replaces="alice-ro").supersedes == "alice-row-3"
+        assert memory.remember("Row 4.", replaces="alice-ro").replaces == "alice-row-3"
         keyed = memory.remember("Port 1.", key="port")
-        assert memory.remember("Port 2.", replaces="port").supersedes == keyed.id
+        assert memory.remember("Port 2.", replaces="port").replaces == keyed.id
 
     def test_the_same_call_again_gives_the_same_record(self, memory: Memory) -> None:
         old = memory.remember("Row 3.")
@@ -207,7 +207,7 @@ class SupersedeSuite(BehindSuite):
         assert again == new
         with pytest.raises(Conflict, match="different call"):
             memory.remember("Row 4.", replaces=old.id, reason="other", idempotency_key="once")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         waits = agent.remember("Row 5.", id="x", replaces=new.id, idempotency_key="twice")
         again = agent.remember("Row 5.", id="x", replaces=new.id, idempotency_key="twice")
         assert waits == again
@@ -232,31 +232,31 @@ class SupersedeSuite(BehindSuite):
         assert {record.text for record in memory.list()} == set(texts)
         with (
             pytest.raises(Forbidden, match="may not change it"),
-            memory.scoped(origin="agent").batch() as batch,
+            memory.scoped(trust="agent").batch() as batch,
         ):
             batch.remember("Row 7.", replaces=batch_id(memory, "Row 4."))
 
     def test_an_agent_asks_to_supersede_what_a_person_said(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         old = memory.remember("Row 3.", key="seat", about="person:Alice", tags=["office"])
         asked = agent.remember("Row 4.", replaces=old.id, reason="she said so", confidence=0.9)
         assert (asked.id, asked.text, asked.status) == (old.id, "Row 3.", "active")
         assert agent.remember("Row 4.", replaces=old.id, confidence=0.9).pending == asked.pending
         (waiting,) = memory.review.list()
         assert (waiting.id, waiting.intent, waiting.text) == (asked.pending, "update", "Row 4.")
-        assert (waiting.target, waiting.changes["supersede"]) == (old.id, True)
+        assert (waiting.target, waiting.changes["replaces"]) == (old.id, True)
         assert waiting.changes["tags"] == ["office"]
         memory.review.approve(waiting.id, waiting.digest)
         new = memory.get(key="seat")
-        assert (new.text, new.supersedes, new.trust) == ("Row 4.", old.id, "person")
+        assert (new.text, new.replaces, new.trust) == ("Row 4.", old.id, "person")
         assert (new.about, new.tags, new.confidence) == ("person:Alice", ("office",), 0.9)
         last = memory.history(old.id)[-1]
-        assert (last.what, last.note) == ("superseded", "she said so")
+        assert (last.what, last.note) == ("replaced", "she said so")
         memory.undo(new.id)
         assert memory.get(key="seat").id == old.id
 
     def test_a_proposal_to_supersede_goes_stale(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         old = memory.remember("Row 3.", key="seat")
         agent.remember("Row 4.", replaces=old.id)
         memory.remember("Row 5.", replaces=old.id)
@@ -266,33 +266,33 @@ class SupersedeSuite(BehindSuite):
             memory.review.approve(waiting.id, waiting.digest)
 
     def test_an_approved_one_that_is_known_by_now(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         old = memory.remember("Row 3.")
         pending = agent.remember("Row 4.", replaces=old.id).pending or ""
         known = agent.remember("Row 4.")
         memory.review.approve(pending, memory.review.show(pending).digest)
-        assert _record(memory, old.id).superseded_by == known.id
+        assert _record(memory, old.id).replaced_by == known.id
         assert (_record(memory, known.id).trust, _record(memory, known.id).status) == (
             "person",
             "active",
         )
 
     def test_an_agent_supersedes_with_a_quote_and_its_own(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         old = memory.remember("Row 3.")
         (said,) = memory.observe("I moved to row 4.")
         new = agent.remember("Row 4.", replaces=old.id, evidence=[Quote(said.id, "row 4")])
-        assert (new.supersedes, new.trust, new.pending) == (old.id, "agent", None)
+        assert (new.replaces, new.trust, new.pending) == (old.id, "agent", None)
         assert agent.remember("Row 5.", replaces=new.id).pending  # a quote opens one change
         its = agent.remember("Gate 3.")
         assert agent.remember("Gate 4.", replaces=its.id).text == "Gate 4."
 
     def test_unverified_words_supersede_nothing(self, memory: Memory) -> None:
         (heard,) = memory.observe("Row 9.", role="tool")
-        old = memory.scoped(origin="agent").remember("Row 3.")
+        old = memory.scoped(trust="agent").remember("Row 3.")
         with pytest.raises(Forbidden):
             memory.remember("Row 9.", replaces=old.id, evidence=[heard.id])
-        asked = memory.scoped(origin="unverified").remember("Row 9.", replaces=old.id)
+        asked = memory.scoped(trust="unverified").remember("Row 9.", replaces=old.id)
         assert (asked.text, asked.pending is not None) == ("Row 3.", True)
         waiting = memory.review.show(asked.pending or "")
         memory.review.approve(waiting.id, waiting.digest)
@@ -300,7 +300,7 @@ class SupersedeSuite(BehindSuite):
         assert (new.text, new.trust, new.status) == ("Row 9.", "person", "active")
 
     def test_an_agent_takes_no_key_of_a_person_by_superseding(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         memory.remember("Row 3.", key="alice.seat")
         own = agent.remember("Row 4.")
         with pytest.raises(Forbidden):
@@ -309,7 +309,7 @@ class SupersedeSuite(BehindSuite):
         assert _record(memory, own.id).status == "active"
 
     def test_a_policy_lets_it_wait(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         own = agent.remember("Row 3.")
         memory.settings.documents.set("policy", "agents", {"update": "review"})
         asked = agent.remember("Row 4.", replaces=own.id)

@@ -45,11 +45,11 @@ class UndoSuite:
         new = memory.remember("The port is 5433.", key="port")
         here = memory.events.position
         back = brought_back(memory.undo("port"))
-        assert (back.id, back.status, back.superseded_by) == (old.id, "active", None)
+        assert (back.id, back.status, back.replaced_by) == (old.id, "active", None)
         assert memory.get(key="port") == back
-        left = memory.get(new.id, include=["superseded"])
+        left = memory.get(new.id, include=["replaced"])
         assert isinstance(left, Record)
-        assert (left.status, left.superseded_by) == ("archived", old.id)
+        assert (left.status, left.replaced_by) == ("replaced", old.id)
         assert _kinds(memory, here) == ["record.superseded", "record.restored"]
         assert brought_back(memory.undo(new.id)).id == new.id  # named, it takes the key back
         assert memory.get(key="port").text == "The port is 5433."
@@ -78,7 +78,7 @@ class UndoSuite:
         assert brought_back(memory.undo(alone.id)).status == "active"
 
     def test_an_approval_is_reverted(self, memory: Memory) -> None:
-        web, agent = memory.scoped(origin="unverified"), memory.scoped(origin="agent")
+        web, agent = memory.scoped(trust="unverified"), memory.scoped(trust="agent")
         mine = memory.remember("The port is 5432.", key="port")
         claim = web.remember("The port is 666.", key="port")
         memory.review.approve(claim.id, memory.review.show(claim.id).digest)
@@ -90,12 +90,12 @@ class UndoSuite:
         assert brought_back(memory.undo(claim.id, idempotency_key="once")) == back
         assert (back.id, back.status, back.trust) == (mine.id, "active", "person")
         now = memory.history(claim.id)[-1].record
-        assert (now.status, now.trust) == ("held", "unverified")
+        assert (now.status, now.trust) == ("waiting", "unverified")
         assert memory.get(key="port").id == mine.id
         assert _kinds(memory, here) == ["record.reviewed", "record.restored"]
         plain = web.remember("The host is evil.", key="host")
         memory.review.approve(plain.id, memory.review.show(plain.id).digest)
-        assert brought_back(memory.undo(plain.id)).status == "held"
+        assert brought_back(memory.undo(plain.id)).status == "waiting"
 
     def test_a_revert_happens_once_for_each_key(self, memory: Memory) -> None:
         memory.remember("one", key="n")
@@ -195,7 +195,7 @@ class UndoSuite:
         assert record.id == memory.list(include=["forgotten"])[0].id
 
     def test_what_was_said_in_a_session_is_not_a_change(self, memory: Memory) -> None:
-        chat, agent = memory.scoped(session="chat"), memory.scoped(session="chat", origin="agent")
+        chat, agent = memory.scoped(session="chat"), memory.scoped(session="chat", trust="agent")
         (first,) = chat.observe("hello")
         with pytest.raises(Conflict, match="nothing to undo"):
             memory.undo()
@@ -230,7 +230,7 @@ class UndoSuite:
         assert memory.get(key="n") == new
 
     def test_an_agent_takes_back_only_what_agents_did(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         mine = memory.remember("one")
         memory.revise(mine.id, "two")
         its = agent.remember("three", key="n")
@@ -261,7 +261,7 @@ class UndoSuite:
             agent.undo()
 
     def test_no_act_of_a_person_is_undone_by_an_agent(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for id in ("a", "b"):
             agent.remember(f"{id} is one", id=id)
         for id in ("e1", "e2"):
@@ -287,7 +287,7 @@ class UndoSuite:
     def test_a_name_that_meant_nothing_is_no_evidence_later(self, memory: Memory) -> None:
         record = memory.remember("one", evidence=["ticket-42", "https://example.org"])
         memory.revise(record.id, "two")
-        memory.scoped(origin="agent").observe("Take this.", role="tool", id="ticket-42")
+        memory.scoped(trust="agent").observe("Take this.", role="tool", id="ticket-42")
         back = brought_back(memory.undo(record.id))
         assert (back.text, back.trust) == ("one", "person")
         assert back.evidence == ("https://example.org",)
@@ -307,7 +307,7 @@ def _state(memory: Memory) -> object:
     """What reads show, without what counts changes."""
     records = {
         record.id: (record.text, record.tags, record.data, record.evidence, record.key)
-        for record in memory.list(include=["held"])
+        for record in memory.list(include=["waiting"])
     }
     links = {
         (link.source, link.target, link.kind, link.weight)

@@ -72,7 +72,7 @@ def _pair(memory: Memory) -> tuple[str, str]:
 
 
 def _proposal(memory: Memory) -> str:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     return agent.review.propose(_new("Likes fado"), reason="said so").id
 
 
@@ -189,18 +189,18 @@ def _(memory: Memory) -> Write:
     return partial(memory.settings.set_subjects, "named")
 
 
-def _frame(memory: Memory) -> dict[str, object]:
-    return {**memory.settings.frames.get("task").to_dict(), "name": _new("mine")}
+def _preset(memory: Memory) -> dict[str, object]:
+    return {**memory.settings.presets.get("task").to_dict(), "name": _new("mine")}
 
 
-@write("settings.frames.set")
+@write("settings.presets.set")
 def _(memory: Memory) -> Write:
-    return partial(memory.settings.frames.set, _frame(memory))
+    return partial(memory.settings.presets.set, _preset(memory))
 
 
-@write("settings.frames.drop")
+@write("settings.presets.drop")
 def _(memory: Memory) -> Write:
-    return partial(memory.settings.frames.drop, memory.settings.frames.set(_frame(memory)).name)
+    return partial(memory.settings.presets.drop, memory.settings.presets.set(_preset(memory)).name)
 
 
 @write("settings.documents.drop")

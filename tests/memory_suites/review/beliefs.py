@@ -103,14 +103,14 @@ class BeliefsSuite:
         assert (done.applied, done.waiting, done.skipped, done.seen) == (1, 0, (), 2)
         (record,) = memory.list()
         assert (record.text, record.tags, record.trust) == (first.text, ("facts",), "person")
-        assert (record.evidence, record.source_type) == ((first.id,), "observed")
+        assert (record.evidence, record.how_known) == ((first.id,), "observed")
         assert (record.said_at, record.data) == (first.said_at, {"rule": "all"})
         assert done.proposals[0].id == record.id
 
         _said(memory, "The gate opens at ten.", intent="update", replaces=[record.id])
         changed = _only(memory.settings.rules.run("all"))
         (now,) = memory.list()
-        assert (now.id, now.text, now.supersedes) == (
+        assert (now.id, now.text, now.replaces) == (
             changed.id,
             "The gate opens at ten.",
             record.id,
@@ -199,18 +199,18 @@ class BeliefsSuite:
             ann.settings.rules.run("facts")
 
     def test_a_record_has_the_least_trust_of_actor_rule_and_episode(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         memory.settings.rules.set("persons")
         agent.settings.rules.set("agents")
         _said(memory, "A person's word.")
         _said(memory, "An agent's word.", "assistant")
         _said(memory, "A tool's word.", "tool")
         memory.settings.rules.run("persons")
-        found = {one.text: (one.trust, one.status) for one in memory.list(include=["held"])}
+        found = {one.text: (one.trust, one.status) for one in memory.list(include=["waiting"])}
         assert found == {
             "A person's word.": ("person", "active"),
             "An agent's word.": ("agent", "active"),
-            "A tool's word.": ("unverified", "held"),
+            "A tool's word.": ("unverified", "waiting"),
         }
         _said(memory, "Another word.")
         memory.settings.rules.run("agents")  # the agent's rule lends no more than it has
@@ -221,7 +221,7 @@ class BeliefsSuite:
         with pytest.raises(Forbidden, match="set with trust 'person'"):
             agent.settings.rules.set("persons", every=1)
         with pytest.raises(Forbidden, match="'unverified' may not run it"):
-            memory.scoped(origin="unverified").settings.rules.run("agents")
+            memory.scoped(trust="unverified").settings.rules.run("agents")
 
     def test_what_may_not_change_at_once_waits_with_its_rule(self, memory: Memory) -> None:
         memory.settings.rules.set("facts")
@@ -253,7 +253,7 @@ class BeliefsSuite:
     def test_an_agents_rule_corrects_a_person_with_a_persons_later_words(
         self, memory: Memory
     ) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.settings.rules.set("facts")
         memory.remember("alice seat aisle", key="alice.seat")
         _fact(memory, "alice", "seat", "window", "assistant")
@@ -264,7 +264,7 @@ class BeliefsSuite:
         assert (found.text, found.trust) == ("alice seat window", "agent")
 
     def test_many_deletions_without_a_person_wait(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.settings.rules.set("all")
         ids = [agent.remember(f"note {n}").id for n in range(25)]
         for id in ids:

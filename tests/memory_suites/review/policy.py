@@ -25,7 +25,7 @@ class PolicySuite:
     """Every engine passes this."""
 
     def test_without_a_policy_an_agent_changes_its_own_records(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         made = agent.remember("Tea is at four")
         assert agent.revise(made.id, "Tea is at five").pending is None
         assert agent.forget(made.id).pending is None
@@ -33,9 +33,9 @@ class PolicySuite:
 
     def test_an_addition_is_held_if_the_policy_says_so(self, memory: Memory) -> None:
         memory.settings.documents.set(*POLICY, {"add": "review"})
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         made = agent.remember("Tea is at four")
-        assert (made.status, made.trust) == ("held", "agent")
+        assert (made.status, made.trust) == ("waiting", "agent")
         assert not agent.recall("tea").hits
         (waits,) = memory.review.list()
         memory.review.approve(waits.id, waits.digest)
@@ -43,20 +43,20 @@ class PolicySuite:
         assert memory.remember("Cake is at five").status == "active"  # a person's
 
     def test_an_update_waits_if_the_policy_says_so(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         made = agent.remember("Tea is at four", key="tea")
         memory.settings.documents.set(*POLICY, {"update": "review"})
         answer = agent.revise(made.id, "Tea is at five")
         assert (answer.text, answer.seq) == (made.text, made.seq)
         keyed = agent.remember("Tea is at six", key="tea")
-        assert keyed.status == "held"
+        assert keyed.status == "waiting"
         assert [one.id for one in memory.review.list()] == [answer.pending, keyed.id]
         assert agent.remember("Cake is at five").status == "active"
         agent.revise(made.id, tags=["drink"])  # tags and links apply at once
         assert agent.forget(made.id).pending is None
 
     def test_forgetting_waits_if_the_policy_says_so(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         made = agent.remember("Tea is at four")
         memory.settings.documents.set(*POLICY, {"delete": "review"})
         gone = agent.forget(made.id)
@@ -66,7 +66,7 @@ class PolicySuite:
             batch.forget(made.id)  # a batch is all or nothing, so it proposes nothing
 
     def test_undo_and_episodes_are_no_way_around_it(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         (said,) = agent.observe("Tea is at four", role="assistant")
         made, back = agent.remember("Tea is at five"), agent.remember("Cake is at five")
         agent.forget(back.id)
@@ -88,7 +88,7 @@ class PolicySuite:
         assert text_of(memory, made.id) == made.text  # it forgets nothing
 
     def test_nothing_comes_back_by_itself_if_updates_wait(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         (said,) = agent.observe("Tea is at four", role="assistant")
         made = agent.remember("Tea is at five")
         for id in (said.id, made.id):
@@ -103,7 +103,7 @@ class PolicySuite:
         mine = memory.remember("Staging runs on port 5432")
         (said,) = memory.observe("staging is on 5433 now", role="user")
         memory.settings.documents.set(*POLICY, {"correct": "review"})
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         quote = Quote(said.id, "staging is on 5433")
         answer = agent.revise(mine.id, "Staging runs on port 5433", evidence=[quote])
         assert answer.pending is not None
@@ -112,7 +112,7 @@ class PolicySuite:
         assert (again.pending, again.text) == (None, "Staging runs on port 5433")
 
     def test_how_many_may_be_forgotten_at_once(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         ids = [agent.remember(f"Tea is at {hour}").id for hour in range(3)]
         memory.settings.documents.set(*POLICY, {"forget_at_once": 2})
         with pytest.raises(Forbidden, match="more than 2"), agent.batch() as batch:
@@ -120,7 +120,7 @@ class PolicySuite:
                 batch.forget(id)
 
     def test_only_a_person_changes_a_policy(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for data in ({"add": "review"}, {}):
             with pytest.raises(Forbidden, match="person"):
                 agent.settings.documents.set(*POLICY, data)
@@ -153,7 +153,7 @@ class PolicySuite:
 
     def test_a_record_has_room_for_so_many_proposals(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        bad, agent = memory.scoped(origin="unverified"), memory.scoped(origin="agent")
+        bad, agent = memory.scoped(trust="unverified"), memory.scoped(trust="agent")
         for hour in range(PROPOSALS_MAX_COUNT):
             bad.review.propose(f"Tea is at {hour} o'clock", target=mine.id)
         with pytest.raises(LimitExceeded, match="wait already"):

@@ -91,7 +91,7 @@ class ProposerSuite:
         )
         assert (addition.intent, addition.key, addition.about) == ("add", "ann.drink", "ann")
         for one in waits:  # a person's words, and yet no more than an agent's trust
-            assert (one.state, one.trust, one.origin, one.rule) == (
+            assert (one.state, one.trust, one.by, one.rule) == (
                 "waiting",
                 "agent",
                 "agent",
@@ -372,7 +372,7 @@ class ProposerSuite:
         proposer = Script()
         for origin in ("agent", "unverified"):
             with pytest.raises(Forbidden):
-                memory.scoped(origin=origin).settings.rules.run("chat", proposer=proposer)
+                memory.scoped(trust=origin).settings.rules.run("chat", proposer=proposer)
         assert proposer.given == []
 
     def test_one_pass_makes_a_limited_number(self, memory: Memory) -> None:

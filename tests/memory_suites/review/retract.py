@@ -17,7 +17,7 @@ def _record(memory: Memory, id: str) -> Record:
 
 
 def _texts(memory: Memory) -> set[str]:
-    return {record.text for record in memory.list(include=["held"])}
+    return {record.text for record in memory.list(include=["waiting"])}
 
 
 class RetractSuite:
@@ -52,7 +52,7 @@ class RetractSuite:
         done = memory.forget(heard.id, derived=True)
         assert (done.taken, done.back) == ((new.id,), (old.id,))
         now = memory.get(key="port")
-        assert (now.id, now.trust, now.superseded_by) == (old.id, "person", None)
+        assert (now.id, now.trust, now.replaced_by) == (old.id, "person", None)
 
     def test_what_took_the_key_since_keeps_it(self, memory: Memory) -> None:
         old = memory.remember("The port is 5432", key="port")
@@ -61,7 +61,7 @@ class RetractSuite:
         new = memory.remember("The port is 5433", key="port")
         memory.forget(heard.id, derived=True)
         assert memory.get(key="port").id == new.id
-        assert _record(memory, old.id).superseded_by == new.id
+        assert _record(memory, old.id).replaced_by == new.id
 
     def test_what_was_revised_says_what_it_said_before(self, memory: Memory) -> None:
         (said,) = memory.observe("Staging runs on host one")
@@ -89,14 +89,14 @@ class RetractSuite:
 
     def test_what_waited_waits_again(self, memory: Memory) -> None:
         mine = memory.remember("The port is 5432", key="port")
-        claim = memory.scoped(origin="unverified").remember("The port is 99", key="port")
+        claim = memory.scoped(trust="unverified").remember("The port is 99", key="port")
         (heard,) = memory.observe("The port is 666", role="assistant")
         memory.revise(claim.id, "The port is 666", evidence=[heard.id])
         memory.review.approve(claim.id, memory.review.show(claim.id).digest)
         assert memory.get(key="port").id == claim.id
         memory.forget(heard.id, derived=True)
         now = _record(memory, claim.id)
-        assert (now.text, now.status, now.trust) == ("The port is 99", "held", "unverified")
+        assert (now.text, now.status, now.trust) == ("The port is 99", "waiting", "unverified")
         assert memory.get(key="port").id == mine.id
 
     def test_a_record_is_a_root_too(self, memory: Memory) -> None:
@@ -132,7 +132,7 @@ class RetractSuite:
             memory.undo(new.id)
 
     def test_an_agent_takes_back_only_what_agents_did(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         (heard,) = agent.observe("The log says 5433", role="assistant")
         its = agent.remember("The port is 5433", evidence=[heard.id])
         mine = memory.remember("The firewall opens it", evidence=[its.id])
@@ -152,7 +152,7 @@ class RetractSuite:
         )  # the control: its own it may
 
     def test_an_agent_takes_back_few_at_once(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         (heard,) = agent.observe("All of it", role="assistant")
         for number in range(21):
             agent.remember(f"number {number}", evidence=[heard.id])
@@ -175,7 +175,7 @@ class RetractSuite:
         assert set(ann.forget(own.id, derived=True).taken) == {own.id, more.id}
 
     def test_a_quoted_correction_is_taken_back(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         port = memory.remember("Staging is on 5432")
         (said,) = memory.observe("Staging is on 5433 now")
         agent.revise(port.id, "Staging is on 5433", evidence=[Quote(said.id, "5433 now")])

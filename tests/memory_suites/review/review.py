@@ -35,14 +35,14 @@ class ReviewSuite:
 
     def test_a_correction_that_may_not_be_made_waits(self, memory: Memory) -> None:
         mine = memory.remember("Staging runs on port 5432", key="staging.port")
-        agent = memory.scoped(origin="agent", agent="helper")
+        agent = memory.scoped(trust="agent", agent="helper")
         answer = agent.revise(mine.id, "Staging runs on port 5433", reason="seen in a log")
         assert (answer.text, answer.seq) == (mine.text, mine.seq)
         waits = only(memory)
         assert answer.pending == waits.id
         assert (waits.unit, waits.intent, waits.state) == ("proposal", "update", "waiting")
         assert (waits.text, waits.target) == ("Staging runs on port 5433", mine.id)
-        assert (waits.trust, waits.origin, waits.scope.agent) == ("agent", "agent", "helper")
+        assert (waits.trust, waits.by, waits.scope.agent) == ("agent", "agent", "helper")
         assert waits.before == memory.get(mine.id)
         assert (waits.reason, waits.stale) == ("seen in a log", False)
         assert agent.revise(mine.id, "Staging runs on port 5433").pending == waits.id
@@ -51,11 +51,11 @@ class ReviewSuite:
 
     def test_an_approval_makes_the_change_with_a_persons_trust(self, memory: Memory) -> None:
         mine = memory.remember("Staging runs on port 5432", key="staging.port")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.revise(mine.id, "Staging runs on port 5433")
         before, waits = memory.events.position, only(memory)
         done = memory.review.approve(waits.id, waits.digest, reason="checked")
-        assert (done.state, done.record, done.settled_by) == ("approved", mine.id, "person")
+        assert (done.state, done.record, done.closed_by) == ("approved", mine.id, "person")
         assert done.note == "checked"
         now = memory.get(mine.id)
         assert isinstance(now, Record)
@@ -69,7 +69,7 @@ class ReviewSuite:
 
     def test_a_rejection_changes_nothing(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        memory.scoped(origin="agent").forget(mine.id, reason="old")
+        memory.scoped(trust="agent").forget(mine.id, reason="old")
         waits = only(memory)
         assert (waits.intent, waits.text) == ("delete", None)
         done = memory.review.reject(waits.id, waits.digest, "it still holds")
@@ -79,16 +79,16 @@ class ReviewSuite:
 
     def test_a_forgetting_that_is_approved_is_done(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        answer = memory.scoped(origin="agent").forget(mine.id)
+        answer = memory.scoped(trust="agent").forget(mine.id)
         waits = only(memory)
-        assert (answer.pending, answer.shadowed) == (waits.id, ())
+        assert (answer.pending, answer.hidden) == (waits.id, ())
         memory.review.approve(waits.id, waits.digest)
         with pytest.raises(NotFound):
             memory.get(mine.id)
 
     def test_only_a_person_reviews(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        agent, tool = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        agent, tool = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
         agent.revise(mine.id, "Tea is at five")
         held = tool.remember("Tea is at six")
         for waits in memory.review.list():
@@ -98,11 +98,11 @@ class ReviewSuite:
                 with pytest.raises(Forbidden, match="needs a person"):
                     handle.review.reject(waits.id, waits.digest, "no")
         assert text_of(memory, mine.id) == mine.text
-        assert memory.get(held.id, include=["held"]).status == "held"
+        assert memory.get(held.id, include=["waiting"]).status == "waiting"
 
     def test_an_approval_is_of_what_was_shown(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.revise(mine.id, "Tea is at five")
         waits = only(memory)
         with pytest.raises(Conflict, match="not what was shown"):
@@ -115,7 +115,7 @@ class ReviewSuite:
 
     def test_being_used_or_tagged_makes_nothing_stale(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        memory.scoped(origin="agent").revise(mine.id, "Tea is at five")
+        memory.scoped(trust="agent").revise(mine.id, "Tea is at five")
         memory.used(None, [mine.id])
         memory.revise(mine.id, tags=["meals"])
         waits = only(memory)
@@ -124,7 +124,7 @@ class ReviewSuite:
 
     def test_a_held_record_is_reviewed_the_same_way(self, memory: Memory) -> None:
         memory.remember("Lives in Oslo", key="home", id="old")
-        held = memory.scoped(origin="agent").remember("Lives in Rome", key="home", id="new")
+        held = memory.scoped(trust="agent").remember("Lives in Rome", key="home", id="new")
         waits = only(memory)
         assert (waits.unit, waits.intent, waits.target) == ("record", "update", "old")
         assert waits.id == held.id
@@ -132,13 +132,13 @@ class ReviewSuite:
         now = memory.get("new")
         assert isinstance(now, Record)
         assert (now.status, now.trust) == ("active", "person")
-        gone = memory.get("old", include=["superseded"])
+        gone = memory.get("old", include=["replaced"])
         assert isinstance(gone, Record)
-        assert (gone.status, gone.superseded_by) == ("archived", "new")
+        assert (gone.status, gone.replaced_by) == ("replaced", "new")
         assert [record.id for record in memory.list(filter="key = 'home'")] == ["new"]
 
     def test_a_held_record_that_changed_is_shown_again(self, memory: Memory) -> None:
-        tool = memory.scoped(origin="unverified")
+        tool = memory.scoped(trust="unverified")
         held = tool.remember("Lives in Rome")
         waits = only(memory)
         tool.revise(held.id, "Lives in Pisa")
@@ -150,7 +150,7 @@ class ReviewSuite:
 
     def test_a_rejected_record_does_not_come_back_by_itself(self, memory: Memory) -> None:
         memory.remember("Lives in Oslo", key="home")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         held = agent.remember("Lives in Rome", key="home")
         waits = only(memory)
         assert memory.review.reject(waits.id, waits.digest, "a joke").state == "rejected"
@@ -163,13 +163,13 @@ class ReviewSuite:
         with pytest.raises(Forbidden, match="person"):
             agent.undo(held.id)
         assert (
-            brought_back(memory.undo(held.id)).status == "held"
+            brought_back(memory.undo(held.id)).status == "waiting"
         )  # a person puts it back into the queue
         assert only(memory).id == held.id
 
     def test_undo_takes_a_review_back(self, memory: Memory) -> None:
         memory.remember("Lives in Oslo", key="home", id="old")
-        memory.scoped(origin="agent").remember("Lives in Rome", key="home", id="new")
+        memory.scoped(trust="agent").remember("Lives in Rome", key="home", id="new")
         waits = only(memory)
         memory.review.approve(waits.id, waits.digest)
         memory.undo()
@@ -182,7 +182,7 @@ class ReviewSuite:
 
     def test_an_addition_is_proposed_and_approved(self, memory: Memory) -> None:
         (said,) = memory.observe("My sister is called Ada", session="s")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         made = agent.review.propose(
             "The user's sister is Ada", key="sister", kind="fact", about="user", evidence=[said.id]
         )
@@ -204,9 +204,9 @@ class ReviewSuite:
 
     def test_an_addition_under_a_key_replaces_its_holder(self, memory: Memory) -> None:
         old = memory.remember("Lives in Oslo", key="home")
-        made = memory.scoped(origin="unverified").review.propose("Lives in Rome", key="home")
+        made = memory.scoped(trust="unverified").review.propose("Lives in Rome", key="home")
         assert (made.target, made.trust) == (old.id, "unverified")
-        other = memory.scoped(origin="agent").review.propose("Lives in Bonn", key="home")
+        other = memory.scoped(trust="agent").review.propose("Lives in Bonn", key="home")
         done = memory.review.approve(made.id, made.digest)
         assert [record.text for record in memory.list()] == ["Lives in Rome"]
         assert memory.review.show(other.id).stale  # another record holds the key now
@@ -214,7 +214,7 @@ class ReviewSuite:
 
     def test_an_update_of_more_than_the_text(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four", data={"a": 1})
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.revise(mine.id, mine.text, data={"a": 2})
         waits = only(memory)
         assert (waits.text, waits.changes) == (None, {"data": {"a": 2}})
@@ -243,7 +243,7 @@ class ReviewSuite:
         assert review.list() == []
 
     def test_a_proposal_is_withdrawn_by_its_author_or_a_person(self, memory: Memory) -> None:
-        agent, tool = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        agent, tool = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
         made = agent.review.propose("Tea is at four")
         with pytest.raises(Forbidden):
             tool.review.withdraw(made.id)
@@ -259,24 +259,24 @@ class ReviewSuite:
 
     def test_nothing_to_do_is_approved_too(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        made = memory.scoped(origin="agent").review.propose(intent="noop", target=mine.id)
+        made = memory.scoped(trust="agent").review.propose(intent="noop", target=mine.id)
         assert str(made) == ""
         assert memory.review.approve(made.id, made.digest).record == mine.id
         assert memory.get(mine.id).seq == mine.seq
 
     def test_revert_puts_what_was_held_back_into_the_queue(self, memory: Memory) -> None:
-        held = memory.scoped(origin="unverified").remember("Tea is at four")
+        held = memory.scoped(trust="unverified").remember("Tea is at four")
         memory.forget(held.id)
         assert memory.review.list() == []
-        assert brought_back(memory.undo(held.id)).status == "held"
+        assert brought_back(memory.undo(held.id)).status == "waiting"
         assert only(memory).id == held.id
         memory.revise(held.id, "Tea is at five")
         back = brought_back(memory.undo(held.id))
-        assert (back.text, back.status) == ("Tea is at four", "held")
+        assert (back.text, back.status) == ("Tea is at four", "waiting")
 
     def test_an_approval_covers_whose_key_is_taken(self, memory: Memory) -> None:
         memory.remember("The port is 1", key="port")
-        held = memory.scoped(origin="agent").remember("The port is 2", key="port")
+        held = memory.scoped(trust="agent").remember("The port is 2", key="port")
         shown = memory.review.show(held.id)
         other = memory.remember("The port is 3", key="port")
         with pytest.raises(Conflict, match="not what was shown"):
@@ -285,8 +285,8 @@ class ReviewSuite:
 
     def test_a_changed_held_record_still_waits(self, memory: Memory) -> None:
         memory.remember("The port is 1", key="port")
-        held = memory.scoped(origin="agent").remember("The port is 2", key="port")
-        waits = memory.scoped(origin="unverified").revise(held.id, "The port is 3").pending
+        held = memory.scoped(trust="agent").remember("The port is 2", key="port")
+        waits = memory.scoped(trust="unverified").revise(held.id, "The port is 3").pending
         assert waits is not None
         memory.review.approve(waits, memory.review.show(waits).digest)
         assert [record.text for record in memory.list(filter="key = 'port'")] == ["The port is 1"]
@@ -295,7 +295,7 @@ class ReviewSuite:
 
     def test_nothing_of_another_user_is_quoted(self, memory: Memory) -> None:
         (secret,) = memory.scoped(user="bob").observe("The code is 4711")
-        ann = memory.scoped(user="ann", origin="unverified")
+        ann = memory.scoped(user="ann", trust="unverified")
         record = ann.remember("A claim", evidence=[secret.id])
         made = ann.review.propose("Another claim", evidence=[secret.id])
         for id in (record.id, made.id):
@@ -305,7 +305,7 @@ class ReviewSuite:
     def test_a_proposal_does_not_stand_in_the_way_of_undo(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
         memory.revise(mine.id, "Tea is at five")
-        memory.scoped(origin="unverified").revise(mine.id, "Tea is at nine")
+        memory.scoped(trust="unverified").revise(mine.id, "Tea is at nine")
         memory.undo(mine.id)
         assert text_of(memory, mine.id) == "Tea is at four"
         waits = only(memory)
@@ -314,7 +314,7 @@ class ReviewSuite:
             memory.undo()
 
     def test_undo_of_a_review_lowers_an_active_record_again(self, memory: Memory) -> None:
-        belief = memory.scoped(origin="agent").remember("Tea is at four")
+        belief = memory.scoped(trust="agent").remember("Tea is at four")
         shown = memory.review.show(belief.id)
         memory.review.approve(shown.id, shown.digest)
         memory.undo()
@@ -323,16 +323,16 @@ class ReviewSuite:
         assert (now.trust, now.status) == ("agent", "active")
 
     def test_an_id_of_a_proposal_hides_nothing(self, memory: Memory) -> None:
-        made = memory.scoped(origin="agent", user="bob").review.propose("Tea is at four")
+        made = memory.scoped(trust="agent", user="bob").review.propose("Tea is at four")
         ann = memory.scoped(user="ann")
-        ann.scoped(origin="unverified").remember("Tea is at nine", id=made.id)
+        ann.scoped(trust="unverified").remember("Tea is at nine", id=made.id)
         assert [one.unit for one in ann.review.list()] == ["record"]
         assert ann.review.show(made.id).text == "Tea is at nine"
         assert [one.unit for one in memory.review.list()] == ["proposal", "record"]
 
     def test_the_answer_names_the_proposal_of_these_words(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         five = agent.revise(mine.id, "Tea is at five").pending
         six = agent.revise(mine.id, "Tea is at six").pending
         assert agent.revise(mine.id, "Tea is at five").pending == five != six
@@ -347,23 +347,23 @@ class ReviewSuite:
     ) -> None:
         (said,) = memory.observe("Tea is at four, they said")
         mine = memory.remember("Tea is at four", evidence=[said.id])
-        memory.scoped(origin="agent").forget(mine.id, sources="keep")
+        memory.scoped(trust="agent").forget(mine.id, sources="keep")
         waits = only(memory)
         memory.review.approve(waits.id, waits.digest)
         assert memory.get(said.id).status == "visible"
 
     def test_a_rejected_record_stays_out_after_it_was_forgotten(self, memory: Memory) -> None:
-        held = memory.scoped(origin="unverified").remember("Tea is at nine")
+        held = memory.scoped(trust="unverified").remember("Tea is at nine")
         waits = only(memory)
         memory.review.reject(waits.id, waits.digest)
         memory.forget(held.id)
-        assert brought_back(memory.undo(held.id)).status == "held"
+        assert brought_back(memory.undo(held.id)).status == "waiting"
         memory.undo(held.id)
         memory.undo(held.id)
-        assert memory.get(held.id, include=["held"]).status == "held"
+        assert memory.get(held.id, include=["waiting"]).status == "waiting"
 
     def test_undo_of_a_restoring_rejects_again(self, memory: Memory) -> None:
-        held = memory.scoped(origin="unverified").remember("Tea is at nine")
+        held = memory.scoped(trust="unverified").remember("Tea is at nine")
         waits = only(memory)
         memory.review.reject(waits.id, waits.digest)
         memory.undo(held.id)
@@ -373,7 +373,7 @@ class ReviewSuite:
         assert (gone.status, gone.reason) == ("archived", "rejected")
 
     def test_an_approved_addition_that_is_there_gets_a_persons_trust(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         known = agent.remember("Tea is at four")
         made = agent.review.propose("Tea is at four")
         assert memory.review.approve(made.id, made.digest).record == known.id
@@ -382,7 +382,7 @@ class ReviewSuite:
         assert now.trust == "person"
 
     def test_everything_of_a_held_record_is_shown(self, memory: Memory) -> None:
-        tool = memory.scoped(origin="unverified")
+        tool = memory.scoped(trust="unverified")
         tool.remember("Tea is at nine", expires=timedelta(seconds=90), tags=["x"], data={"a": 1})
         changes = only(memory).changes
         assert changes.keys() == {"expires", "tags", "data"}
@@ -397,7 +397,7 @@ class ReviewSuite:
         assert memory.review.list(after=2**70) == []
 
     def test_a_proposal_is_erased_by_itself_and_with_its_user(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         made = agent.review.propose(f"They met in {CANARY}", key=CANARY, about=CANARY)
         with pytest.raises(Forbidden):
             agent.review.erase(made.id)
@@ -418,9 +418,9 @@ class ReviewSuite:
         assert all(CANARY not in (event.text or "") for event in memory.events.list())
 
     def test_pages_of_what_waits(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         ids = [agent.review.propose(f"number {n}").id for n in range(3)]
-        ids.append(memory.scoped(origin="unverified").remember("number 4").id)
+        ids.append(memory.scoped(trust="unverified").remember("number 4").id)
         found: list[str] = []
         after = 0
         while page := memory.review.list(limit=2, after=after):
@@ -431,7 +431,7 @@ class ReviewSuite:
     def test_a_user_sees_and_decides_their_own(self, memory: Memory) -> None:
         ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
         mine = ann.remember("Ann drinks tea")
-        memory.scoped(origin="agent").revise(mine.id, "Ann drinks milk")  # for the whole space
+        memory.scoped(trust="agent").revise(mine.id, "Ann drinks milk")  # for the whole space
         waits = only(ann)
         assert waits.scope.user == "ann"
         assert bob.review.list() == []
@@ -443,7 +443,7 @@ class ReviewSuite:
 
     def test_a_repeated_call_answers_the_same(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         first = agent.revise(mine.id, "Tea is at five", idempotency_key="k1")
         assert agent.revise(mine.id, "Tea is at five", idempotency_key="k1") == first
         made = agent.review.propose("Milk is cold", idempotency_key="k2")
@@ -453,7 +453,7 @@ class ReviewSuite:
         assert len(memory.review.list()) == 1
 
     def test_erasing_takes_along_what_proposals_say(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         mine = memory.remember("Tea is at four")
         (said,) = memory.observe(f"I went to {CANARY}")
         agent.revise(mine.id, f"Tea is at four in {CANARY}")
@@ -471,7 +471,7 @@ class ReviewSuite:
 
     def test_everything_is_listed_as_events(self, memory: Memory) -> None:
         mine = memory.remember("Tea is at four")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.revise(mine.id, "Tea is at five")
         waits = only(memory)
         memory.review.approve(waits.id, waits.digest)
@@ -485,10 +485,10 @@ class ReviewSuite:
         ]
         about = [event.kind for event in memory.events.list(id=waits.id)]
         assert about == ["proposal.made", "proposal.approved"]
-        assert [event.origin for event in memory.events.list(id=waits.id)] == ["agent", "person"]
+        assert [event.by for event in memory.events.list(id=waits.id)] == ["agent", "person"]
 
     def test_only_a_review_raises_trust(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         belief = agent.remember("Tea is at four")
         assert agent.revise(belief.id, "Tea is at five").trust == "agent"
         assert brought_back(agent.undo(belief.id)).trust == "agent"
@@ -497,7 +497,7 @@ class ReviewSuite:
         now = memory.get(belief.id)
         assert isinstance(now, Record)
         assert (now.trust, now.status) == ("person", "active")
-        assert memory.scoped(origin="agent").revise(belief.id, "Tea is at six").pending
+        assert memory.scoped(trust="agent").revise(belief.id, "Tea is at six").pending
         with pytest.raises(Conflict, match="does not wait"):
             memory.review.approve(now.id, memory.review.show(now.id).digest)
 
@@ -509,7 +509,7 @@ class ReviewSuite:
         memory.graph.link(mine.id, memory.remember("Ports are in a table").id, "relates_to")
         moved = memory.remember("The docs name the port", evidence=[mine.id])
         memory.forget(memory.remember("A note has the port", evidence=[mine.id]).id)
-        memory.scoped(origin="agent").forget(mine.id)
+        memory.scoped(trust="agent").forget(mine.id)
         before, waits = memory.events.position, only(memory)
         expected = sorted([named.id, linked.id, moved.id])
         assert [record.id for record in waits.resting] == expected
@@ -523,6 +523,6 @@ class ReviewSuite:
         mine = ann.remember("Tea is at four")
         hers = ann.remember("Cake is at four too", evidence=[mine.id])
         memory.remember("Ann has tea at four", evidence=[mine.id])
-        ann.scoped(origin="agent").forget(mine.id)
+        ann.scoped(trust="agent").forget(mine.id)
         for handle in (ann, memory):
             assert [record.id for record in only(handle).resting] == [hers.id]

@@ -65,7 +65,7 @@ class SettleSuite:
             memory.review.confirm(guess.id, evidence=[rumour.id])
         assert memory.review.confirm(guess.id, evidence=[heard.id]).trust == "person"
         assert memory.get(rests.id) == rests
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         its = agent.remember("The cache slows the tests", is_hypothesis=True)
         assert agent.review.confirm(its.id, evidence=[heard.id]).trust == "agent"
         its = agent.remember("The disk slows the tests", is_hypothesis=True)
@@ -75,7 +75,7 @@ class SettleSuite:
     def test_an_agent_proposes_to_settle_a_persons_hypothesis(
         self, memory: Memory, holds: bool
     ) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         guess = memory.remember("The job slows the tests", is_hypothesis=True)
         settle = agent.review.confirm if holds else agent.review.refute
         answer = settle(guess.id, evidence=["run-12"])
@@ -94,14 +94,14 @@ class SettleSuite:
         assert not agent.review.confirm(mine.id).is_hypothesis  # the control: its own it may
 
     def test_what_was_held_comes_back_held(self, memory: Memory) -> None:
-        web = memory.scoped(origin="unverified")
+        web = memory.scoped(trust="unverified")
         guess = web.remember("The moon is hollow", is_hypothesis=True)
         assert memory.review.refute(guess.id).reason == "rejected"
-        assert brought_back(memory.undo(guess.id)).status == "held"
+        assert brought_back(memory.undo(guess.id)).status == "waiting"
         memory.undo()
         assert _record(memory, guess.id).status == "archived"
         memory.undo(guess.id)
-        assert memory.review.confirm(guess.id).status == "held"  # a review lets it in, not this
+        assert memory.review.confirm(guess.id).status == "waiting"  # a review lets it in, not this
 
     def test_what_cannot_be_settled(self, memory: Memory) -> None:
         plain = memory.remember("Water is wet")
@@ -113,13 +113,13 @@ class SettleSuite:
             memory.review.confirm(5)  # type: ignore[arg-type]
 
     def test_curate_archives_what_has_faded(self, memory: Memory) -> None:
-        agent, ann = memory.scoped(origin="agent"), memory.scoped(user="ann")
+        agent, ann = memory.scoped(trust="agent"), memory.scoped(user="ann")
         (said,) = memory.observe("Tea is at four")
         mine = memory.remember("Tea at four", key="tea", evidence=[said.id])
         door = memory.remember("The door is blue")
         memory.events.submit(Revise(id=door.id, decay_tier="permanent"))
         agents, anns = agent.remember("Coffee at five"), ann.remember("Juice at six")
-        held = memory.scoped(origin="unverified").remember("Held things wait")
+        held = memory.scoped(trust="unverified").remember("Held things wait")
         memory.observe("Time passes.")
         assert memory.admin.archive().records == ()  # nothing has faded so far
         shown = agent.admin.archive(below=1.0, dry_run=True)
@@ -137,7 +137,7 @@ class SettleSuite:
         assert kinds == {"record.archived"}
         gone = _record(memory, mine.id)
         assert (gone.status, gone.reason) == ("archived", "decayed")
-        assert {record.id for record in memory.list(include=["held"])} == {door.id, held.id}
+        assert {record.id for record in memory.list(include=["waiting"])} == {door.id, held.id}
         assert said.id in {episode.id for episode in memory.sessions.episodes()}
         assert memory.admin.archive(below=1.0).records == ()
         memory.undo()
@@ -150,7 +150,7 @@ class SettleSuite:
         assert brought_back(memory.undo(mine.id, to=mine.seq)).status == "active"
 
     def test_an_agent_archives_few_at_once(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for number in range(22):
             agent.remember(f"number {number}")
         with pytest.raises(Forbidden, match="more than 20"):

@@ -41,7 +41,7 @@ class AuthorSuite:
     def test_what_a_person_does_says_who(self, place: str) -> None:
         with Memory.open(place, embedder="none") as memory:
             tea = memory.remember("Tea is at four.", key="tea")
-            waits = memory.scoped(origin="agent").remember("Tea is at five.", key="tea")
+            waits = memory.scoped(trust="agent").remember("Tea is at five.", key="tea")
             shown = memory.review.show(waits.id)
             assert shown.decided_by is None
             decided = memory.review.approve(waits.id, shown.digest)
@@ -72,7 +72,7 @@ class AuthorSuite:
     @pytest.mark.usefixtures("mara")
     def test_a_claimed_name_is_not_that_of_an_agent(self, place: str) -> None:
         with Memory.open(place, embedder="none") as memory:
-            made = memory.scoped(origin="agent", agent="planner").remember("Tea is at four.")
+            made = memory.scoped(trust="agent", agent="planner").remember("Tea is at four.")
             assert memory.history(made.id)[0].author is None
             assert named(memory) == []
 
@@ -91,8 +91,8 @@ class AuthorSuite:
         monkeypatch.setenv("RECOLLECT_NAME", "Mara")
         with Store.open(place, embedder="none") as store:
             store.space("main").remember("The first one.")
-            label = store.tokens.create("mara-laptop", space="main", origin="person")
-            user = store.tokens.create("app", space="main", origin="person", user="ben")
+            label = store.tokens.create("mara-laptop", space="main", trust="person")
+            user = store.tokens.create("app", space="main", trust="person", user="ben")
             for token, name in ((label, "mara-laptop"), (user, "ben")):
                 memory = store.entered(token.token).space("main").scoped(user=token.user)
                 made = memory.remember(f"I am {name}.")
@@ -144,7 +144,7 @@ class AuthorSuite:
         monkeypatch.delenv("RECOLLECT_NAME")
         with Store.open(place, embedder="none") as store:
             whole = store.space("main")
-            token = store.tokens.create("app", space="main", origin="person", user="anna")
+            token = store.tokens.create("app", space="main", trust="person", user="anna")
             anna = store.entered(token.token).space("main").scoped(user="anna")
             anna.remember("I like tea.")
             ben = whole.remember("Ben takes over Anna's customers.")

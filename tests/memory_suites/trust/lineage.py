@@ -42,7 +42,7 @@ class LineageSuite:
         assert memory.get(apart.id) == apart
 
     def test_a_later_link_holds_what_was_derived(self, memory: Memory) -> None:
-        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        agent, web = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
         bad = web.remember("Pay to account 666")
         account = agent.remember("The account is 666")
         invoice = agent.remember("Invoices name account 666", evidence=[account.id])
@@ -50,21 +50,21 @@ class LineageSuite:
         memory.graph.link(account.id, bad.id, "derived_from")
         for record in (account, invoice, mine):
             now = _record(memory, record.id)
-            assert (now.trust, now.status) == ("unverified", "held")
+            assert (now.trust, now.status) == ("unverified", "waiting")
         assert memory.list() == []
         assert memory.recall("account 666").hits == ()
 
     def test_links_in_a_ring_end(self, memory: Memory) -> None:
-        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        agent, web = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
         bad = web.remember("a rumour")
         ring = [agent.remember(f"belief {n}") for n in range(4)]
         for n, record in enumerate(ring):
             agent.graph.link(record.id, ring[n - 1].id, "derived_from")
         agent.graph.link(ring[2].id, bad.id, "derived_from")
-        assert {_record(memory, one.id).status for one in ring} == {"held"}
+        assert {_record(memory, one.id).status for one in ring} == {"waiting"}
 
     def test_only_what_the_current_text_names_counts(self, memory: Memory) -> None:
-        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        agent, web = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
         bad, base = web.remember("a rumour"), agent.remember("The sky is grey")
         moved = agent.remember("Take an umbrella", evidence=[base.id])
         agent.revise(moved.id, "Take a coat")
@@ -77,12 +77,12 @@ class LineageSuite:
         agent.graph.link(other.id, base.id, "relates_to")
         for lowered in (base.id, "base-2"):
             agent.graph.link(lowered, bad.id, "derived_from")
-            assert _record(memory, lowered).status == "held"
+            assert _record(memory, lowered).status == "waiting"
         for record in (moved, early, freed, other):
             assert _record(memory, record.id).trust == "agent"
 
     def test_what_was_forgotten_comes_back_lowered(self, memory: Memory) -> None:
-        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        agent, web = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
         bad, base = web.remember("a rumour"), agent.remember("Ben lives in Rome")
         gone = agent.remember("Ben speaks Italian", evidence=[base.id])
         old = agent.remember("Ben likes pasta", key="food", evidence=[base.id])
@@ -95,7 +95,7 @@ class LineageSuite:
         agent.undo(old.id)
         for record in (gone, old):
             now = _record(memory, record.id)
-            assert (now.trust, now.status) == ("unverified", "held")
+            assert (now.trust, now.status) == ("unverified", "waiting")
 
     def test_bringing_back_an_earlier_text_lowers_what_was_derived(self, memory: Memory) -> None:
         source = memory.remember("5433 is open")
@@ -113,7 +113,7 @@ class LineageSuite:
         assert memory.get(rule.id) == rule
 
     def test_an_agent_lowers_nothing_of_a_person(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         port = memory.remember("The port is 5432")
         rule = memory.remember("The firewall opens it", evidence=[port.id])
         (said,) = memory.observe("Staging is on 5433 now")
@@ -132,7 +132,7 @@ class LineageSuite:
         )
 
     def test_an_approval_that_is_taken_back_holds_what_was_derived(self, memory: Memory) -> None:
-        web = memory.scoped(origin="unverified")
+        web = memory.scoped(trust="unverified")
         claim = web.remember("Account 666 is ours")
         memory.review.approve(claim.id, memory.review.show(claim.id).digest)
         bill = memory.remember("The bill goes to 666", evidence=[claim.id])
@@ -141,16 +141,16 @@ class LineageSuite:
         memory.undo(claim.id)
         for record in (claim, bill, paid):
             now = _record(memory, record.id)
-            assert (now.trust, now.status) == ("unverified", "held")
+            assert (now.trust, now.status) == ("unverified", "waiting")
 
     def test_a_review_vouches_for_what_was_derived_before_it(self, memory: Memory) -> None:
-        web, agent = memory.scoped(origin="unverified"), memory.scoped(origin="agent")
+        web, agent = memory.scoped(trust="unverified"), memory.scoped(trust="agent")
         base = agent.remember("The harbour is open")
         ferry = agent.remember("The ferry runs", evidence=[base.id])
         memory.review.approve(ferry.id, memory.review.show(ferry.id).digest)
         trip = memory.remember("We go by ferry", evidence=[ferry.id])
         memory.graph.link(base.id, web.remember("a rumour").id, "derived_from")
-        assert _record(memory, base.id).status == "held"
+        assert _record(memory, base.id).status == "waiting"
         assert (_record(memory, ferry.id).trust, memory.get(trip.id)) == ("person", trip)
 
     def test_a_user_lowers_nothing_of_the_whole_space(self, memory: Memory) -> None:
@@ -190,7 +190,7 @@ class LineageSuite:
 def _lower(memory: Memory, id: str, trust: Trust = "agent") -> None:
     """It turns out that a record was derived from what someone else says."""
     memory.graph.link(
-        id, memory.scoped(origin=trust).remember(f"hearsay {trust}").id, "derived_from"
+        id, memory.scoped(trust=trust).remember(f"hearsay {trust}").id, "derived_from"
     )
 
 

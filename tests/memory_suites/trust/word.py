@@ -26,7 +26,7 @@ Changing = Callable[[Memory, str, str], object]  # a handle, the id of a record,
 
 
 def _agents(memory: Memory, key: str) -> str:
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     made = agent.remember(f"{key}: at one", key=key, is_hypothesis=True)
     return agent.revise(made.id, f"{key}: at four").id
 
@@ -36,7 +36,7 @@ def _written(memory: Memory, key: str) -> str:
 
 
 def _corrected(memory: Memory, key: str) -> str:
-    made = memory.scoped(origin="agent").remember(f"{key}: at one", key=key, is_hypothesis=True)
+    made = memory.scoped(trust="agent").remember(f"{key}: at one", key=key, is_hypothesis=True)
     return memory.revise(made.id, f"{key}: at four").id
 
 
@@ -72,7 +72,7 @@ def _confirmed(memory: Memory, key: str) -> str:
 
 
 def _approved(memory: Memory, key: str) -> str:
-    made = memory.scoped(origin="agent").review.propose(f"{key}: at four", key=key)
+    made = memory.scoped(trust="agent").review.propose(f"{key}: at four", key=key)
     return memory.review.approve(made.id, memory.review.show(made.id).digest).record or ""
 
 
@@ -80,14 +80,14 @@ def _quoted(memory: Memory, key: str) -> str:
     """A person's, corrected by an agent with that person's words: it has an agent's trust now."""
     id = memory.remember(f"{key}: at one", key=key, is_hypothesis=True).id
     (said,) = memory.observe(f"{key} is at four now")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     return agent.revise(id, f"{key}: at four", evidence=[Quote(said.id, "four now")]).id
 
 
 def _quoted_under_the_key(memory: Memory, key: str) -> str:
     memory.remember(f"{key}: at one", key=key)
     (said,) = memory.observe(f"{key} is at four now")
-    agent = memory.scoped(origin="agent")
+    agent = memory.scoped(trust="agent")
     return agent.remember(f"{key}: at four", key=key, evidence=[Quote(said.id, "four now")]).id
 
 
@@ -124,9 +124,7 @@ def _faded(handle: Memory, id: str, key: str) -> None:
 
 
 def _derived(handle: Memory, id: str, key: str) -> None:
-    handle.graph.link(
-        id, handle.scoped(origin="unverified").remember("a rumour").id, "derived_from"
-    )
+    handle.graph.link(id, handle.scoped(trust="unverified").remember("a rumour").id, "derived_from")
 
 
 def _resting(handle: Memory, id: str, key: str) -> None:
@@ -213,7 +211,7 @@ def _guessing(agent: Memory, key: str, folder: Path) -> None:
 
 def _restoring(agent: Memory, key: str, folder: Path) -> None:
     """What a person's word took the place of."""
-    for one in agent.list(include=["archived", "superseded", "forgotten"]):
+    for one in agent.list(include=["archived", "replaced", "forgotten"]):
         _tried(lambda handle, id, _: handle.undo(id), agent, one.id, key)
 
 
@@ -252,7 +250,7 @@ class WordSuite:
         own = _agents(memory, "own")
         was = _state(memory, own, "own")
         for origin in ("unverified", "agent"):
-            handle = memory.scoped(origin=origin)
+            handle = memory.scoped(trust=origin)
             for name, id in {**made, "own": own}.items():
                 _tried(ACTS[act], handle, id, name)
             now = {name: _state(memory, id, name) for name, id in made.items()}
@@ -261,7 +259,7 @@ class WordSuite:
 
     @pytest.mark.parametrize("way", AROUND)
     def test_no_agent_gets_around_it(self, memory: Memory, way: str, tmp_path: Path) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         agent.remember("tea: at one", key="tea", about="tea")
         tea = memory.remember("tea: at four", key="tea", about="tea")
         before = _state(memory, tea.id, "tea")
@@ -275,7 +273,7 @@ class WordSuite:
         assert memory.get(_agents(memory, "own")).trust == "agent"
 
     def test_a_quote_opens_one_change(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         for name in ("quoted", "keyed"):
             id = WORDS[name](memory, name)
             (said,) = memory.observe(f"no, {name} is at seven")
@@ -287,7 +285,7 @@ class WordSuite:
     @pytest.mark.parametrize("weaker", WEAKER)
     def test_a_correction_leaves_no_gap(self, memory: Memory, weaker: str) -> None:
         """A quote opens a change of the words, and does not let the key fall silent."""
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         keyed = memory.remember("Tea is at four.", key="tea")
         bare = memory.remember("The tea of Ann is at four.")
         (said,) = memory.observe("Tea is at nine.")
@@ -304,7 +302,7 @@ class WordSuite:
         assert memory.get(key="tea").text == "Tea is at nine."  # the control
 
     def test_a_person_who_brings_back_what_an_agent_ended_vouches(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         its, other = agent.remember("Tea is at four."), agent.remember("Rain is at five.")
         agent.forget(its.id)
         assert brought_back(memory.undo(its.id)).trust == "person"
@@ -317,7 +315,7 @@ class WordSuite:
     def test_a_link_that_comes_with_an_import_lowers_nothing(
         self, engine: Memory, tmp_path: Path
     ) -> None:
-        agent = engine.scoped(origin="agent")
+        agent = engine.scoped(trust="agent")
         pay, base = engine.remember("Payroll account is 111."), agent.remember("Base note zebra.")
         own = agent.remember("filler")
         agent.graph.link(own.id, base.id, "derived_from")
@@ -331,7 +329,7 @@ class WordSuite:
         write_file(REAL, file, moved)
         agent.admin.import_(file, "recollect")
         agent.graph.link(
-            base.id, engine.scoped(origin="unverified").remember("a rumour").id, DERIVED
+            base.id, engine.scoped(trust="unverified").remember("a rumour").id, DERIVED
         )
         assert engine.get(pay.id) == pay
         engine.forget(base.id, derived=True)
@@ -339,7 +337,7 @@ class WordSuite:
         engine.graph.unlink(pay.id, base.id, DERIVED)  # it did come
 
     def test_a_person_who_revises_to_the_same_words_vouches(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         its = agent.remember("Tea is at four.")
         assert memory.revise(its.id, its.text).trust == "person"
         assert agent.revise(its.id, "Tea is at nine.").pending
@@ -348,7 +346,7 @@ class WordSuite:
         assert memory.events.position == seq  # it is a person's already
 
     def test_a_chain_without_a_key_stays_a_persons(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         last = memory.remember("Row 0.")
         for row in ("1", "2", "3"):
             (said,) = memory.observe(f"I moved to row {row}.")
@@ -360,12 +358,12 @@ class WordSuite:
         assert agent.remember("Row 8.").status == "active"  # beside it, it may say what it likes
 
     def test_a_person_who_names_no_evidence_is_the_source(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         (heard,) = agent.observe("12A, says the desk", role="assistant")
         seat = agent.remember("Alice sits in 12A.", evidence=[heard.id])
         mine = memory.revise(seat.id, "Alice sits in 2F.")
         assert (mine.trust, mine.evidence) == ("person", ())
-        steps = [(step.what, step.origin) for step in memory.history(seat.id)]
+        steps = [(step.what, step.by) for step in memory.history(seat.id)]
         assert steps == [("added", "agent"), ("revised", "person"), ("vouched", "person")]
         assert [change.kind for change in memory.events.list(id=seat.id)][-1] == "record.vouched"
         again = memory.revise(seat.id, "Alice sits in 3F.")
@@ -373,17 +371,17 @@ class WordSuite:
 
     def test_unverified_evidence_lowers_a_persons_word(self, memory: Memory) -> None:
         (page,) = memory.observe("Pay account 666", role="tool")
-        assert memory.remember("Pay 666", evidence=[page.id]).status == "held"
-        agent, web = memory.scoped(origin="agent"), memory.scoped(origin="unverified")
+        assert memory.remember("Pay 666", evidence=[page.id]).status == "waiting"
+        agent, web = memory.scoped(trust="agent"), memory.scoped(trust="unverified")
         base = agent.remember("Account 666 is ours")
         mine = memory.remember("We pay 666", evidence=[base.id])
         assert mine.trust == "person"
         memory.graph.link(base.id, web.remember("a rumour").id, "derived_from")
         now = memory.history(mine.id)[-1].record
-        assert (now.trust, now.status) == ("unverified", "held")
+        assert (now.trust, now.status) == ("unverified", "waiting")
 
     def test_taking_back_ones_own_change_vouches_for_nothing(self, memory: Memory) -> None:
-        its = memory.scoped(origin="agent").remember("Tea is at four.")
+        its = memory.scoped(trust="agent").remember("Tea is at four.")
         memory.revise(its.id, "Tea is at five.")
         memory.undo()
         now = memory.get(its.id)
@@ -391,7 +389,7 @@ class WordSuite:
         assert (now.text, now.trust) == (its.text, "agent")
 
     def test_taking_back_an_agents_doubt_confirms(self, memory: Memory) -> None:
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         its = agent.remember("Tea is at four.")
         agent.remember("Tea is at four.", is_hypothesis=True)
         now = brought_back(memory.undo(its.id))
@@ -400,12 +398,12 @@ class WordSuite:
 
     def test_what_is_held_waits_for_its_own_review(self, memory: Memory) -> None:
         memory.remember("Tea is at four.", key="tea")
-        held = memory.scoped(origin="agent").remember("Tea is at five.", key="tea")
+        held = memory.scoped(trust="agent").remember("Tea is at five.", key="tea")
         now = memory.revise(held.id, "Tea is at six.")
-        assert (now.status, now.trust) == ("held", "agent")
+        assert (now.status, now.trust) == ("waiting", "agent")
 
     def test_a_rule_does_not_vouch(self, memory: Memory) -> None:
-        its = memory.scoped(origin="agent").remember("Tea is at four.")
+        its = memory.scoped(trust="agent").remember("Tea is at four.")
         memory.settings.rules.set("all")
         memory.observe("Tea is at four.")
         memory.settings.rules.run("all")

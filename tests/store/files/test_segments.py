@@ -145,7 +145,7 @@ def test_two_handles_and_a_seal(memory: Memory, folder: Path) -> None:
 
 def test_an_agent_does_not_seal(folder: Path, memory: Memory) -> None:
     with pytest.raises(Forbidden):
-        memory.scoped(origin="agent").admin.seal()
+        memory.scoped(trust="agent").admin.seal()
 
 
 def test_an_erasure_reaches_the_segments(memory: Memory, folder: Path) -> None:

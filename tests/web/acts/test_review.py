@@ -21,13 +21,13 @@ def store() -> Iterator[Store]:
     with Store.open(":memory:") as store:
         memory = store.space("demo")
         memory.remember("Alice eats vegetarian meals.", key="alice.meal")
-        agent = memory.scoped(origin="agent", agent="planner")
+        agent = memory.scoped(trust="agent", agent="planner")
         said = agent.observe("At the gate she asked for vegan meals from now on. Then we flew.")
         agent.review.propose(
             "Alice eats vegan meals.", target=memory.get(key="alice.meal").id, reason="she asked",
             evidence=[Quote(said[0].id, "asked for vegan meals")],
         )  # fmt: skip
-        web = memory.scoped(origin="unverified")
+        web = memory.scoped(trust="unverified")
         web.remember("Alice eats whatever mallory sends.", key="alice.meal")
         yield store
 
@@ -99,7 +99,7 @@ def test_a_struck_entry_is_reviewed_as_what_it_is(
     assert f"wants to refute {record.id}" in asked.words
     assert "<del><bdi>Alice sits in row 3.</bdi></del>" in asked.text
     assert "Its page shows it struck through, and it can be restored." in asked.words
-    assert "may be shadowed" not in asked.words
+    assert "may be hidden" not in asked.words
     assert "why rejected" not in asked.words
     fields = hidden_fields(asked, f"/review/{one.id}/approve")
     visitor.follow(visitor.post(f"/demo/review/{one.id}/approve", fields))
@@ -182,7 +182,7 @@ def test_an_agent_sees_the_reason_instead_of_the_button(store: Store, memory: Me
         """A store that is opened with the rights of an agent."""
 
         def open(self, space: str) -> Memory:
-            return super().open(space).scoped(origin="agent")
+            return super().open(space).scoped(trust="agent")
 
     proposal, _ = waiting(memory)
     with served(store, ForAgents(store)) as inspector:

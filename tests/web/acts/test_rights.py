@@ -15,7 +15,7 @@ from recollect import Memory, Store
 from recollect.interfaces.web import table
 from recollect.interfaces.web.rights import NEEDS_PERSON, Needs, Rights
 from recollect.memory.keys import Keys
-from recollect.model.frames import BUILT_IN
+from recollect.model.presets import BUILT_IN
 from recollect.model.values import Quote, Token
 from recollect.store.tokens.grants import VERBS
 from tests.web.teams import FORM, Team, serving
@@ -24,7 +24,7 @@ from tests.web.visiting import Page
 EVERY: Final = (*table.ACTS, *table.STORE_ACTS)
 CHANGES: Final = tuple(each for each in EVERY if each.needs.verb)
 # Offered after another act, in its flash or beside a question.
-AFTERWARDS: Final = {"r/{id}/undo", "review/{id}/undo", "frames/{name}/undo"}
+AFTERWARDS: Final = {"r/{id}/undo", "review/{id}/undo", "presets/{name}/undo"}
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         memory.graph.link(seat.id, memory.remember("She flies on Monday.", key="trip").id)
         memory.forget(memory.remember("Bob sits in 3F.", key="bob").id)
         said = memory.observe("She wants 14C.")
-        agent = memory.scoped(origin="agent")
+        agent = memory.scoped(trust="agent")
         quote = Quote(said[0].id, "14C")
         agent.review.propose("Alice sits in 14C.", target=seat.id, evidence=[quote])
         memory.erase(memory.remember("A secret.").id)
         Keys(memory).create()
-        memory.settings.frames.set({**msgspec.to_builtins(BUILT_IN["task"]), "name": "mine"})
+        memory.settings.presets.set({**msgspec.to_builtins(BUILT_IN["task"]), "name": "mine"})
         store.jobs.ask("verify")
         store.jobs.set_schedule("verify", cron="0 3 * * *")
         yield store
@@ -61,7 +61,12 @@ def pages(memory: Memory) -> list[str]:
     ids += [each.id for each in memory.list(include=("forgotten",), limit=10)]
     found = [f"main/r/{id}" for id in dict.fromkeys(ids)]
     found += [f"main/erase/{ids[0]}", "main/review", "main/ledger", f"main/ledger/{gone}"]
-    found += ["main/frames", "main/frames/mine", "main/frames/mine/edit", f"main/erasures/{gone}"]
+    found += [
+        "main/presets",
+        "main/presets/mine",
+        "main/presets/mine/edit",
+        f"main/erasures/{gone}",
+    ]
     return [*found, "-/tokens", "-/jobs"]
 
 
@@ -92,7 +97,7 @@ def offered(team: Team, cookie: dict[str, str]) -> tuple[set[str], set[str]]:
 
 
 def test_a_token_that_reads_is_offered_no_change(team: Team) -> None:
-    reading = team.cookie(team.token("eve", space="main", verbs=("read",), origin="person"))
+    reading = team.cookie(team.token("eve", space="main", verbs=("read",), trust="person"))
     on, off = offered(team, reading)
     assert on & {each.path for each in CHANGES} == set()
     unseen = {each.path for each in CHANGES} - off - AFTERWARDS
@@ -101,7 +106,7 @@ def test_a_token_that_reads_is_offered_no_change(team: Team) -> None:
 
 def test_control_a_person_with_every_verb_is_offered_all(team: Team) -> None:
     owner = team.cookie(team.token("alice", space="main", verbs=VERBS[:3] + VERBS[5:],
-                                   origin="person"))  # fmt: skip
+                                   trust="person"))  # fmt: skip
     on, off = offered(team, owner)
     assert off == set()
     assert {each.path for each in CHANGES} - on == AFTERWARDS
@@ -118,7 +123,7 @@ def test_control_without_the_table_of_rights_every_button_is_on(
 
 
 def test_every_change_of_a_token_that_reads_is_refused(team: Team) -> None:
-    reading = team.cookie(team.token("eve", space="main", verbs=("read",), origin="person"))
+    reading = team.cookie(team.token("eve", space="main", verbs=("read",), trust="person"))
     memory = team.store.space("main")
     before = memory.events.position, team.store.tokens.list(), team.store.jobs.list()
     for act in CHANGES:
@@ -134,7 +139,7 @@ def test_every_change_of_a_token_that_reads_is_refused(team: Team) -> None:
 def test_each_act_needs_its_verb_and_nothing_else(act: table.Act | table.StoreAct) -> None:
     def token(*verbs: str, **options: object) -> Token:
         fields: dict[str, object] = {
-            "id": 1, "label": "x", "space": None, "verbs": verbs, "origin": "person",
+            "id": 1, "label": "x", "space": None, "verbs": verbs, "trust": "person",
             "user": None, "agent": None, "made": "", "expires": None, "revoked": None,
             "live": True, **options,
         }  # fmt: skip
@@ -145,7 +150,7 @@ def test_each_act_needs_its_verb_and_nothing_else(act: table.Act | table.StoreAc
     assert Rights(None).lacks(needs) is None
     others = [verb for verb in VERBS if verb != needs.verb]
     assert (Rights(token(*others)).lacks(needs) is not None) == bool(needs.verb)
-    agents = Rights(token(*VERBS, origin="agent"), "agent").lacks(needs)
+    agents = Rights(token(*VERBS, trust="agent"), "agent").lacks(needs)
     assert agents == (NEEDS_PERSON if needs.by_person else None)
     for name in ("user", "agent"):
         bound = Rights(token(*VERBS, **{name: "bob"})).lacks(needs)

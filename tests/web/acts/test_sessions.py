@@ -74,7 +74,7 @@ def test_all_others_of_a_token_end_at_once_and_those_of_other_tokens_stay(team: 
 def test_a_session_of_another_token_ends_only_for_who_may_revoke_it(team: Team) -> None:
     bob = came(team, team.token("bob", space="main"), CHROME)
     admin = came(
-        team, team.token("carol", space="main", verbs=("read", "admin"), origin="person"), FIREFOX
+        team, team.token("carol", space="main", verbs=("read", "admin"), trust="person"), FIREFOX
     )
     plain = came(team, team.token("eve", space="main"), FIREFOX)
     page = team.ask("GET", "/ui/-/tokens", admin)

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping
 
 from recollect.client.asking import Calls
 from recollect.client.kinds import Counter, Expect, Progress
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import (
+    Archived,
     Backup,
-    Carried,
-    Curation,
+    Choice,
+    Copied,
     Embedded,
     Exported,
     Finding,
@@ -29,7 +30,6 @@ from recollect.model.values import (
     LedgerMerge,
     Rebuilt,
     Sealed,
-    Settlement,
     WhyNot,
 )
 
@@ -62,7 +62,7 @@ class Admin(Calls):
         id: str,
         query: str,
         *,
-        frame: str | None = None,
+        preset: str | None = None,
         tokens: int | None = None,
         counter: Counter | None = None,
         k: int = 10,
@@ -72,7 +72,7 @@ class Admin(Calls):
         valid_at: Moment | None = None,
         min_relevance: float | None = None,
     ) -> WhyNot:
-        """Why a recall leaves a record or an episode out; with a frame, why a context does.
+        """Why a recall leaves a record or an episode out; with a preset, why a context does.
 
         It is ``recollect.Memory.admin.why_not``.
         """
@@ -83,7 +83,7 @@ class Admin(Calls):
             {
                 "id": id,
                 "query": query,
-                "frame": frame,
+                "preset": preset,
                 "tokens": tokens,
                 "k": k,
                 "unit": unit,
@@ -128,14 +128,14 @@ class Admin(Calls):
         dry_run: bool = False,
         idempotency_key: str | None = None,
         expect: Expect | None = None,
-    ) -> Curation:
+    ) -> Archived:
         """Archive the records that have faded: long unused, by their decay tier.
 
         It is ``recollect.Memory.admin.archive``.
         """
-        answer: Curation = self._do(
+        answer: Archived = self._do(
             "archive",
-            Curation,
+            Archived,
             {"below": below, "limit": limit, "dry_run": dry_run},
             idempotency_key=idempotency_key,
             expect=expect,
@@ -152,7 +152,7 @@ class Admin(Calls):
         """
         raise self._unsupported("admin.backup")
 
-    def copy_to(self, other: Calls, progress: Progress | None = None) -> Carried:
+    def copy_to(self, other: Calls, progress: Progress | None = None) -> Copied:
         """Append to another memory the events of this one that it lacks, byte for byte.
 
         It is ``recollect.Memory.admin.copy_to``.
@@ -163,7 +163,7 @@ class Admin(Calls):
         self,
         other: Calls,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         digest: str | None = None,
         is_mine: bool = False,
         dry_run: bool = False,

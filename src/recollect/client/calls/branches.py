@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from recollect.client.asking import Calls
 from recollect.client.kinds import Expect
-from recollect.model.values import Branch, Diff, Erasure, Merged, Quote, Settlement
+from recollect.model.values import Branch, Choice, Diff, Erasure, Merged, Quote
 
 List = list  # ``list`` is also the name of a call
 
@@ -83,7 +83,7 @@ class Branches(Calls):
         name: str,
         digest: str,
         *,
-        settle: Mapping[str, Settlement] | None = None,
+        choose: Mapping[str, Choice] | None = None,
         edits: Mapping[str, str] | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
@@ -96,7 +96,7 @@ class Branches(Calls):
         answer: Merged = self._do(
             "merge",
             Merged,
-            {"name": name, "digest": digest, "settle": settle, "edits": edits, "reason": reason},
+            {"name": name, "digest": digest, "choose": choose, "edits": edits, "reason": reason},
             idempotency_key=idempotency_key,
             expect=expect,
         )

@@ -23,7 +23,7 @@ class Contexts(Calls):
         query: str,
         *,
         tokens: int | None = None,
-        frame: str = "task",
+        preset: str = "task",
         receipt: bool = True,
         counter: Counter | None = None,
     ) -> Context:
@@ -35,7 +35,7 @@ class Contexts(Calls):
         answer: Context = self._do(
             "context",
             Context,
-            {"query": query, "tokens": tokens, "frame": frame, "receipt": receipt},
+            {"query": query, "tokens": tokens, "preset": preset, "receipt": receipt},
             flags=("receipt",),
         )
         return answer

@@ -28,7 +28,7 @@ class Reading(Calls):
         return answer
 
     def why(self, id: str) -> Why:
-        """Where a record comes from: who said it, its evidence, and what it superseded.
+        """Where a record comes from: who said it, its evidence, and what it replaced.
 
         It is ``recollect.Memory.why``.
         """

@@ -23,7 +23,7 @@ List = list  # ``list`` is also the name of a call
 class Review(Calls):
     """Propose a change, approve or reject what waits, and confirm or refute a hypothesis.
 
-    Two things wait in the queue: proposals, and records that are held because they are not trusted
+    Two things wait in the queue: proposals, and records that are not trusted
     or would replace something that is. Anyone may propose; only a person approves or rejects."""
 
     def propose(
@@ -91,7 +91,7 @@ class Review(Calls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Proposal:
-        """Let a proposal or a held record in; it has a person's trust then.
+        """Let a proposal or a waiting record in; it has a person's trust then.
 
         It is ``recollect.Memory.review.approve``.
         """
@@ -113,7 +113,7 @@ class Review(Calls):
         idempotency_key: str | None = None,
         expect: Expect | None = None,
     ) -> Proposal:
-        """Turn a proposal or a held record down.
+        """Turn a proposal or a waiting record down.
 
         It is ``recollect.Memory.review.reject``.
         """

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from recollect.client.asking import Calls
 from recollect.client.kinds import Expect
-from recollect.model.frames import Units
 from recollect.model.instants import Moment
+from recollect.model.presets import Units
 from recollect.model.values import Episode, Overview, Record, Session
 
 List = list  # ``list`` is also the name of a call

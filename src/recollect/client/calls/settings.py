@@ -15,7 +15,7 @@ from recollect.client.kinds import Expect, Who
 
 
 class MemorySettings(Calls):
-    """Frames, rules, documents; how long something is kept; whose memory is encrypted."""
+    """Presets, rules, documents; how long something is kept; whose memory is encrypted."""
 
     def retention(self) -> int | None:
         """For how many days expired records are kept; None if nothing is erased for it.

@@ -17,10 +17,11 @@ from msgspec import UNSET, UnsetType
 
 from recollect.client.asking import Calls
 from recollect.client.kinds import Expect
-from recollect.model.events import Sources, SourceType
+from recollect.model.events import SourceType
 from recollect.model.instants import Moment
 from recollect.model.validate import Json
 from recollect.model.values import Forgotten, Quote, Record
+from recollect.model.words import Sources
 
 
 class Writing(Calls):
@@ -41,7 +42,7 @@ class Writing(Calls):
         said_at: Moment | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
-        source_type: SourceType | None = None,
+        how_known: SourceType | None = None,
         is_hypothesis: bool | None = None,
         replaces: str | None = None,
         reason: str | None = None,
@@ -69,7 +70,7 @@ class Writing(Calls):
                 "said_at": said_at,
                 "valid_from": valid_from,
                 "valid_to": valid_to,
-                "source_type": source_type,
+                "how_known": how_known,
                 "is_hypothesis": is_hypothesis,
                 "replaces": replaces,
                 "reason": reason,

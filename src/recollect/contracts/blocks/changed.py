@@ -28,7 +28,7 @@ _BESIDE: Final = (
     "embedding_model token_count"
 ).split()
 _FIELDS: Final = frozenset({"content", "confidence", "category"})
-_OUT: Final = ("archived", "forgotten")
+_OUT: Final = ("replaced", "archived", "forgotten")
 _USES_MAX_COUNT: Final = 1_000  # that one transaction counts of one row
 
 
@@ -96,18 +96,18 @@ def changed(record: Record, before: Row, after: Row) -> Moved:
         )
     count = uses(after["reinforcement_count"], before["reinforcement_count"])
     is_active = after["status"] == BlockStatus.ACTIVE
-    if record.status == "held" and is_active:
-        raise Conflict(f"{id} is held", hint="only a person's review can change that")
+    if record.status == "waiting" and is_active:
+        raise Conflict(f"{id} waits for review", hint="only a person's review can change that")
     patch = _patch(record, columns, after, 0 if is_active else count)
     goes_out = after["status"] == BlockStatus.ARCHIVED or (
-        after["status"] == BlockStatus.INBOX and record.status not in ("inbox", "held")
+        after["status"] == BlockStatus.INBOX and record.status not in ("inbox", "waiting")
     )
     comes_back = record.status in _OUT or (is_active and record.status == "inbox")
     coming: list[Act] = [Restore(id=id)] if comes_back else []
     if patch or columns & _FIELDS:
         coming.append(_revision(id, columns, after, patch))
     coming += [Reinforce(id=id)] * (count if is_active else 0)
-    return Moved(coming, _out(id, after, is_held=record.status == "held") if goes_out else [])
+    return Moved(coming, _out(id, after, is_held=record.status == "waiting") if goes_out else [])
 
 
 def _revision(id: str, columns: set[str], row: Row, patch: Row) -> Revise:

@@ -42,14 +42,14 @@ async def connect(
     *,
     space: str = "main",
     session: str | None = None,
-    origin: Trust = "agent",
+    trust: Trust = "agent",
 ) -> AsyncIterator[Connection]:
     """A connection to a memory, closed when the block ends.
 
     By default it writes with an agent's trust, so that a program cannot change what a person said.
     """
     async with await AsyncMemory.open(where, space=space) as memory:
-        yield Connection(memory.scoped(session=session, origin=origin))
+        yield Connection(memory.scoped(session=session, trust=trust))
 
 
 def again(work: Callable[[], T]) -> T:

@@ -16,11 +16,11 @@ from recollect.contracts.blocks.connection import Connection
 from recollect.contracts.blocks.table import Row
 from recollect.errors import Conflict, InvalidInput
 from recollect.exchange.importers.block_frames import ALWAYS, FrameData, frame_of, row_in, row_of
-from recollect.lifecycle.commands import Act, DropDocument, DropFrame, SetDocument, SetFrame
+from recollect.lifecycle.commands import Act, DropDocument, DropPreset, SetDocument, SetPreset
 from recollect.memory import Memory
 from recollect.model import validate
-from recollect.model.frames import BUILT_IN, KEPT_ROWS, Frame
 from recollect.model.limits import LIST_MAX_DOCUMENTS
+from recollect.model.presets import BUILT_IN, KEPT_ROWS, Preset
 from recollect.store.seam import REAL
 
 
@@ -90,7 +90,7 @@ def put(name: str, row: Row) -> list[Act]:
     if frame == BUILT_IN.get(name):
         return []
     type, own = validate.document(KEPT_ROWS, frame.name)
-    return [SetFrame(frame=frame), SetDocument(type=type, name=own, data=data.as_data())]
+    return [SetPreset(preset=frame), SetDocument(type=type, name=own, data=data.as_data())]
 
 
 def dropped(memory: Memory, name: str) -> list[Act]:
@@ -101,8 +101,8 @@ def dropped(memory: Memory, name: str) -> list[Act]:
     if name in _kept(memory):
         type, own = validate.document(KEPT_ROWS, name)
         acts.append(DropDocument(type=type, name=own))
-    if any(frame.name == name for frame in memory.settings.frames.list()):
-        acts.append(DropFrame(name=name))
+    if any(frame.name == name for frame in memory.settings.presets.list()):
+        acts.append(DropPreset(name=name))
     return acts
 
 
@@ -110,21 +110,21 @@ def rows(memory: Memory) -> list[FrameRow]:
     """Every frame as a row, the built-in ones first."""
     kept = _kept(memory)
     found = [
-        _row(memory, frame, kept.pop(frame.name, None)) for frame in memory.settings.frames.list()
+        _row(memory, frame, kept.pop(frame.name, None)) for frame in memory.settings.presets.list()
     ]
     # Earlier releases kept a row without setting a frame.
     alone = ((name, data) for name, data in kept.items() if data is not None and not data.in_use)
     return [*found, *(_named(name, data) for name, data in alone)]
 
 
-def _row(memory: Memory, frame: Frame, kept: FrameData | None) -> FrameRow:
+def _row(memory: Memory, frame: Preset, kept: FrameData | None) -> FrameRow:
     if kept is not None and _means(frame.name, kept) == frame:
         return _named(frame.name, kept)
-    since = ALWAYS if frame.is_built_in else memory.settings.frames.since(frame.name)
+    since = ALWAYS if frame.is_built_in else memory.settings.presets.since(frame.name)
     return _named(frame.name, row_of(frame, since))
 
 
-def _means(name: str, data: FrameData) -> Frame | None:
+def _means(name: str, data: FrameData) -> Preset | None:
     try:
         return frame_of(name, data)
     except InvalidInput:

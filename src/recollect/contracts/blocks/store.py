@@ -257,7 +257,7 @@ def listed(memory: Memory, filter: str | None, *include: Include) -> list[Record
     last: str | None = None
     while True:
         page = still.list(
-            filter=filter, include=("held", *include), limit=LIST_MAX_RECORDS, after=last
+            filter=filter, include=("waiting", *include), limit=LIST_MAX_RECORDS, after=last
         )
         found += page
         if len(page) < LIST_MAX_RECORDS:

@@ -13,9 +13,9 @@ import msgspec
 
 from recollect.exchange.importers.blocks import KEY, ArchiveReason, Beside, BlockStatus
 from recollect.index.rows import content_id
-from recollect.model.events import Status
 from recollect.model.values import Record
-from recollect.recall.frames import DECAY_PER_HOUR
+from recollect.model.words import RecordStatus
+from recollect.recall.presets import DECAY_PER_HOUR
 
 if TYPE_CHECKING:  # numpy is loaded only if there are embeddings
     import numpy as np
@@ -26,10 +26,11 @@ if TYPE_CHECKING:  # numpy is loaded only if there are embeddings
 Value = str | int | float | bytes | None
 Row = dict[str, Value]  # a row of any table, by the names of its columns
 
-SHOWN_AS: Final[dict[Status, BlockStatus]] = {
+SHOWN_AS: Final[dict[RecordStatus, BlockStatus]] = {
     "inbox": "inbox",
-    "held": "inbox",  # not trusted until a review approves it
+    "waiting": "inbox",  # not trusted until a review approves it
     "active": "active",
+    "replaced": "archived",
     "archived": "archived",
     "forgotten": "archived",
 }
@@ -72,7 +73,7 @@ def block_of(record: Record) -> Block:
         id=record.id,
         content=record.text,
         category=record.kind,
-        source=own.source or record.source_type,
+        source=own.source or record.how_known,
         created_at=own.created_at or record.created_at,
         status=status_of(record, own),
         archive_reason=_archive_reason(record, own),
@@ -101,9 +102,9 @@ def _session(record: Record, own: Beside) -> str | None:
 def _archive_reason(record: Record, own: Beside) -> ArchiveReason | None:
     if status_of(record, own) != "archived" or own.archive_reason == "":
         return None
+    if record.status == "replaced":
+        return "superseded"
     if record.status == "archived":
-        if record.reason == "superseded":
-            return "superseded"
         return "decayed" if record.reason == "decayed" else own.archive_reason or "forgotten"
     return own.archive_reason or "forgotten"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recollect.recall.frames import DECAY_PER_HOUR
+from recollect.recall.presets import DECAY_PER_HOUR
 
 
 class BlockStatus(StrEnum):

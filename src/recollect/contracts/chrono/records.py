@@ -32,8 +32,10 @@ from recollect.memory.handle.handle import Handle
 from recollect.model import validate
 from recollect.model.validate import Json
 from recollect.model.values import Record
+from recollect.model.words import COLUMNS
 
 _LIVE: Final = ("active", "inbox", "held")
+_SAID: Final = {"replaced": "superseded", "expired": "expired", "waiting": "held"}
 
 
 @dataclass
@@ -106,7 +108,7 @@ def _shown(record: Record | RecordItem, status: str) -> ChronoRecord:
         status=status,
         label=label if isinstance(label, str) and record.text == record.id else record.text,
         confidence=DEFAULT_CONFIDENCE if record.confidence is None else record.confidence,
-        source_type=source_type if isinstance(source_type, str) else str(record.source_type),
+        source_type=source_type if isinstance(source_type, str) else str(record.how_known),
         evidence=list(record.evidence),
         is_hypothesis=bool(record.is_hypothesis),
         data={key: value for key, value in record.data.items() if key != KEY},
@@ -130,8 +132,8 @@ def _word(handle: Handle, row: VersionRow, beside: Mapping[str, Json]) -> str:
     said = beside.get("status")
     if hidden == "forgotten":
         return TOMBSTONE
-    if hidden in ("superseded", "expired", "held"):
-        return hidden
+    if hidden in _SAID:
+        return _SAID[hidden]
     if not isinstance(said, str) or (leaving(said) is None) != (hidden is None):
         return "archived" if hidden else row.status  # it has changed since the word was said
     return said
@@ -141,7 +143,7 @@ def _word(handle: Handle, row: VersionRow, beside: Mapping[str, Json]) -> str:
 
 
 def fields_of(record: ChronoRecord) -> dict[str, Any]:
-    """What is stored of a record, each field checked, by the names of the acts."""
+    """What is stored of a record, each field checked, by the names of ``remember``."""
     said = {name: validate.name(getattr(record, name), name) for name in ("status", "source_type")}
     said |= {name: getattr(record, name) for name in STORED_BESIDE}
     label = validate.plain(record.label, "label")
@@ -153,7 +155,7 @@ def fields_of(record: ChronoRecord) -> dict[str, Any]:
         "text": validate.text(text, "label"),
         "kind": validate.name(record.kind, "kind"),
         "confidence": validate.fraction(record.confidence, "confidence"),
-        "source_type": source_type,
+        "how_known": source_type,
         "is_hypothesis": validate.flag(record.is_hypothesis, "is_hypothesis"),
         "about": about,
         "data": validate.data({**record.data, **({KEY: beside} if beside else {})}),
@@ -175,13 +177,14 @@ def acts_for(handle: Handle, row: VersionRow | None, record: ChronoRecord) -> li
         return []
     _require_changeable(handle, known, record)
     back = [] if row.status in _LIVE else [c.Restore(id=record.id)]
-    revised = [] if is_same else [c.Revise(id=record.id, regrounds=True, **fields)]
+    coded = {COLUMNS.get(name, name): value for name, value in fields.items()}
+    revised = [] if is_same else [c.Revise(id=record.id, regrounds=True, **coded)]
     return [*back, *revised, *_leaving(record)]
 
 
 def _stored(record: Record) -> dict[str, Any]:
     """The fields as the memory has them, also a word for a status that it had before."""
-    names = ("text", "kind", "confidence", "source_type", "is_hypothesis", "about", "data")
+    names = ("text", "kind", "confidence", "how_known", "is_hypothesis", "about", "data")
     return {name: getattr(record, name) for name in (*names, "evidence")}
 
 

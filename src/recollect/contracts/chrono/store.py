@@ -55,7 +55,7 @@ _TRIES: Final = 100  # how often another program may write in between
 class ChronoStore:
     """The records of a project, in ``.chronomemory`` of its folder.
 
-    Writes have the trust ``origin``, by default an agent's: such a store cannot change what a
+    Writes have the trust ``trust``, by default an agent's: such a store cannot change what a
     person wrote.
     """
 
@@ -63,13 +63,13 @@ class ChronoStore:
         self,
         project_path: str | os.PathLike[str],
         *,
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         embedder: str = "none",
         seam: Seam = REAL,
     ) -> None:
         """Name the root of a project. Nothing is read or created before ``open``."""
         self.folder: Path | None = Path(project_path).expanduser().absolute() / FOLDER
-        self._origin = origin
+        self._trust = trust
         self._embedder = embedder
         self._seam = seam
         self._whole: Memory | None = None  # with the trust of who opened the files
@@ -80,7 +80,7 @@ class ChronoStore:
         """The records of a memory that is open, on any engine; closing closes it."""
         made = cls.__new__(cls)
         made.folder, made._seam = None, REAL
-        made._origin, made._embedder = memory.scope.trust, "none"
+        made._trust, made._embedder = memory.scope.trust, "none"
         made._whole = made._memory = memory
         return made
 
@@ -96,7 +96,7 @@ class ChronoStore:
         taking_over.move_aside(self._seam, self.folder)
         self._whole = Memory.open(self.folder, embedder=self._embedder)
         try:
-            self._memory = self._whole.scoped(origin=self._origin)
+            self._memory = self._whole.scoped(trust=self._trust)
             taking_over.take_over(self._memory, self.folder)
         except IntegrityError:
             pass  # a damaged store opens, so that chain_valid() can say so; other calls fail

@@ -79,7 +79,7 @@ def new_fact(delta: AddDelta | UpdateDelta, *, is_elsewhere: bool = False) -> Ne
         "confidence": delta.confidence,
         "evidence": sources,
         "data": {KEY: own},
-        "source_type": "inferred",
+        "how_known": "inferred",
         "tags": [name for name in channels or () if is_name(name)]
         if isinstance(channels, list)
         else [],

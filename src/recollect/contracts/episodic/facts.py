@@ -137,7 +137,7 @@ def _grounds(memory: Memory, delta: MemoryDelta) -> Grounds:
     allowed = memory.scoped(
         user=users.pop(),
         agent=agents.pop() if len(agents) == 1 else None,
-        origin=lowest([memory.scope.trust, *(one.trust for one in episodes)]),
+        trust=lowest([memory.scope.trust, *(one.trust for one in episodes)]),
     )
     return Grounds(episodes, allowed)
 
@@ -148,7 +148,7 @@ def _elsewhere(memory: Memory, payload: Mapping[str, object]) -> Grounds:
     for part, given in names.items():
         if given is not None:
             scope.name(cast(str, given), part)
-    allowed = memory.scoped(**names, origin=lowest([memory.scope.trust, "agent"]))  # type: ignore[arg-type]
+    allowed = memory.scoped(**names, trust=lowest([memory.scope.trust, "agent"]))  # type: ignore[arg-type]
     return Grounds([], allowed, is_of_any_user=not payload)
 
 

@@ -31,23 +31,23 @@ class OpenedStore:
     """A memory at a path, open from ``bootstrap`` to ``close``."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, space: str = "main", origin: Trust = "agent"
+        self, path: str | os.PathLike[str], *, space: str = "main", trust: Trust = "agent"
     ) -> None:
         """A store at a folder, which ``bootstrap`` creates.
 
-        Writes have the trust ``origin``; by default an agent's, so that a program cannot change
+        Writes have the trust ``trust``; by default an agent's, so that a program cannot change
         what a person said.
         """
         self._path = os.fspath(path)
         self._space = space
-        self._origin: Trust = origin
+        self._trust: Trust = trust
         self._memory: AsyncMemory | None = None
         self._opening = Lock()  # several tasks may call bootstrap
 
     @classmethod
     def over(cls, memory: AsyncMemory) -> Self:
         """A store over a memory that is open, with that handle's trust; closing it closes both."""
-        made = cls(memory.where, space=memory.scope.space, origin=memory.scope.trust)
+        made = cls(memory.where, space=memory.scope.space, trust=memory.scope.trust)
         made._memory = memory
         return made
 
@@ -61,7 +61,7 @@ class OpenedStore:
         with self._opening:
             if self._memory is None:
                 memory = Memory.open(space=self._space, settings=self._settings())
-                self._memory = AsyncMemory(memory.scoped(origin=self._origin))
+                self._memory = AsyncMemory(memory.scoped(trust=self._trust))
 
     def _settings(self) -> Settings:
         settings = load(self._path)

@@ -18,7 +18,7 @@ from recollect.model import limits, validate
 from recollect.model.values import Include
 from recollect.recall.times import ALWAYS
 
-_SHOWN: Final[tuple[Include, ...]] = ("held", "shadowed")
+_SHOWN: Final[tuple[Include, ...]] = ("waiting", "hidden")
 
 
 @heals

@@ -27,7 +27,7 @@ from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import MAIN, MemoryPath, PathDiff
 from recollect.errors import Changed, Conflict, InvalidInput, NotFound
 from recollect.model.validate import Json, text
-from recollect.model.values import Settlement
+from recollect.model.values import Choice
 
 _TRIES: Final = 100  # how often another program may write in between
 _ENCODE: Final = msgspec.json.Encoder(order="sorted").encode
@@ -55,7 +55,7 @@ def merged(
     id: str,
     digest: str,
     *,
-    settle: Mapping[str, Settlement] | None = None,
+    settle: Mapping[str, Choice] | None = None,
     edits: Mapping[str, str] | None = None,
     reason: str | None = None,
 ) -> MemoryPath:
@@ -135,12 +135,10 @@ def _require_last(store: GraphStore, id: str) -> None:
             )
 
 
-def _settled(
-    settle: Mapping[str, Settlement], edits: Mapping[str, str], reason: str | None
-) -> Settled:
+def _settled(settle: Mapping[str, Choice], edits: Mapping[str, str], reason: str | None) -> Settled:
     for id, word in settle.items():
         if word not in ("ours", "theirs"):
-            raise InvalidInput(f"{id!r} is settled with {word!r}", hint="use ours or theirs")
+            raise InvalidInput(f"{id!r} is decided with {word!r}", hint="use ours or theirs")
     ours = tuple(id for id, word in settle.items() if word == "ours")
     theirs = tuple(id for id, word in settle.items() if word == "theirs")
     return Settled(ours, theirs, {id: text(words) for id, words in edits.items()}, reason)

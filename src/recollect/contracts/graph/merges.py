@@ -30,8 +30,9 @@ from recollect.lifecycle.trust.persons_word import may_alter
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle, handle_of
+from recollect.model.words import FORMER
 
-_A_PERSON: Final = "a person merges it: open the store with origin='person'"
+_A_PERSON: Final = "a person merges it: open the store with trust='person'"
 _FIELDS: Final = tuple(name for name in FIELDS_OF_NEW if name != "decay_tier")
 
 
@@ -129,7 +130,7 @@ def _require_allowed(handle: Handle, reads: Reads, row: ProposalRow) -> None:
     if is_stale(reads, row):
         raise Conflict(
             f"what {row.id} would change has changed since",
-            hint="settle it with `ours`, or " + _A_PERSON,
+            hint="decide it with `ours`, or " + _A_PERSON,
         )
     if row.origin == "person" or unpack_spans(row.spans):
         raise Forbidden(f"{row.id} rests on what a person said or wrote", hint=_A_PERSON)
@@ -147,7 +148,9 @@ def _act(make: Acts, row: ProposalRow, text: str | None) -> Act:
     """A change of a path, as an act on the memory."""
     target, changes = row.target or "", unpack_object(row.changes)
     if row.intent == "delete":
-        return make.forget(target, str(changes.get("sources", "shadow")), row.reason)
+        return make.forget(
+            target, "keep" if changes.get("sources") == "keep" else "hide", row.reason
+        )
     evidence = unpack_names(row.evidence)
     expires: Any = changes.get("expires", UNSET)
     id = made_by(row)
@@ -156,7 +159,9 @@ def _act(make: Acts, row: ProposalRow, text: str | None) -> Act:
         return make.revise(
             target, text, reason=row.reason, evidence=evidence, data=data, expires=expires
         )
-    fields: dict[str, Any] = {name: changes[name] for name in _FIELDS if name in changes}
+    fields: dict[str, Any] = {
+        FORMER.get(name, name): changes[name] for name in _FIELDS if name in changes
+    }
     fields |= {"id": id, "key": row.key, "kind": row.kind, "about": row.about}
     fields |= {"confidence": row.confidence, "evidence": evidence}
     if SUPERSEDE in changes:

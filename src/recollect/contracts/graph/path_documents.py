@@ -167,4 +167,4 @@ def change_path(
 
 def keeper(memory: Memory) -> Memory:
     """The memory with at most an agent's trust."""
-    return memory.scoped(origin="agent") if memory.scope.trust == "person" else memory
+    return memory.scoped(trust="agent") if memory.scope.trust == "person" else memory

@@ -24,7 +24,7 @@ from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.values import MAIN, Action, Approval, MemoryPath
 from recollect.errors import Conflict
 from recollect.model.validate import Json, document, identifier
-from recollect.model.values import Settlement
+from recollect.model.values import Choice
 
 __all__ = ["abandon", "branch", "compact", "diff", "extend", "merge"]
 
@@ -58,7 +58,7 @@ def merge(
     id: str,
     digest: str,
     *,
-    settle: Mapping[str, Settlement] | None = None,
+    settle: Mapping[str, Choice] | None = None,
     edits: Mapping[str, str] | None = None,
     reason: str | None = None,
     approval: Approval | None = None,

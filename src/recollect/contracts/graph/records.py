@@ -72,12 +72,12 @@ def node_acts(handle: Handle, reads: Reads, node: Node) -> list[Act]:
 def _back(handle: Handle, row: VersionRow) -> list[Act]:
     """What brings a record back that is hidden; one that saving cannot bring back is refused."""
     hidden = handle.why_hidden(row)
-    if hidden in ("held", "expired") and handle.actor.trust != "unverified":
+    if hidden in ("waiting", "expired") and handle.actor.trust != "unverified":
         raise Conflict(
             f"the node {row.id!r} is {hidden}",
-            hint="`recollect review` shows what is held; save what expired under another id",
+            hint="`recollect review` shows what waits; save what expired under another id",
         )
-    return [acts.restore(row.id)] if hidden in ("forgotten", "archived", "superseded") else []
+    return [acts.restore(row.id)] if hidden in ("forgotten", "archived", "replaced") else []
 
 
 def edge_acts(handle: Handle, reads: Reads, edge: Edge) -> list[Act]:

@@ -62,7 +62,7 @@ _AGAIN: Final = "correct the file, then import_workspace()"
 class FileBackedMemoryGraphStore(GraphStore):
     """A graph store in the folder ``root``, which is created if it is not there.
 
-    Writes have the trust ``origin``, by default an agent's: such a store cannot change what a
+    Writes have the trust ``trust``, by default an agent's: such a store cannot change what a
     person wrote, and cannot merge a path. A file that its memory did not write is never changed:
     ``findings`` names those that were in the way.
     """
@@ -71,7 +71,7 @@ class FileBackedMemoryGraphStore(GraphStore):
         self,
         root: str | os.PathLike[str],
         *,
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         embedder: str = "none",
         seam: Seam = REAL,
     ) -> None:
@@ -82,7 +82,7 @@ class FileBackedMemoryGraphStore(GraphStore):
         self._prepare()
         place = self.root / FOLDER
         is_new = is_empty(place)
-        memory = Memory.open(place, embedder=embedder).scoped(origin=origin)
+        memory = Memory.open(place, embedder=embedder).scoped(trust=trust)
         events = JsonlMemoryEventLog(self.root / layout.EVENTS, seam=seam)
         audit = JsonlAuditSink(self.root / layout.AUDIT, seam=seam)
         super().__init__(memory, events, audit)

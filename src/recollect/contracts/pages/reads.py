@@ -21,8 +21,8 @@ from recollect.model.values import Hit, PageInfo, PageProblem, Synced
 
 _TO_ADOPT: Final = (
     "not in this memory: {}. What you did not erase can be taken in as it stands, by a person: "
-    '`recollect rebuild-index --unknown adopt`, or rebuild_index(unknown="adopt") of '
-    'MemoryFiles(…, origin="person")'
+    '`recollect admin rebuild-index --unknown adopt`, or rebuild_index(unknown="adopt") of '
+    'MemoryFiles(…, trust="person")'
 )
 
 

@@ -17,7 +17,7 @@ from typing import Final, Literal, Self
 import msgspec
 
 from recollect.config import FOLDER, load
-from recollect.contracts.pages import checks
+from recollect.contracts.pages import checks, left_files
 from recollect.contracts.pages.ids import make_id
 from recollect.contracts.pages.reads import contents_of, file_of, hits_of, read_page, rebuilt_of
 from recollect.contracts.pages.schema import SCHEMA
@@ -41,6 +41,7 @@ from recollect.model.values import Cleaned, Condensed, PageLimits
 from recollect.propose.port import Proposer
 from recollect.recall.pack import count_tokens
 from recollect.store.disk.layout import PAGE_FOLDERS
+from recollect.store.pages.page_files import foreign_files
 
 HOME: Final = f"~/{FOLDER}"
 _TO_FORGET: Final = "strike its entries through (~~), or forget them"
@@ -59,12 +60,12 @@ class MemoryFiles:
         root: str | os.PathLike[str] = HOME,
         *,
         space: str = "main",
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         session: str | None = None,
     ) -> None:
         """Open the memory at a folder, which is created if it is not there.
 
-        Writes have the trust ``origin``; by default an agent's, so that a program cannot change
+        Writes have the trust ``trust``; by default an agent's, so that a program cannot change
         what a person said. What is written in a ``session`` is also on the page of its day.
         """
         settings = load(root)
@@ -74,7 +75,7 @@ class MemoryFiles:
                 hint="open the memory, then use MemoryFiles.over(memory, folder)",
             )
         knobs = read_knobs(settings.folder / CONFIG)
-        memory = Memory.open(space=space, settings=settings).scoped(origin=origin, session=session)
+        memory = Memory.open(space=space, settings=settings).scoped(trust=trust, session=session)
         try:
             self._take(memory, Path(memory.where) / PAGE_FOLDERS[-1])
             self.advice += apply_knobs(memory, knobs)
@@ -236,7 +237,7 @@ class MemoryFiles:
             k=top_k,
             unit="record",
             filter=" and ".join(terms) or None,
-            include=("superseded",) if include_superseded else (),
+            include=("replaced",) if include_superseded else (),
         )
         return hits_of(self._memory, found.hits)
 
@@ -272,18 +273,25 @@ class MemoryFiles:
         """Erase every entry and file for good, if ``confirm`` answers the question with True.
 
         ``all`` also erases what was said and done: episodes, sessions and receipts. Settings and
-        ``config.toml`` stay. It needs a person's trust. None if it was not confirmed.
+        ``config.toml`` stay, and so do files that this memory did not write: the question names
+        them. It needs a person's trust. None if it was not confirmed.
         """
         handle, position = handle_of(self._memory), self._memory.events.position
         planned = clean.clean(handle, what, dry_run=True)
-        records = counted(planned.records, "record")
-        if not confirm(f"Erase {records} and the files in {self._folder}? It cannot be undone."):
+        question = f"Erase {counted(planned.records, 'record')} and the files in {self._folder}?"
+        if not confirm(f"{question} It cannot be undone.{left_files.in_question(self._folder)}"):
             return None
         done = clean.clean(handle, what, expect=position)
+        before = left_files.lines_of(self._folder)
         self._memory.pages._render(self._folder, "gone")  # a person said yes to that
         preseed(handle_of(self._memory))
         self._render()
-        return done
+        places = [place for place in done.places if place not in before]
+        return msgspec.structs.replace(
+            done,
+            places=(*places, *left_files.lines_of(self._folder)),
+            files_kept=foreign_files(self._folder),
+        )
 
     # Shared.
 

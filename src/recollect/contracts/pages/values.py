@@ -58,4 +58,4 @@ class IndexRebuilt:
     files: int
     entries: int
     applied: int  # hand edits that were taken over
-    problems: tuple[str, ...] = ()  # what was not, each with its file; that file stays as it is
+    problems: tuple[str, ...] = ()  # what was not, each with its file

@@ -16,7 +16,7 @@ from recollect.errors import InvalidInput
 from recollect.index.filter import And, Column, Contains, Node, OneOf, Or, StartsWith
 from recollect.index.filter.parse import parse
 from recollect.model import validate
-from recollect.model.frames import BUILT_IN, SIGNALS, Frame, Template, Weights
+from recollect.model.presets import BUILT_IN, SIGNALS, Preset, Template, Weights
 from recollect.model.validate import Json
 
 # Built-in frames exist before the memory does.
@@ -60,14 +60,14 @@ class CachePolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ttl_seconds: int | None = None
 
 
-def frame_of(name: str, row: FrameData) -> Frame:
+def frame_of(name: str, row: FrameData) -> Preset:
     """The frame that a row means; raises ``InvalidInput`` if it means none."""
     guarantees = _decoded(row.guarantees_json, tuple[str, ...], "guarantees_json")
     cache = None
     if row.cache_json is not None:
         cache = _decoded(row.cache_json, CachePolicy, "cache_json")
     where = _where(_decoded(row.filters_json, Filters, "filters_json"))
-    frame = Frame(
+    frame = Preset(
         name=validate.name(name, "frame"),
         weights=_weights(row.weights_json),
         where=None if where is None else str(parse(where, "record")),
@@ -90,7 +90,7 @@ def _weights(text: str) -> Weights:
     return Weights(**{signal: given.get(signal, 0.0) for signal in SIGNALS})
 
 
-def row_of(frame: Frame, created_at: str) -> FrameData:
+def row_of(frame: Preset, created_at: str) -> FrameData:
     """The row that says what a frame does."""
     guarantees = [f"{tag[:-1]}%" if tag.endswith("*") else tag for tag in frame.guarantees]
     ttl = frame.cache if isinstance(frame.cache, int) else None
@@ -114,7 +114,7 @@ def row_in(data: object) -> FrameData | None:
         return None
 
 
-def source_of(frame: Frame) -> Literal["builtin", "user"]:
+def source_of(frame: Preset) -> Literal["builtin", "user"]:
     """What the column ``source`` says of a frame."""
     return "builtin" if frame.is_built_in else "user"
 

@@ -17,7 +17,7 @@ from recollect.exchange.items import moment_of
 from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.model.events import Tier
 from recollect.model.validate import Json
-from recollect.recall.frames import DECAY_PER_HOUR
+from recollect.recall.presets import DECAY_PER_HOUR
 
 BlockStatus = Literal["inbox", "active", "archived"]
 ArchiveReason = Literal["decayed", "superseded", "forgotten"]

@@ -113,7 +113,9 @@ def _beside(log: Source, by_name: Mapping[str, Source]) -> Source | None:
 
 def _log(source: Source, snapshot: Source | None) -> Iterator[Found]:
     if next(iter(source.chunks()), b"").startswith(_OURS):
-        why = "this is a ledger of Recollect; copy what was written in it with `recollect push`"
+        why = (
+            "this is a ledger of Recollect; copy what was written in it with `recollect admin push`"
+        )
         yield Trouble(where=source.name, why=why)
         return
     state = state_of(source, snapshot)
@@ -255,7 +257,7 @@ def belief(
         confidence=DEFAULT_CONFIDENCE if confidence is None else confidence,
         evidence=given.names("evidence", limits.EVIDENCE_MAX_COUNT),
         is_hypothesis=given.flag("is_hypothesis"),
-        source_type=source_type,
+        how_known=source_type,
         data=data | ({KEY: beside} if beside else {}),
         said_at=said_at,
         status="forgotten" if is_gone else leaving(status) or "active",

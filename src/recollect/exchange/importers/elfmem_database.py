@@ -50,8 +50,8 @@ from recollect.exchange.items import (
 )
 from recollect.lifecycle.records.links import CONTRADICTS
 from recollect.model import limits, validate
-from recollect.model.frames import BUILT_IN, KEPT_ROWS
 from recollect.model.limits import BROUGHT_REINFORCEMENTS_MAX_COUNT as USES_MAX_COUNT
+from recollect.model.presets import BUILT_IN, KEPT_ROWS
 
 FORMAT: Final = "elfmem"
 BLOCKS: Final = "blocks"
@@ -161,7 +161,7 @@ class Tables:
             embedding=self._bytes(BLOCKS, row, "embedding"),
             confidence=self._fraction(BLOCKS, row, "confidence"),
             said_at=moment_of(beside.created_at),
-            source_type="imported",
+            how_known="imported",
             status=standing,
             state=state,
         )
@@ -295,7 +295,7 @@ class Tables:
                 why = error.message if isinstance(error, RecollectError) else str(error)
                 yield Trouble(where=where, why=name_of(why) or "not a frame")
                 continue
-            yield SettingItem(id=name, data=frame, is_frame=True, where=where)
+            yield SettingItem(id=name, data=frame, is_preset=True, where=where)
             yield kept
 
     def _settings(self) -> Iterator[SettingItem]:

@@ -134,15 +134,15 @@ def _record(one: Arrival, where: str, about: str | None, offset: int | None) -> 
         tags=names_of(entry.tags),
         said_at=None if one.said_at is None else one.said_at.isoformat(),
         tz_minutes=offset,
-        source_type="imported",
+        how_known="imported",
         agent=FORMAT,
-        supersedes=one.supersedes and _id(one.supersedes),
+        replaces=one.supersedes and _id(one.supersedes),
         status="rejected" if is_past else "active",
         state=State(
             trust="agent",
             status="archived" if is_past else "active",
             reason=one.reason,
-            superseded_by=one.superseded_by and _id(one.superseded_by),
+            replaced_by=one.superseded_by and _id(one.superseded_by),
             why=one.why,
         ),
     )

@@ -34,9 +34,9 @@ from recollect.exchange.items import (
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
 from recollect.exchange.outward import VERSION
-from recollect.model.events import Role, SourceType, Status, Tier, Trust
-from recollect.model.reasons import Reason
+from recollect.model.events import Role, SourceType, Tier, Trust
 from recollect.model.values import Document, Episode, EpisodeStatus, Link, Record
+from recollect.model.words import RecordReason, RecordStatus, reason_code, status_code
 
 FORMAT: Final = "recollect"
 _SIGN: Final = re.compile(rb'\s*\{\s*"(?:export"\s*:\s*\{\s*")?format"\s*:\s*"recollect"')
@@ -61,7 +61,7 @@ class _Scope(msgspec.Struct, frozen=True):
 class _Record(msgspec.Struct, frozen=True):
     id: str
     text: str
-    status: Status
+    status: RecordStatus
     trust: Trust
     kind: str | None = None
     key: str | None = None
@@ -69,15 +69,15 @@ class _Record(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     scope: _Scope = _Scope()
     confidence: float | None = None
-    source_type: SourceType = "told"
+    how_known: SourceType = "told"
     evidence: tuple[str, ...] = ()
     is_hypothesis: bool = False
-    reason: Reason | None = None
+    reason: RecordReason | None = None
     valid_from: str | None = None
     valid_to: str | None = None
     expires: str | None = None
-    supersedes: str | None = None
-    superseded_by: str | None = None
+    replaces: str | None = None
+    replaced_by: str | None = None
     reinforcement_count: int = 0
     decay_tier: Tier = "standard"
     data: dict[str, object] = {}
@@ -213,12 +213,12 @@ def _record(where: str, value: Fields) -> RecordItem:
     given = msgspec.convert(value, _Record)
     state = State(
         trust=given.trust,
-        status=given.status,
-        reason=given.reason,
+        status=status_code(given.status),
+        reason=reason_code(given.reason),
         key=_plain(given.key),
         expires=_plain(given.expires),
         decay_tier=given.decay_tier,
-        superseded_by=_plain(given.superseded_by),
+        replaced_by=_plain(given.replaced_by),
         reinforced=max(0, given.reinforcement_count),
     )
     return RecordItem(
@@ -234,9 +234,9 @@ def _record(where: str, value: Fields) -> RecordItem:
         said_at=_plain(given.said_at or given.created_at),
         valid_from=_plain(given.valid_from),
         valid_to=_plain(given.valid_to),
-        source_type=given.source_type,
+        how_known=given.how_known,
         is_hypothesis=given.is_hypothesis,
-        supersedes=_plain(given.supersedes),
+        replaces=_plain(given.replaces),
         user=_plain(given.scope.user),
         session=_plain(given.scope.session),
         agent=_plain(given.scope.agent),
@@ -261,7 +261,7 @@ def _episode(where: str, value: Fields) -> EpisodeItem:
 
 
 def _hidden(where: str, value: Fields) -> GoneItem | None:
-    """An episode that was forgotten, or shadowed: by words, perhaps, that no record has now."""
+    """An episode that was forgotten, or is hidden: by words, perhaps, that no record has now."""
     given = msgspec.convert(value, _Episode)
     if given.status == "visible":
         return None
@@ -286,9 +286,9 @@ def _link(where: str, value: Fields) -> LinkItem:
     )
 
 
-def _frame(where: str, value: Fields) -> SettingItem:
+def _preset(where: str, value: Fields) -> SettingItem:
     name = msgspec.convert(value.get("name"), str)
-    return SettingItem(id=storable(name), data=data_of(value), is_frame=True, where=where)
+    return SettingItem(id=storable(name), data=data_of(value), is_preset=True, where=where)
 
 
 def _document(where: str, value: Fields) -> SettingItem:
@@ -304,6 +304,6 @@ def _plain(text: str | None) -> str | None:
 _MAKERS: Final[dict[str, Callable[[str, Fields], Found | None]]] = {
     "record": _record,
     "link": _link,
-    "frame": _frame,
+    "preset": _preset,
     "document": _document,
 }

@@ -23,6 +23,7 @@ from recollect.index.filter.fields import (
 )
 from recollect.model import limits
 from recollect.model.instants import instant
+from recollect.model.words import WORDS as WORD_OF
 
 _EQUAL: Final[tuple[Verb, ...]] = ("=", "!=", "in")
 _ORDER: Final[tuple[Verb, ...]] = ("<", "<=", ">", ">=")
@@ -79,6 +80,8 @@ def canonical(field: Field, value: Scalar) -> Scalar:
         return _checked_instant(value)
     if kind in ("name", "names"):
         return unicodedata.normalize("NFC", value)
+    if str(field) in ("status", "reason"):  # codes, in filters that ledgers keep
+        value = WORD_OF.get(value, value)
     words = WORDS.get(str(field))
     if words is not None and value not in words:
         raise InvalidInput(

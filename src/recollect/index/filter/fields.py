@@ -13,8 +13,9 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.model import limits
-from recollect.model.events import Origin, Role, SourceType, Status, Tier, Trust
+from recollect.model.events import Origin, Role, SourceType, Tier, Trust
 from recollect.model.values import Unit
+from recollect.model.words import RecordStatus
 
 Type = Literal["text", "name", "word", "number", "boolean", "instant", "names", "json"]
 Op = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -33,13 +34,13 @@ TYPES: Final[dict[str, Type]] = {
     "status": "word",
     "reason": "text",
     "trust": "word",
-    "origin": "word",
+    "by": "word",
     "role": "word",
     "user": "name",
     "session": "name",
     "agent": "name",
     "confidence": "number",
-    "source_type": "word",
+    "how_known": "word",
     "is_hypothesis": "boolean",
     "valid_from": "instant",
     "valid_to": "instant",
@@ -49,15 +50,15 @@ TYPES: Final[dict[str, Type]] = {
     "created_at": "instant",
     "said_at": "instant",
     "at": "instant",
-    "supersedes": "text",
-    "superseded_by": "text",
+    "replaces": "text",
+    "replaced_by": "text",
 }
 WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "status": get_args(Status),
+    "status": get_args(RecordStatus),
     "trust": get_args(Trust),
-    "origin": get_args(Origin),
+    "by": get_args(Origin),
     "role": get_args(Role),
-    "source_type": get_args(SourceType),
+    "how_known": get_args(SourceType),
     "decay_tier": get_args(Tier),
 }
 FIELDS: Final[dict[Units, tuple[str, ...]]] = {

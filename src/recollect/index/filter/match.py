@@ -25,6 +25,7 @@ from recollect.index.filter.tree import (
 from recollect.index.rows import EpisodeRow, VersionRow, unpack_names, unpack_object
 from recollect.model.validate import Json
 from recollect.model.values import Unit
+from recollect.model.words import COLUMNS, reason_of, status_of
 
 
 class View:
@@ -40,10 +41,17 @@ class View:
             return None
         if isinstance(field, Path):
             return self._reach(field.keys)
-        cell: str | int | float | None = getattr(self._row, field.name)
+        if isinstance(self._row, VersionRow) and field.name in ("status", "reason"):
+            return self._word(self._row, field.name)
+        name = COLUMNS.get(field.name, field.name)
+        cell: str | int | float | None = getattr(self._row, name)
         if field.name == "tags":
             return list(unpack_names(str(cell)))
         return bool(cell) if TYPES[field.name] == "boolean" else cell
+
+    @staticmethod
+    def _word(row: VersionRow, name: str) -> str | None:
+        return status_of(row.status, row.reason) if name == "status" else reason_of(row.reason)
 
     def _reach(self, keys: tuple[str, ...]) -> Json:
         value: Json = self._object

@@ -47,6 +47,7 @@ from recollect.index.filter.tree import (
     StartsWith,
 )
 from recollect.model import limits
+from recollect.model.words import FORMER
 
 _TOKEN: Final = re.compile(
     r"""[ \t\r\n]*(?:
@@ -156,6 +157,7 @@ class _Parser:
             raise _placed(error, token) from error
 
     def _named(self, name: str, keys: tuple[str, ...]) -> Field:
+        name = FORMER.get(name, name)  # in filters that ledgers keep
         if name in OBJECTS[self._units]:
             return Path(name, keys)
         if name not in FIELDS[self._units]:

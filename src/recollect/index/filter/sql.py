@@ -29,9 +29,18 @@ from recollect.index.filter.tree import (
 )
 from recollect.index.rows import Cell, pack_names
 from recollect.model.values import Unit
+from recollect.model.words import COLUMNS, WORDS
 
+# What people read in place of the codes of rows (``model.words``).
+_WHENS: Final = " ".join(f"WHEN '{code}' THEN '{word}'" for code, word in WORDS.items())
+_IS_REPLACED: Final = "v.status = 'archived' AND v.reason = 'superseded'"
+WORDS_OF_V: Final = {
+    "status": f"CASE WHEN {_IS_REPLACED} THEN 'replaced' ELSE CASE v.status {_WHENS} ELSE v.status "
+    "END END",
+    "reason": f"CASE v.reason {_WHENS} ELSE v.reason END",
+}
 _COLUMNS: Final[dict[Unit, dict[str, str]]] = {
-    "record": {name: f'v."{name}"' for name in FIELDS["record"]},
+    "record": {name: f'v."{COLUMNS.get(name, name)}"' for name in FIELDS["record"]} | WORDS_OF_V,
     "episode": {name: f'e."{name}"' for name in FIELDS["episode"]},
 }
 _SIGNS: Final[dict[Op, str]] = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}

@@ -6,7 +6,7 @@ Invariants: the fold is total (an event about something unknown, or whose body w
 effect); it depends on events alone, so folding a ledger again gives the same rows; after a
 subject's events are erased, the rows are as if it had never existed.
 
-``apply`` has the table of events, ``records``, ``episodes``, ``links``, ``frames``, ``documents``,
+``apply`` has the table of events, ``records``, ``episodes``, ``links``, ``presets``, ``documents``,
 ``sessions``, ``branches``, ``proposals``, ``receipts`` and ``erasure`` what each event does, and
 ``state`` what they share.
 """

@@ -13,8 +13,8 @@ from recollect.index.fold.branches import branch_closed, branch_opened
 from recollect.index.fold.documents import document_changed, rule_passed
 from recollect.index.fold.episodes import episode_forgotten, episode_observed, episode_restored
 from recollect.index.fold.erasure import events_erased
-from recollect.index.fold.frames import frame_changed
 from recollect.index.fold.links import link_added, link_removed
+from recollect.index.fold.presets import preset_changed
 from recollect.index.fold.proposals import proposal_made, proposal_settled
 from recollect.index.fold.receipts import context_handed
 from recollect.index.fold.records import (
@@ -128,8 +128,8 @@ TABLE: Final = dict(
         _row(RecordReviewed, record_reviewed),
         _row(LinkAdded, link_added),
         _row(LinkRemoved, link_removed),
-        _row(FrameSet, frame_changed),
-        _row(FrameDropped, frame_changed),
+        _row(FrameSet, preset_changed),
+        _row(FrameDropped, preset_changed),
         _row(DocumentSet, document_changed),
         _row(DocumentDropped, document_changed),
         _row(RulePassed, rule_passed),

@@ -49,9 +49,9 @@ def events_erased(state: State, seq: int, at: str, origin: Origin, body: EventsE
         link = db.one("link_of_event", {"seq": target})
         if link is not None:
             db.many("drop_link", [(target,)])
-        frame = db.one("frame_of_event", {"seq": target})
-        if frame is not None:
-            db.many("drop_frame", [(frame[0],)])
+        preset = db.one("preset_of_event", {"seq": target})
+        if preset is not None:
+            db.many("drop_preset", [(preset[0],)])
         document = db.one("document_of_event", {"seq": target})
         if document is not None:
             db.many("drop_document", [document])

@@ -7,7 +7,7 @@ Invariant: the first receipt with an id counts.
 from __future__ import annotations
 
 from recollect.index.fold.state import State
-from recollect.index.frame_rows import receipt_row
+from recollect.index.preset_rows import receipt_row
 from recollect.index.statements import NOW
 from recollect.model.events import ContextHanded, Origin
 

@@ -15,6 +15,7 @@ from msgspec import UNSET
 from recollect.index.fold import versions
 from recollect.index.fold.state import State
 from recollect.index.rows import (
+    Op,
     VersionRow,
     content_id,
     is_held,
@@ -40,7 +41,6 @@ from recollect.model.events import (
     RecordTagged,
     RecordVouched,
 )
-from recollect.model.values import Op
 
 # Fields that a revision may change and that a row stores unchanged.
 _PLAIN: Final = (

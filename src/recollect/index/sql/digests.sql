@@ -25,8 +25,8 @@ SELECT source, target, kind, seq, until, weight, trust, at, reinforcement_count,
 FROM links
 WHERE seq <= :at ORDER BY seq;
 
--- name: digest_frames
-SELECT * FROM frames WHERE seq <= :at ORDER BY seq;
+-- name: digest_presets
+SELECT * FROM presets WHERE seq <= :at ORDER BY seq;
 
 -- name: digest_documents
 SELECT * FROM documents WHERE seq <= :at ORDER BY seq;

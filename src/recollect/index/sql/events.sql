@@ -101,20 +101,20 @@ FROM (
   ) AS handed
   UNION ALL
   SELECT * FROM (
-    SELECT f.seq, 'frame.set', NULL, 'frame', f.name, 'set', NULL,
+    SELECT f.seq, 'frame.set', NULL, 'preset', f.name, 'set', NULL,
       NULL, f.trust, NULL, NULL, NULL
-    FROM frames f
+    FROM presets f
     WHERE f.seq > :after AND f.seq < :before AND TRUE /* of: f.name = ID */
       AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,frame.set,%')
     ORDER BY f.seq ASC LIMIT :limit
-  ) AS frames
+  ) AS presets
   UNION ALL
   SELECT * FROM (
-    SELECT f.until, 'frame.dropped', NULL, 'frame', f.name, 'dropped', NULL,
+    SELECT f.until, 'frame.dropped', NULL, 'preset', f.name, 'dropped', NULL,
       NULL, f.trust, NULL, NULL, NULL
-    FROM frames f
+    FROM presets f
     WHERE f.until < 9007199254740991 AND f.until > :after AND f.until < :before
-      AND TRUE /* of: f.name = ID */ AND NOT EXISTS (SELECT 1 FROM frames n WHERE n.seq = f.until)
+      AND TRUE /* of: f.name = ID */ AND NOT EXISTS (SELECT 1 FROM presets n WHERE n.seq = f.until)
       AND TRUE /* user: FALSE */ AND (:kinds = '' OR :kinds LIKE '%,frame.dropped,%')
     ORDER BY f.until ASC LIMIT :limit
   ) AS unframed

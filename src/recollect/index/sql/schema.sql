@@ -81,7 +81,7 @@ CREATE TABLE tags (
 ) STRICT, WITHOUT ROWID;
 
 -- Here and below `until` stands in a key so that what holds now is found at once, however often a tag,
--- a link, a frame or a shadow came and went.
+-- a link, a preset or a shadow came and went.
 CREATE INDEX tags_by_record ON tags (record, tag, until);
 
 CREATE TABLE evidence (
@@ -176,7 +176,7 @@ CREATE INDEX links_from ON links (source);
 CREATE INDEX links_by_target ON links (target);
 CREATE INDEX links_ends ON links (until) WHERE until < 9007199254740991;
 
-CREATE TABLE frames (
+CREATE TABLE presets (
   name TEXT NOT NULL,
   seq INTEGER PRIMARY KEY,
   until INTEGER NOT NULL,
@@ -192,8 +192,8 @@ CREATE TABLE frames (
   floor REAL NOT NULL
 ) STRICT;
 
-CREATE INDEX frames_by_name ON frames (name, until);
-CREATE INDEX frames_ends ON frames (until) WHERE until < 9007199254740991;
+CREATE INDEX presets_by_name ON presets (name, until);
+CREATE INDEX presets_ends ON presets (until) WHERE until < 9007199254740991;
 
 CREATE TABLE documents (
   type TEXT NOT NULL,
@@ -324,8 +324,8 @@ CREATE TABLE receipts (
   session TEXT,
   agent TEXT,
   query TEXT NOT NULL,
-  frame TEXT NOT NULL,
-  frame_digest TEXT NOT NULL,
+  preset TEXT NOT NULL,
+  preset_digest TEXT NOT NULL,
   ranking INTEGER NOT NULL,
   embedder TEXT,
   now TEXT NOT NULL,

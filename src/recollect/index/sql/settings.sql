@@ -1,16 +1,16 @@
--- Frames, documents and the passes of rules.
+-- Presets, documents and the passes of rules.
 
--- name: get_frame
-SELECT * FROM frames WHERE name = :name AND seq <= :at AND until > :at;
+-- name: get_preset
+SELECT * FROM presets WHERE name = :name AND seq <= :at AND until > :at;
 
--- name: list_frames
-SELECT * FROM frames WHERE seq <= :at AND until > :at ORDER BY name;
+-- name: list_presets
+SELECT * FROM presets WHERE seq <= :at AND until > :at ORDER BY name;
 
--- name: frame_events_of
-SELECT seq, until FROM frames WHERE name = :name;
+-- name: preset_events_of
+SELECT seq, until FROM presets WHERE name = :name;
 
--- name: frame_of_event
-SELECT name FROM frames WHERE seq = :seq;
+-- name: preset_of_event
+SELECT name FROM presets WHERE seq = :seq;
 
 -- name: get_document
 SELECT * FROM documents WHERE type = :type AND name = :name AND seq <= :at AND until > :at;

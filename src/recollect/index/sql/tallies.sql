@@ -1,8 +1,9 @@
 -- How many there are, and were.
 
 -- name: count_versions
-SELECT status, COUNT(*) FROM versions WHERE seq <= :at AND until > :at
-GROUP BY status ORDER BY status;
+SELECT CASE WHEN status = 'archived' AND reason = 'superseded' THEN reason ELSE status END AS state,
+  COUNT(*)
+FROM versions WHERE seq <= :at AND until > :at GROUP BY state ORDER BY state;
 
 -- name: count_episodes
 SELECT COUNT(*) FROM episodes WHERE seq <= :at;
@@ -16,11 +17,13 @@ SELECT COUNT(*) FROM links WHERE seq <= :at AND until > :at;
 -- name: count_versions_touched
 -- This and the next three count what the events after a position touched, as it stood at `then`. The last
 -- version of a record by then is the one that held.
-SELECT v.status, COUNT(*) FROM (
+SELECT CASE WHEN v.status = 'archived' AND v.reason = 'superseded' THEN v.reason ELSE v.status END
+    AS state,
+  COUNT(*) FROM (
   SELECT DISTINCT id FROM versions WHERE seq > :since AND seq <= :at
 ) AS t JOIN versions v ON v.id = t.id AND v.seq = (
   SELECT MAX(x.seq) FROM versions x WHERE x.id = t.id AND x.seq <= :then
-) GROUP BY v.status ORDER BY v.status;
+) GROUP BY state ORDER BY state;
 
 -- name: count_shadowed_touched
 -- Only a record that an episode is evidence for casts its shadow, or lifts it.

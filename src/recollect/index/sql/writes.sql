@@ -109,16 +109,16 @@ UPDATE links SET until = ? WHERE source = ? AND target = ? AND kind = ?
 -- name: drop_link
 DELETE FROM links WHERE seq = ?;
 
--- name: add_frame
-INSERT INTO frames (
+-- name: add_preset
+INSERT INTO presets (
   name, seq, until, at, trust, weights, "where", unit, guarantees, tokens, template, cache, floor
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- name: end_frame
-UPDATE frames SET until = ? WHERE name = ? AND until = 9007199254740991;
+-- name: end_preset
+UPDATE presets SET until = ? WHERE name = ? AND until = 9007199254740991;
 
--- name: drop_frame
-DELETE FROM frames WHERE name = ?;
+-- name: drop_preset
+DELETE FROM presets WHERE name = ?;
 
 -- name: add_document
 INSERT INTO documents (type, name, seq, until, at, trust, data) VALUES (?, ?, ?, ?, ?, ?, ?);
@@ -200,7 +200,7 @@ DELETE FROM branches WHERE id = ?;
 
 -- name: add_receipt
 INSERT INTO receipts (
-  id, seq, at, "user", session, agent, query, frame, frame_digest, ranking, embedder, now, position,
+  id, seq, at, "user", session, agent, query, preset, preset_digest, ranking, embedder, now, position,
   budget, tokens, counter, signals, items
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 

@@ -51,7 +51,7 @@ _REFRESH_SHARE: Final = 0.1  # the least share of its time to live that a refres
 class RecollectStore(BaseStore):
     """A memory as LangGraph's long-term store: items with history, full text and expiry.
 
-    Writes have an agent's trust; ``origin="unverified"`` lowers it, and items of such a store are
+    Writes have an agent's trust; ``trust="unverified"`` lowers it, and items of such a store are
     only read by such a store. ``fields`` are the searched fields of a value, unless a put names its
     own: paths in LangGraph's notation, by default the whole value.
     """
@@ -62,16 +62,16 @@ class RecollectStore(BaseStore):
         self,
         memory: Memory,
         *,
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         fields: Sequence[str] | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
-        self.memory = lowered(memory, origin)
+        self.memory = lowered(memory, trust)
         self.ttl_config = ttl
         self._fields = None if fields is None else tuple(fields)
         self._user = self.memory.scope.user
         self._include: tuple[Include, ...] = (
-            ("held",) if self.memory.scope.trust == "unverified" else ()
+            ("waiting",) if self.memory.scope.trust == "unverified" else ()
         )
         self._workers = Workers()
 
@@ -81,12 +81,12 @@ class RecollectStore(BaseStore):
         where: Where = None,
         *,
         space: str = "main",
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         fields: Sequence[str] | None = None,
         ttl: TTLConfig | None = None,
     ) -> RecollectStore:
         """Opens a memory and a store over it; close the store when you are done."""
-        return cls(Memory.open(where, space=space), origin=origin, fields=fields, ttl=ttl)
+        return cls(Memory.open(where, space=space), trust=trust, fields=fields, ttl=ttl)
 
     # LangGraph's interface; put, get, search and the rest are made of these two.
 
@@ -246,11 +246,13 @@ class RecollectStore(BaseStore):
                     raise
 
     def _check_put(self, batch: Batch) -> None:
-        """Raises if a put is held: a more trusted record has its key, or a policy asks first."""
-        aside = [one for one in batch.results if isinstance(one, Record) and one.status == "held"]
-        if aside and "held" not in self._include:
+        """Raises if a put waits: a more trusted record has its key, or a policy asks first."""
+        aside = [
+            one for one in batch.results if isinstance(one, Record) and one.status == "waiting"
+        ]
+        if aside and "waiting" not in self._include:
             raise Forbidden(
-                f"the put is held until a person reviews it, under the key {aside[0].key!r}",
+                f"the put waits until a person reviews it, under the key {aside[0].key!r}",
                 hint="ask the person to run `recollect review`: a more trusted record has this "
                 "key, or the policy asks about everything new",
             )

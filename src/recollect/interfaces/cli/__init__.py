@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 def main(
     argv: Sequence[str] | None = None, *, start: Mapping[str, Callable[..., object]] | None = None
 ) -> int:
-    """Runs one verb and returns the exit code. ``start`` maps names to interfaces verbs start."""
+    """Runs one command and returns the exit code. ``start`` maps names to interfaces to start."""
     given = list(sys.argv[1:] if argv is None else argv)
     if "--hook" in given:  # an assistant is waiting, so load as little as possible
-        from recollect.interfaces.cli import hook
+        from recollect.interfaces.cli.assistants import hook
 
         verb = hook.verb_of(given)
         if verb is not None:
@@ -43,12 +43,9 @@ def main(
 
         sys.stdout.write(f"recollect {__version__}\n")
         return 0
-    if given[:1] == ["help"]:
-        given = [*given[1:], "--help"]
-    from recollect.interfaces.cli import quick
+    from recollect.interfaces.cli.run import run
 
-    code = quick.run(given, alone=argv is None)
-    return _with_typer(given, start) if code is None else code
+    return run(given, start, alone=argv is None)
 
 
 def _open_streams() -> None:
@@ -58,24 +55,3 @@ def _open_streams() -> None:
             import os
 
             setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115 - open to the end
-
-
-def _with_typer(given: list[str], start: Mapping[str, Callable[..., object]] | None) -> int:
-    """Runs any verb; mistakes are explained."""
-    from recollect.interfaces.cli import answer
-    from recollect.interfaces.cli.declare import Exit
-
-    try:
-        from recollect.interfaces.cli import app  # fails on a system that is not supported
-        from recollect.interfaces.cli.call import Call
-
-        code = app.command()(
-            given, prog_name="recollect", standalone_mode=False, obj=Call(start=start)
-        )
-    except Exit as ended:
-        return ended.code
-    except SystemExit:  # Typer's answer to a closed pipe
-        return answer.CLOSED
-    except Exception as error:  # noqa: BLE001 - the last place that can report it readably
-        return answer.refuse(error, given)
-    return code if isinstance(code, int) else answer.OK

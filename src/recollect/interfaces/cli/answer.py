@@ -17,13 +17,13 @@ import msgspec
 
 from recollect import errors
 from recollect.interfaces.cli import plain
+from recollect.interfaces.cli.declare import Abort, UsageError
 from recollect.model.visible import escaped
 
 OK: Final = 0
 NO: Final = 1
 USAGE: Final = 2
 OWN_ERROR: Final = 70
-INTERRUPTED: Final = 130
 CLOSED: Final = 141  # as shells show a program that a closed pipe ended
 
 CODES: Final[tuple[tuple[type[errors.RecollectError], int], ...]] = (
@@ -39,18 +39,15 @@ CODES: Final[tuple[tuple[type[errors.RecollectError], int], ...]] = (
 
 # The next step for errors that carry no hint.
 HINTS: Final = {
-    USAGE: "add `--help` after the verb to see its arguments",
+    USAGE: "add `--help` after the command to see its arguments",
     3: "run `recollect list --include all` to see every id",
     5: "run `recollect show ID` to see its current state",
-    6: "run `recollect doctor` to check the files",
-    7: "run `recollect doctor` to find the damage",
+    6: "run `recollect admin doctor` to check the files",
+    7: "run `recollect admin doctor` to find the damage",
 }
 
-_TAKE_TEXT: Final = ("remember", "observe", "recall", "context", "revise", "supersede", "why-not")
-
-EPILOG: Final = """
-\b
-Exit codes
+EXIT_CODES: Final = """\
+Exit codes:
   0  success                         4  not allowed, or needs a confirmation
   1  nothing found, or a check       5  conflict with the memory's state
      failed (verify, doctor)         6  disk failure, or not supported
@@ -74,12 +71,10 @@ def refuse(error: Exception, given: Sequence[str]) -> int:
     if isinstance(error, BrokenPipeError):  # who reads the answer has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
         return CLOSED
-    if type(error).__name__ == "Abort":  # ours, or Typer's, which is not loaded for every verb
-        if isinstance(error.__context__, KeyboardInterrupt):
-            return INTERRUPTED
+    if isinstance(error, Abort):
         plain.say_to_stderr("Cancelled; nothing changed.")
         return NO
-    code, word, message, hint = _explain(error, given)
+    code, word, message, hint = _explain(error)
     if code == OWN_ERROR and "--debug" in flags:
         import traceback  # slow to load
 
@@ -92,16 +87,13 @@ def refuse(error: Exception, given: Sequence[str]) -> int:
     return code
 
 
-def _explain(error: Exception, given: Sequence[str]) -> tuple[int, str, str, str | None]:
+def _explain(error: Exception) -> tuple[int, str, str, str | None]:
     """The exit code, the error code, what happened, what to do next."""
     if isinstance(error, errors.RecollectError):
         code = next((code for kind, code in CODES if isinstance(error, kind)), OWN_ERROR)
         return code, error.code, error.message, error.hint or HINTS.get(code)
-    tell = getattr(
-        error, "format_message", None
-    )  # Typer does not export the base class of its usage errors
-    if tell is not None:
-        return USAGE, "usage", str(tell()), _usage_hint(_path(error, given), str(tell()))
+    if isinstance(error, UsageError):
+        return USAGE, "usage", error.message, error.hint
     message = f"internal error: {type(error).__name__}: {error}"
     return (
         OWN_ERROR,
@@ -109,18 +101,3 @@ def _explain(error: Exception, given: Sequence[str]) -> tuple[int, str, str, str
         message,
         "run it again with `--debug` for a traceback, and please report it",
     )
-
-
-def _usage_hint(path: str, message: str) -> str:
-    if "unexpected extra argument" in message and path.endswith(" erase"):
-        return "give one id; to erase several at once, use --filter, --about or --user"
-    if "unexpected extra argument" in message and path.rpartition(" ")[2] in _TAKE_TEXT:
-        return f'put a text of several words in quotes: {path} "two words"'
-    return f"run `{path} --help` to see the usage"
-
-
-def _path(error: Exception, given: Sequence[str]) -> str:
-    """The command whose arguments were being parsed; an error of the parser does not know it."""
-    context = getattr(error, "ctx", None)
-    first = f" {given[0]}" if given and given[0].isalpha() else ""
-    return str(getattr(context, "command_path", f"recollect{first}"))

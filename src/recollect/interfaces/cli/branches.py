@@ -16,7 +16,7 @@ from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Exit, Option
 from recollect.model.counts import counted
-from recollect.model.values import Branch, BranchChange, Diff, Settlement
+from recollect.model.values import Branch, BranchChange, Choice, Diff
 
 Name = Annotated[str, Argument(metavar="NAME", help="The name or the id of a branch.")]
 NewName = Annotated[str, Argument(metavar="NAME", help="The name of the new branch.")]
@@ -40,7 +40,7 @@ Edits = Annotated[
 ]
 Digest = Annotated[
     str | None,
-    Option("--digest", metavar="HEX", help="The digest that you saw in `branch diff --json`."),
+    Option("--digest", metavar="HEX", help="The digest that you saw in `branches diff --json`."),
 ]
 
 
@@ -101,21 +101,21 @@ def merge(
     """Make every change of a branch, after showing it, and close it."""
     edits = [_edit(given) for given in edit or ()]
     _check_once([*(ours or ()), *(theirs or ()), *(id for id, _ in edits)])
-    settle: dict[str, Settlement] = dict.fromkeys(ours or (), "ours")
-    settle |= dict.fromkeys(theirs or (), "theirs")
+    choose: dict[str, Choice] = dict.fromkeys(ours or (), "ours")
+    choose |= dict.fromkeys(theirs or (), "theirs")
     with call.memory() as memory:
         branches = memory.scoped(user=user).branches
         shown = branches.diff(name)
         if digest not in (None, shown.digest):
             raise Changed(
-                "the branch is not what you saw", hint=f"`recollect branch diff {name}` shows it"
+                "the branch is not what you saw", hint=f"`recollect branches diff {name}` shows it"
             )
         if not call.json and digest is None:
             plain.say(*_compared(shown))
         if digest is None:
             many = counted(len(shown.changes), "change")
             call.confirm(f"Merge {many} of {name}?", yes=yes, what="merging")
-        done = branches.merge(name, shown.digest, settle=settle, edits=dict(edits), reason=reason)
+        done = branches.merge(name, shown.digest, choose=choose, edits=dict(edits), reason=reason)
     made, kept = counted(len(done.records), "record"), len(done.kept)
     left = f", {counted(kept, 'change')} left out" if kept else ""
     call.answer(done, lambda _: plain.say(f"Merged {_named(done.branch)}: {made}{left}"))
@@ -147,16 +147,16 @@ def condense(
 def _edit(given: str) -> tuple[str, str]:
     id, equals, text = given.partition("=")
     if not equals or not text:
-        raise InvalidInput(f"--edit {given!r} is not ID=TEXT", hint="`branch diff` shows the ids")
+        raise InvalidInput(f"--edit {given!r} is not ID=TEXT", hint="`branches diff` shows the ids")
     return id, text
 
 
 def _check_once(ids: Sequence[str]) -> None:
-    """Refuses a change that is settled twice: which of both was meant is not known."""
+    """Refuses a change that is decided twice: which of both was meant is not known."""
     for id in ids:
         if ids.count(id) > 1:
             raise InvalidInput(
-                f"{id} is settled twice", hint="name it in one of --ours, --theirs and --edit"
+                f"{id} is decided twice", hint="name it in one of --ours, --theirs and --edit"
             )
 
 
@@ -206,7 +206,7 @@ def _compared(value: Diff) -> Iterator[str]:
         yield from _change(change)
     if conflicts:
         yield ""
-        yield "Settle each conflict: --ours ID keeps what the memory has, --theirs ID takes the"
+        yield "Decide each conflict: --ours ID keeps what the memory has, --theirs ID takes the"
         yield "branch's, --edit ID=TEXT takes another text."
 
 
@@ -225,7 +225,7 @@ def _change(change: BranchChange) -> Iterator[str]:
             yield from plain.wrapped(ours, "  ", "- ")
         if change.text is not None:
             yield from plain.wrapped(change.text, "  ", "+ ")
-    others = {name: value for name, value in change.changes.items() if name != "supersede"}
+    others = {name: value for name, value in change.changes.items() if name != "replaces"}
     for name, other in others.items():
         yield plain.dim(f"  {name}: {plain.one_line(str(other))}")
     if change.reason:
@@ -233,7 +233,11 @@ def _change(change: BranchChange) -> Iterator[str]:
 
 
 def _holds(change: BranchChange) -> bool:
-    return change.ours is not None and change.ours.status not in ("forgotten", "archived")
+    return change.ours is not None and change.ours.status not in (
+        "forgotten",
+        "replaced",
+        "archived",
+    )
 
 
 def _side(name: str, text: str | None) -> Iterator[str]:

@@ -19,7 +19,7 @@ from recollect import config
 from recollect.assistants.mounted import Mount
 from recollect.config import AUTO, Settings, load, place_of
 from recollect.errors import Forbidden, IntegrityError, InvalidInput, NotFound, Unavailable
-from recollect.interfaces.cli import answer, plain
+from recollect.interfaces.cli import answer, plain, questions
 from recollect.interfaces.cli.declare import Abort, Option, Parameter, declared, parameters_of
 from recollect.memory import Memory, Store
 from recollect.places import known
@@ -93,7 +93,7 @@ class Call(msgspec.Struct, frozen=True):
             return self.places(mount)[0][1]
         found = config.places(self.store)
         if create and not found.named:
-            return found.project if found.writes_to_project else found.me
+            return found.project if found.writes_to_project else found.personal
         return load(self.store, embedder=embedder or AUTO)
 
     @contextmanager
@@ -120,18 +120,18 @@ class Call(msgspec.Struct, frozen=True):
         found = config.places(self.store)
         if mount is not None and found.named:
             raise InvalidInput(
-                "--mount and a named store exclude each other", hint="leave one of them out"
+                "--memory and a named store exclude each other", hint="leave one of them out"
             )
         if found.named:
             return [(None, found.project)]
         if mount is not None:
-            is_own = mount == "me" or found.is_one
-            return [("me", found.me) if is_own else ("project", found.project)]
+            is_own = mount == "personal" or found.is_one
+            return [("personal", found.personal) if is_own else ("project", found.project)]
         if self.named is not None:  # a space of the nearest store
             settings = load(None)
-            is_own = place_of(settings.where) == place_of(found.me.where)
-            return [("me" if is_own else "project", settings)]
-        mine: list[tuple[Mount | None, Settings]] = [("me", found.me)]
+            is_own = place_of(settings.where) == place_of(found.personal.where)
+            return [("personal" if is_own else "project", settings)]
+        mine: list[tuple[Mount | None, Settings]] = [("personal", found.personal)]
         return mine if found.is_one else [("project", found.project), *mine]
 
     def ask(
@@ -159,7 +159,7 @@ class Call(msgspec.Struct, frozen=True):
         """
         mount = None if memory is None else self.mount_of(memory)
         if self.json:
-            found = {} if mount is None else {"mount": mount}
+            found = {} if mount is None else {"memory": mount}
             answer.write_json({**msgspec.to_builtins(value), **found} if found else value)
             return
         show(value)
@@ -171,8 +171,8 @@ class Call(msgspec.Struct, frozen=True):
         found = config.places(self.store)
         if found.named:
             return None
-        place, mine = Path(place_of(memory.where)), Path(place_of(found.me.where))
-        return "me" if place == mine or mine in place.parents else "project"
+        place, mine = Path(place_of(memory.where)), Path(place_of(found.personal.where))
+        return "personal" if place == mine or mine in place.parents else "project"
 
     def note(self, text: str) -> None:
         """Prints a note to stderr, unless the caller is a program (``--json``)."""
@@ -199,7 +199,7 @@ class Call(msgspec.Struct, frozen=True):
         if self.json or not sys.stdout.isatty():
             yield None
             return
-        from recollect.interfaces.cli.draw import progress
+        from recollect.interfaces.cli.screens.draw import progress
 
         with progress(title) as tick:
             yield tick
@@ -210,9 +210,7 @@ class Call(msgspec.Struct, frozen=True):
             return
         if self.json or not sys.stdin.isatty():
             raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
-        from typer import confirm
-
-        if not confirm(question, err=True):
+        if not questions.confirm(question):
             raise Abort
 
     def confirm_name(self, name: str, *, yes: bool, what: str) -> None:
@@ -221,15 +219,7 @@ class Call(msgspec.Struct, frozen=True):
             return
         if self.json or not sys.stdin.isatty():
             raise Forbidden(f"{what} needs a confirmation", hint="add --yes to confirm")
-        from typer import prompt
-
-        typed = prompt(
-            "This cannot be undone. Type the name of the space",
-            default="",
-            err=True,
-            show_default=False,
-        )
-        if typed != name:
+        if questions.prompt("This cannot be undone. Type the name of the space") != name:
             raise Abort
 
 
@@ -239,7 +229,7 @@ def _holder(found: list[tuple[Mount | None, Memory]], id: str) -> Memory:
         return found[0][1]
     from recollect.assistants.mounts import holder_of
 
-    return holder_of([(name or "me", memory) for name, memory in found], id)[1]
+    return holder_of([(name or "personal", memory) for name, memory in found], id)[1]
 
 
 def _is_there(store: Store, memory: Memory, space: str) -> bool:

@@ -1,8 +1,7 @@
 """How a verb declares its arguments and options, and how it ends early.
 
-Responsible for declarations that two parsers read: Typer, which also prints help and explains
-mistakes, and ``quick``, which needs no Typer. Leaves parsing to them. Invariant: this loads nothing
-of the package and no parser.
+Responsible for the declarations that ``words``, ``help_text`` and ``completion`` read. Leaves what
+they do with them to those. Invariant: this loads nothing of the package.
 """
 
 from __future__ import annotations
@@ -77,6 +76,15 @@ def parameters_of(function: Callable[..., None]) -> list[Parameter]:
         for name in names
         if hasattr(hints[name], "__metadata__")
     ]
+
+
+class UsageError(Exception):
+    """A command line that cannot be understood, and what to type instead."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message: Final = message
+        self.hint: Final = hint
 
 
 class Exit(Exception):

@@ -1,8 +1,8 @@
-"""The verbs that follow links: ``graph`` and ``path``.
+"""The commands about links.
 
-Responsible for drawing records and links as text. Leaves which ones there are to the memory.
-Invariants: every record's line begins with its id, which other verbs take; an arrow points from the
-source of a link to its target.
+Responsible for making links, and for drawing records and links as text. Leaves which ones there are
+to the memory. Invariants: every record's line begins with its id, which other commands take; an
+arrow points from the source of a link to its target.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ from recollect.model.values import Graph, Link, Record
 
 _LINE_MIN_COLUMNS: Final = 20
 
+Source = Annotated[str, Argument(metavar="SOURCE", help="The record the link starts from.")]
+Target = Annotated[str, Argument(metavar="TARGET", help="The record it points to.")]
+LinkKind = Annotated[str, Option(metavar="WORD", help="contradicts, derived_from, …")]
+Weight = Annotated[float, Option(metavar="0..1", help="How strong it is.")]
+LinkName = Annotated[str | None, Option(metavar="TEXT", help="What another system calls the link.")]
 Start = Annotated[
     str | None, Argument(metavar="[ID]", help="The record in the middle.  [default: show all]")
 ]
@@ -35,7 +40,7 @@ Way = Annotated[
 
 
 @verb
-def graph(
+def show(
     call: Call,
     id: Start = None,
     hops: Hops = 1,
@@ -73,7 +78,7 @@ def _check(id: str | None, hops: int, direction: str, after: str | None) -> None
     if id is None and (hops != 1 or direction != "both"):
         raise InvalidInput(
             "--hops and --direction start from a record, and no id was given",
-            hint="name the record: recollect graph ID --hops 2",
+            hint="name the record: recollect graph show ID --hops 2",
         )
 
 
@@ -97,6 +102,30 @@ def path(
     call.answer(found, lambda _: plain.say(*_steps(found, a, b)))
     if not found.records:
         raise Exit(answer.NO)
+
+
+@verb
+def link(
+    call: Call,
+    source: Source,
+    target: Target,
+    kind: LinkKind = "relates_to",
+    weight: Weight = 1.0,
+    name: LinkName = None,
+) -> None:
+    """Link two records; a link has a kind and a direction."""
+    with call.memory(having=source) as memory:
+        made = memory.graph.link(source, target, kind, weight=weight, name=name)
+        call.answer(made, plain.link, memory)
+
+
+@verb
+def unlink(call: Call, source: Source, target: Target, kind: LinkKind = "relates_to") -> None:
+    """Remove the link of a kind between two records."""
+    with call.memory(having=source) as memory:
+        memory.graph.unlink(source, target, kind)
+    removed = {"source": source, "target": target, "kind": kind, "removed": True}
+    call.answer(removed, lambda _: plain.say(f"Unlinked {source} and {target}"), memory)
 
 
 def _steps(found: Graph, a: str, b: str) -> Iterator[str]:

@@ -112,7 +112,7 @@ Branch = Annotated[
 ]
 Session = Annotated[str | None, Option(metavar="NAME", help="The conversation it belongs to.")]
 Agent = Annotated[str | None, Option(metavar="NAME", help="The agent that writes.")]
-Origin = Annotated[
+TrustOption = Annotated[
     Literal["person", "agent", "unverified"] | None,
     Option(help="Write with less trust than a person."),
 ]
@@ -120,7 +120,6 @@ Origin = Annotated[
 # What a read shows.
 Count = Annotated[int, Option("-k", metavar="N", help="The most hits to return.")]
 Unit = Annotated[Literal["any", "record", "episode"], Option(help="What to look for.")]
-ListUnit = Annotated[Literal["record", "episode"], Option("--unit", help="What to list.")]
 Include = Annotated[
     list[str] | None,
     Option(
@@ -140,13 +139,13 @@ At = Annotated[str | None, Option(metavar="SEQ|WHEN", help="Read the memory as i
 Limit = Annotated[int, Option(metavar="N", help="The most to return.")]
 After = Annotated[str | None, Option(metavar="ID", help="Continue after this id.")]
 Tokens = Annotated[
-    int | None, Option(metavar="N", help="The token budget.  [default: the frame's]")
+    int | None, Option(metavar="N", help="The token budget.  [default: the preset's]")
 ]
-Frame = Annotated[
-    str, Option(metavar="NAME", help="The frame to use: self, attention, task, or one you set.")
+Preset = Annotated[
+    str, Option(metavar="NAME", help="The preset to use: self, attention, task, or one you set.")
 ]
-MaybeFrame = Annotated[
-    str | None, Option("--frame", metavar="NAME", help="Ask about a context of this frame.")
+MaybePreset = Annotated[
+    str | None, Option("--preset", metavar="NAME", help="Ask about a context of this preset.")
 ]
 Explain = Annotated[
     bool, Option("--explain", help="Show what each signal adds to the score of each hit.")
@@ -161,11 +160,11 @@ AsHook = Annotated[
 
 # Which memory.
 MountOption = Annotated[
-    Literal["project", "me"] | None,
+    Literal["project", "personal"] | None,
     Option(
-        "--mount",
+        "--memory",
         metavar="NAME",
-        help="project or me: one of the two memories that an assistant has.",
+        help="project or personal: which of the two memories that an assistant has.",
     ),
 ]
 

@@ -184,13 +184,13 @@ def record(what: str, value: Record) -> None:
     say(f"{what} {bold(value.id)}")
     say(*wrapped(value.text, "  "))
     say("  " + record_details(value))
-    if value.status == "held":
+    if value.status == "waiting":
         next_step("recollect review")
 
 
 def standing(value: Record) -> str:
     """How a record stands, in words."""
-    if value.reason is None:
+    if value.reason is None or value.status == "replaced":
         return value.status
     why = sentence(value.reason)
     return why if value.status == "archived" else f"{value.status}, {why}"
@@ -206,7 +206,7 @@ def record_details(value: Record) -> str:
         " ".join(f"#{tag}" for tag in value.tags),
         value.trust,
         f"until {moment(value.expires)}" if value.expires else None,
-        f"replaces {value.supersedes}" if value.supersedes else None,
+        f"replaces {value.replaces}" if value.replaces else None,
         status,
     )
 
@@ -232,16 +232,16 @@ def recall(
     """
     if not found.hits:
         say(f"Nothing found for “{one_line(found.query)}”.")
-        say(dim("use --include all to also search superseded, forgotten and shadowed ones"))
+        say(dim("use --include all to also search replaced, forgotten and hidden ones"))
     for number, hit in enumerate(found.hits, 1):
         _hit(hit, f"{number:>2}  ", below, mount_of(hit), full=full)
     if found.unverified:
         say("", dim("Unverified: quoted only, not used in answers or contexts"))
         for hit in found.unverified:
             _hit(hit, " ?  ", below, mount_of(hit), full=full)
-    hidden = found.held - len(found.unverified)
+    hidden = found.waiting - len(found.unverified)
     if hidden > 0:
-        say(dim(f"{hidden} more held for review; --include held shows them"))
+        say(dim(f"{hidden} more waiting for review; --include waiting shows them"))
 
 
 def _hit(
@@ -345,11 +345,11 @@ def forgotten(value: Forgotten) -> None:
         next_step("recollect review")
         return
     say(f"Forgot {bold(value.id)}: recall and context no longer show it.")
-    for id in value.shadowed:
-        say(f"  shadowed with it  {id}")
+    for id in value.hidden:
+        say(f"  hidden with it  {id}")
     for id in value.showing:
         say(f"  still shown       {id}")
-    next_step(f"recollect restore {value.id}")
+    next_step(f"recollect undo {value.id}")
 
 
 def erasure(value: Erasure) -> None:

@@ -44,7 +44,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
         if self.is_new:
             raise Refused(
                 422, "invalid_input", "this operation does not take If-None-Match",
-                hint="it is for what creates a record, a frame, a document or a rule",
+                hint="it is for what creates a record, a preset, a document or a rule",
             )  # fmt: skip
         found: dict[str, Any] = {} if self.key is None else {"idempotency_key": self.key}
         if self.match is not None:

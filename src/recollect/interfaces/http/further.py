@@ -26,8 +26,8 @@ from recollect.interfaces.http.shapes import (
 )
 from recollect.model import limits
 from recollect.model.events import Intent
-from recollect.model.frames import Units
-from recollect.model.values import Include, Settlement, Unit
+from recollect.model.presets import Units
+from recollect.model.values import Choice, Include, Unit
 
 Many = Annotated[int, Meta(ge=1, le=limits.LIST_MAX_RECORDS)]
 Direction = Literal["both", "out", "in"]
@@ -231,7 +231,7 @@ class Merge(Request, frozen=True, kw_only=True):
     """Merge a branch as it was seen; ``digest`` binds it to that."""
 
     digest: Annotated[str, Meta(min_length=1, max_length=128)]
-    settle: dict[str, Settlement] | UnsetType = UNSET
+    choose: dict[str, Choice] | UnsetType = UNSET
     edits: dict[str, Text] | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET
 

@@ -25,7 +25,7 @@ _HEADERS: Final = (
     ("Recollect-User", "Narrow the token to one user."),
     ("Recollect-Session", "Write in this session."),
     ("Recollect-Agent", "Write as this agent."),
-    ("Recollect-Origin", "Write with less trust than the token allows."),
+    ("Recollect-Trust", "Write with less trust than the token allows."),
     ("Recollect-Subject", "This user, whose memory is encrypted under a key of its own."),
     ("Recollect-Branch", "Read and write on this branch."),
 )

@@ -21,7 +21,9 @@ from recollect.memory import Memory
 from recollect.model import validate
 
 _PARAMETERS_MAX_COUNT: Final = 100
-_NARROWING: Final = ("user", "session", "agent", "origin", "subject")
+_NARROWING: Final = ("user", "session", "agent", "trust", "subject")
+_OURS: Final = "recollect-"
+_KNOWN: Final = frozenset(f"{_OURS}{name}" for name in (*_NARROWING, "branch"))
 
 
 def body(raw: bytes, shape: Any) -> Any:
@@ -82,7 +84,14 @@ def is_known(tag: str, known: str) -> bool:
 
 
 def narrowing(headers: Headers) -> dict[str, str]:
-    """The arguments of ``scoped`` that the headers ask for."""
+    """The arguments of ``scoped`` that the headers ask for.
+
+    A header of ours that is unknown is refused: it may have asked for less than the token allows.
+    """
+    for name in headers:
+        if name.startswith(_OURS) and name not in _KNOWN:
+            known = ", ".join(sorted(_KNOWN))
+            raise Refused(400, "malformed", f"unknown header {name!r}; there are {known}")
     found = {name: headers.get(f"recollect-{name}") for name in _NARROWING}
     return {name: _utf8(value) for name, value in found.items() if value is not None}
 

@@ -28,15 +28,15 @@ from recollect.interfaces.http.calls import (
 )
 from recollect.interfaces.http.problems import Refused
 from recollect.model import wire
-from recollect.model.frames import Frame
 from recollect.model.limits import COMMAND_MAX_BYTES
+from recollect.model.presets import Preset
 from recollect.model.values import (
+    Archived,
     AuditEntry,
     Branch,
     Change,
     Checkpoint,
     Context,
-    Curation,
     Diff,
     Document,
     Episode,
@@ -75,7 +75,7 @@ _WHOLE: Final = ("verify", "checkpoint", "get_ledger", "push_ledger", "export", 
 _SEARCHES: Final = (
     "recall", "recall_many", "why_not", "context", "replay", "diff", "branch_diff", "overview",
 )  # fmt: skip
-CREATING: Final = ("remember", "set_frame", "set_document", "set_rule")  # take If-None-Match
+CREATING: Final = ("remember", "set_preset", "set_document", "set_rule")  # take If-None-Match
 STRICT: Final = ("revise", "forget", "undo_one")  # with --strict they need If-Match
 _LEDGER_MAX_BYTES: Final = 67_108_864
 _LINES: Final = "application/x-ndjson"
@@ -166,11 +166,11 @@ TABLE: Final = (
     Route("POST", f"{_S}/used", "useful", reading.useful, list[Record], s.Useful, verb="write"),
     Route("POST", f"{_S}/receipts/{{receipt}}/replay", "replay", reading.replay, Replay,
           s.ReplayRequest),
-    Route("GET", f"{_S}/frames", "list_frames", reading.frames, list[Frame], query=s.At),
-    Route("GET", f"{_S}/frames/{{name}}", "get_frame", reading.frame, Frame, query=s.At),
-    Route("PUT", f"{_S}/frames/{{name}}", "set_frame", reading.set_frame, Frame, dict[str, Any],
+    Route("GET", f"{_S}/presets", "list_presets", reading.presets, list[Preset], query=s.At),
+    Route("GET", f"{_S}/presets/{{name}}", "get_preset", reading.preset, Preset, query=s.At),
+    Route("PUT", f"{_S}/presets/{{name}}", "set_preset", reading.set_preset, Preset, dict[str, Any],
           verb="write"),
-    Route("DELETE", f"{_S}/frames/{{name}}", "drop_frame", reading.drop_frame, None,
+    Route("DELETE", f"{_S}/presets/{{name}}", "drop_preset", reading.drop_preset, None,
           query=f.Drop, status=204, verb="write"),
     Route("GET", f"{_S}/events", "events", reading.events, wire.Page[Change], query=s.Events),
     Route("GET", f"{_S}/events/{{seq}}", "event", ledger.event, EventView, query=s.At),
@@ -207,7 +207,7 @@ TABLE: Final = (
           verb="write"),
     Route("POST", f"{_S}/review/{{id}}/refute", "refute", correcting.refute, Record, f.Shown,
           verb="write"),
-    Route("POST", f"{_S}/archive", "archive", correcting.archive, Curation, f.Faded,
+    Route("POST", f"{_S}/archive", "archive", correcting.archive, Archived, f.Faded,
           verb="write"),
     Route("POST", f"{_S}/erase", "erase_many", correcting.erase_many, Erasure, f.EraseMany,
           verb="erase"),
@@ -227,8 +227,8 @@ TABLE: Final = (
     Route("GET", f"{_S}/check", "check", looking.check, list[Finding], query=s.At),
     Route("GET", f"{_S}/pages", "list_pages", looking.pages, list[PageInfo], query=s.At),
     Route("GET", f"{_S}/pages/{{name}}", "read_page", looking.page, looking.PageText, query=s.At),
-    # frames and receipts
-    Route("GET", f"{_S}/frames/{{name}}/since", "frame_since", parts.since, parts.Since,
+    # presets and receipts
+    Route("GET", f"{_S}/presets/{{name}}/since", "preset_since", parts.since, parts.Since,
           query=s.At),
     Route("POST", f"{_S}/flush", "flush", parts.flush, None, status=204),
     Route("DELETE", f"{_S}/receipts/{{receipt}}", "erase_receipt", parts.erase_receipt, None,

@@ -243,7 +243,7 @@ def _first_token(store: Store) -> str | None:
     try:
         if store.tokens.list():
             return None
-        return store.tokens.create("first", space=None, verbs=VERBS, origin="person").token
+        return store.tokens.create("first", space=None, verbs=VERBS, trust="person").token
     except Forbidden:  # on a server, only its owner creates tokens without one
         return None
 

@@ -13,9 +13,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from recollect.model import limits
-from recollect.model.events import ROLES, Sources, SourceType, Trust
-from recollect.model.frames import Units
+from recollect.model.events import ROLES, SourceType, Trust
+from recollect.model.presets import Units
 from recollect.model.values import Include, Quote
+from recollect.model.words import Sources
 
 Text = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_MAX_BYTES)]
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_MAX_CHARS)]
@@ -66,7 +67,7 @@ class Remember(Request, frozen=True, kw_only=True):
     said_at: Moment | UnsetType = UNSET
     valid_from: Moment | UnsetType = UNSET
     valid_to: Moment | UnsetType = UNSET
-    source_type: SourceType | UnsetType = UNSET
+    how_known: SourceType | UnsetType = UNSET
     is_hypothesis: bool | UnsetType = UNSET
     replaces: Id | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET
@@ -147,11 +148,11 @@ class RecallMany(Request, frozen=True, kw_only=True):
 
 
 class WhyNotRequest(Request, frozen=True, kw_only=True):
-    """Why a question does not find something; with a frame, why a context leaves it out."""
+    """Why a question does not find something; with a preset, why a context leaves it out."""
 
     id: Id
     query: Query
-    frame: Name | UnsetType = UNSET
+    preset: Name | UnsetType = UNSET
     tokens: Annotated[int, Meta(ge=1, le=limits.CONTEXT_MAX_TOKENS)] | UnsetType = UNSET
     k: Hits | UnsetType = UNSET
     unit: Units | UnsetType = UNSET
@@ -166,7 +167,7 @@ class ContextRequest(Request, frozen=True, kw_only=True):
 
     query: Query
     tokens: Annotated[int, Meta(ge=1, le=limits.CONTEXT_MAX_TOKENS)] | UnsetType = UNSET
-    frame: Name | UnsetType = UNSET
+    preset: Name | UnsetType = UNSET
     receipt: bool | UnsetType = UNSET
 
 
@@ -207,7 +208,7 @@ class NewToken(Request, frozen=True, kw_only=True):
     label: Name
     space: Annotated[str, Meta(min_length=1, max_length=limits.SPACE_NAME_MAX_BYTES)] | None = None
     verbs: list[Verb] | UnsetType = UNSET
-    origin: Trust | UnsetType = UNSET
+    trust: Trust | UnsetType = UNSET
     user: Name | UnsetType = UNSET
     agent: Name | UnsetType = UNSET
     expires: Moment | UnsetType = UNSET

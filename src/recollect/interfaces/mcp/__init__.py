@@ -82,7 +82,7 @@ def serve(
         from recollect.assistants.place import Scoping
 
         start = None if folder is None else Path(folder).absolute()
-        return Mounts.open(store, space=space, start=start, scope=Scoping(origin="agent"))
+        return Mounts.open(store, space=space, start=start, scope=Scoping(trust="agent"))
 
     if http:
         check_installed()

@@ -148,7 +148,7 @@ def _unexpected(error: Exception) -> dict[str, str | None]:
     return {
         "code": "unexpected",
         "message": f"internal error: {type(error).__name__}",
-        "hint": "run `recollect doctor` to check the files, and please report this",
+        "hint": "run `recollect admin doctor` to check the files, and please report this",
     }
 
 

@@ -31,7 +31,7 @@ class Events(Arguments, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=0, description="a seq; without it, the last events")] | UnsetType
     ) = UNSET
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    mount: Mount | UnsetType = UNSET
+    memory: Mount | UnsetType = UNSET
 
 
 class Happened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,7 +41,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     date: str
     kind: str
     by: str
-    mount: Mount
+    memory: Mount
     id: str | UnsetType = UNSET
     trust: str | UnsetType = UNSET
 
@@ -49,7 +49,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """One line: seq, date, mount, kind, author and id."""
         about = f" [{quoted(self.id)}]" if self.id else ""
         trust = f", trust {self.trust}" if self.trust else ""
-        return f"- {self.seq}, {self.date}, {self.mount}: {self.kind} by {self.by}{about}{trust}"
+        return f"- {self.seq}, {self.date}, {self.memory}: {self.kind} by {self.by}{about}{trust}"
 
 
 class Listed(Answer, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,7 +67,7 @@ def list_events(mounts: Mounts, given: Events) -> Answer:
     after = optional(given.after)
     found = [
         _happened(mount, change)
-        for mount, memory in mounts.readers(optional(given.mount))
+        for mount, memory in mounts.readers(optional(given.memory))
         for change in memory.events.list(
             kinds=given.kinds,
             id=optional(given.id),
@@ -84,8 +84,8 @@ def _happened(mount: Mount, change: Change) -> Happened:
         seq=change.seq,
         date=change.at[:10],
         kind=change.kind or "erased",
-        by=change.origin,
-        mount=mount,
+        by=change.by,
+        memory=mount,
         id=shown(change.id) if change.id else UNSET,
         trust=change.trust or UNSET,
     )

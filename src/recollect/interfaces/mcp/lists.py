@@ -64,7 +64,7 @@ PROMPTS: Final[Result] = {
         {
             "arguments": [
                 {"description": "only this one", "name": "session", "required": False},
-                {"description": "project or me", "name": "mount", "required": False},
+                {"description": "project or personal", "name": "memory", "required": False},
             ],
             "description": "Propose records from the newest episodes, with evidence.",
             "name": DISTILL,

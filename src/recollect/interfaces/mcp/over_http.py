@@ -32,7 +32,7 @@ T = TypeVar("T")
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 _CALLER: Final = "recollect.caller"
-_SCOPE: Final = Scoping(origin="agent")
+_SCOPE: Final = Scoping(trust="agent")
 
 
 class _Caller(NamedTuple):

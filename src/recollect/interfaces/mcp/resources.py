@@ -56,7 +56,7 @@ def status(mounts: Mounts) -> dict[str, object]:
         told[mount] = {
             "there": True,
             "records": counts.records,
-            "held": counts.held,
+            "waiting": counts.waiting,
             "episodes": counts.episodes,
             "position": counts.seq,
         }
@@ -65,17 +65,17 @@ def status(mounts: Mounts) -> dict[str, object]:
 
 def distill(mounts: Mounts, given: Mapping[str, str]) -> str:
     """Asks the host's own model to propose records from the newest episodes."""
-    unknown = sorted(set(given) - {"session", "mount"})
+    unknown = sorted(set(given) - {"session", "memory"})
     if unknown:
         raise InvalidInput(
-            f"unknown argument {unknown[0]!r} for distill", hint="it takes session and mount"
+            f"unknown argument {unknown[0]!r} for distill", hint="it takes session and memory"
         )
     wanted = None
     if "session" in given:
         wanted = "session = '" + given["session"].replace("'", "''") + "'"
     found = [
         answers.found(mount, episode)
-        for mount, memory in mounts.readers(given.get("mount"))
+        for mount, memory in mounts.readers(given.get("memory"))
         for episode in memory.sessions.episodes(filter=wanted, limit=_EPISODES_MAX_COUNT)
         if episode.trust != "unverified"
     ]

@@ -50,7 +50,7 @@ class Propose(Arguments, frozen=True, kw_only=True):
     unverified: Annotated[bool, Meta(description="true for text from a tool, file or web page")] = (
         False
     )
-    mount: WriteMount | UnsetType = UNSET
+    memory: WriteMount | UnsetType = UNSET
 
 
 class ReviewList(Arguments, frozen=True, kw_only=True):
@@ -65,13 +65,13 @@ class Proposed(Answer, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     date: str
     trust: Trust
-    mount: Mount
+    memory: Mount
     intent: Intent
     note: str = ""
 
     def short(self) -> str:
         """What was proposed, and who decides."""
-        what = f"Proposed to {self.intent} in {self.mount}, as {self.trust} [{self.id}]."
+        what = f"Proposed to {self.intent} in {self.memory}, as {self.trust} [{self.id}]."
         return "\n".join([f"{what} {_DECIDES}", *noted(self.note)])
 
 
@@ -81,7 +81,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     date: str
     trust: Trust
-    mount: Mount
+    memory: Mount
     intent: Intent
     text: str | UnsetType = UNSET
     quoted: str | UnsetType = UNSET
@@ -100,7 +100,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What would change, and what holds until then."""
         words = self.quoted if isinstance(self.text, UnsetType) else self.text
         said = f": {quoted(words)}" if words else ""
-        line = f"- {self.date}, {self.mount}, {self.trust}, {self.intent}{said} [{self.id}]"
+        line = f"- {self.date}, {self.memory}, {self.trust}, {self.intent}{said} [{self.id}]"
         if self.reason:
             line += f" (reason: {quoted(self.reason)})"
         if self.stale:
@@ -135,7 +135,7 @@ def propose(mounts: Mounts, given: Propose) -> Answer:
     if text is not None and not given.unverified:
         refuse_repeats(text)
     writer = mounts.lowered("unverified") if given.unverified else mounts
-    quote = quoting.of_user(mounts, optional(given.quote), id=id, mount=optional(given.mount))
+    quote = quoting.of_user(mounts, optional(given.quote), id=id, mount=optional(given.memory))
     made = writer.propose(
         text,
         id=id,
@@ -143,20 +143,20 @@ def propose(mounts: Mounts, given: Propose) -> Answer:
         about=optional(given.about),
         reason=optional(given.reason),
         evidence=(*given.evidence, *quote.found),
-        mount=optional(given.mount),
+        mount=optional(given.memory),
     )
     return Proposed(
         id=made.value.id,
         date=made.value.at[:10],
         trust=made.value.trust,
-        mount=made.mount,
+        memory=made.mount,
         intent=made.value.intent,
         note="; ".join(quote.notes),
     )
 
 
 def review_list(mounts: Mounts, given: ReviewList) -> Answer:
-    """Proposals and held records. They are only shown: a model must not approve its own writes."""
+    """What waits for a person. It is only shown: a model must not approve its own writes."""
     found = [
         Mounted(mount=mount, value=one)
         for mount, memory in mounts.readers()
@@ -178,7 +178,7 @@ def _waiting(mounted: Mounted[Proposal]) -> Waiting:
         id=one.id,
         date=one.at[:10],
         trust=one.trust,
-        mount=mounted.mount,
+        memory=mounted.mount,
         intent=one.intent,
         text=words if trusted else UNSET,
         quoted=UNSET if trusted else words,

@@ -30,7 +30,7 @@ _converting: Final = threading.Lock()
 Schema = dict[str, Any]
 T = TypeVar("T")
 UserWords = Annotated[str, Meta(description="the user's own words for it, verbatim")]
-WriteMount = Annotated[Mount, Meta(description="me: the user's own, in every project")]
+WriteMount = Annotated[Mount, Meta(description="personal: the user's own, in every project")]
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ class Recall(Arguments, frozen=True, kw_only=True):
 
     query: str = ""
     k: Annotated[int, Meta(ge=1, le=100)] = 10
-    mount: Mount | UnsetType = UNSET
+    memory: Mount | UnsetType = UNSET
 
 
 class ExplainedRecall(Recall, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class Remember(Arguments, frozen=True, kw_only=True):
     unverified: Annotated[bool, Meta(description="true for text from a tool, file or web page")] = (
         False
     )
-    mount: WriteMount | UnsetType = UNSET
+    memory: WriteMount | UnsetType = UNSET
 
 
 class Revise(Arguments, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ class Observe(Arguments, frozen=True, kw_only=True):
     text: str
     role: Literal["user", "assistant", "tool"] = "user"
     session: str | UnsetType = UNSET
-    mount: WriteMount | UnsetType = UNSET
+    memory: WriteMount | UnsetType = UNSET
 
 
 class Context(Arguments, frozen=True, kw_only=True):
@@ -150,7 +150,7 @@ class List(Arguments, frozen=True, kw_only=True):
         Annotated[str, Meta(description="e.g. kind = 'fact' and tags contains 'work'")] | UnsetType
     ) = UNSET
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    mount: Mount | UnsetType = UNSET
+    memory: Mount | UnsetType = UNSET
 
 
 def recall(mounts: Mounts, given: Recall) -> Answer:
@@ -165,7 +165,7 @@ def explained_recall(mounts: Mounts, given: ExplainedRecall) -> Answer:
 
 def _recalled(mounts: Mounts, given: Recall, *, explain: bool = False) -> Answer:
     """What was found; an overview, if the question names nothing to look for."""
-    mount, each = optional(given.mount), max(1, given.k // 2)
+    mount, each = optional(given.memory), max(1, given.k // 2)
     view = overview(mounts, given.query, found=True, mount=mount, limit=each)
     if view is not None:
         return answers.viewed(view)
@@ -181,18 +181,18 @@ def _recalled(mounts: Mounts, given: Recall, *, explain: bool = False) -> Answer
 
 
 def remember(mounts: Mounts, given: Remember) -> Answer:
-    """Stores a record; text from a tool, file or page is held for review."""
+    """Stores a record; text from a tool, file or page waits for review."""
     if not given.unverified:
         refuse_repeats(given.text)
     writer = mounts.lowered("unverified") if given.unverified else mounts
-    quote = quoting.of_user(mounts, optional(given.quote), mount=optional(given.mount))
+    quote = quoting.of_user(mounts, optional(given.quote), mount=optional(given.memory))
     made = writer.remember(
         given.text,
         key=optional(given.key),
         about=optional(given.about),
         tags=given.tags,
         evidence=(*given.evidence, *quote.found),
-        mount=optional(given.mount),
+        mount=optional(given.memory),
     )
     return answers.stored(made, _missing(mounts, made, given.evidence), quote.notes)
 
@@ -240,7 +240,7 @@ def observe(mounts: Mounts, given: Observe) -> Answer:
         given.text if given.role == "tool" else without_memory(given.text),
         role=given.role,
         session=optional(given.session),
-        mount=optional(given.mount),
+        mount=optional(given.memory),
     )
     return answers.kept(kept)
 
@@ -254,7 +254,7 @@ def list_records(mounts: Mounts, given: List) -> Answer:
     """Records, last changed first, those of the project before the person's."""
     found = [
         answers.found(mount, record)
-        for mount, memory in mounts.readers(optional(given.mount))
+        for mount, memory in mounts.readers(optional(given.memory))
         for record in memory.list(filter=optional(given.filter), limit=given.limit)
     ]
     return answers.listed(found[: given.limit])
@@ -369,7 +369,7 @@ MORE: Final = (
         name="observe",
         about=(
             "Store what was said or seen, verbatim, as evidence. Use role tool for the output of "
-            "tools; it is held for review."
+            "tools; it waits for review."
         ),
         takes=Observe,
         answers=answers.Kept,

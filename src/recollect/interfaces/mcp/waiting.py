@@ -25,7 +25,7 @@ class Unchanged(Stored, frozen=True, kw_only=True, omit_defaults=True):
 
     def short(self) -> str:
         """What was not changed, and what would change it."""
-        unchanged = f"{self.id} in {self.mount} is unchanged"
+        unchanged = f"{self.id} in {self.memory} is unchanged"
         return "\n".join([f"{unchanged}: {_WAITS.format(self.pending)}", *noted(self.note)])
 
 
@@ -36,7 +36,7 @@ class NotLeft(Left, frozen=True, kw_only=True, omit_defaults=True):
 
     def short(self) -> str:
         """What was not forgotten, and who decides."""
-        return f"{self.id} in {self.mount} is not forgotten: {_WAITS.format(self.pending)}"
+        return f"{self.id} in {self.memory} is not forgotten: {_WAITS.format(self.pending)}"
 
 
 def unchanged(made: Mounted[Record], note: str) -> Unchanged:
@@ -47,4 +47,4 @@ def unchanged(made: Mounted[Record], note: str) -> Unchanged:
 
 def not_left(gone: Mounted[Forgotten]) -> NotLeft:
     """Something that a person must forget."""
-    return NotLeft(id=gone.value.id, mount=gone.mount, pending=gone.value.pending or "")
+    return NotLeft(id=gone.value.id, memory=gone.mount, pending=gone.value.pending or "")

@@ -33,7 +33,7 @@ from recollect.serving.oauth.documents import Documents
 PLACE: Final = "assistants"
 ENDS_DAYS: Final = {"1": "a day", "7": "a week", "30": "30 days", "90": "90 days"}
 _USUAL: Final = "30"
-_ORIGINS: Final[dict[str, Literal["agent", "unverified"]]] = {
+_TRUSTS: Final[dict[str, Literal["agent", "unverified"]]] = {
     "agent": "agent", "unverified": "unverified",
 }  # fmt: skip
 _INCOMPLETE: Final = "this form is incomplete"
@@ -154,7 +154,7 @@ def wish(ask: Ask, fields: Mapping[str, str], store: Store) -> Wish:
     space = fields.get("space") or None
     # Every token reads. The other verbs need a person, which an assistant is not.
     verbs = ("read", "write") if fields.get("verb-write") == "on" else ("read",)
-    if fields.get("ends") not in ENDS_DAYS or fields.get("origin") not in _ORIGINS:
+    if fields.get("ends") not in ENDS_DAYS or fields.get("trust") not in _TRUSTS:
         raise InvalidInput(_INCOMPLETE, hint=_AGAIN)
     if fields.get("asked") != "on":
         raise InvalidInput(_NOT_ASKED, hint="go back and tick it, if you did ask")
@@ -163,7 +163,7 @@ def wish(ask: Ask, fields: Mapping[str, str], store: Store) -> Wish:
     if space not in _spaces(ask, held, store):
         raise Forbidden("you cannot give this memory to this assistant", hint="choose another")
     return Wish(
-        space=space, verbs=verbs, origin=_ORIGINS[fields["origin"]], days=int(fields["ends"]),
+        space=space, verbs=verbs, trust=_TRUSTS[fields["trust"]], days=int(fields["ends"]),
         user=validate.optional_name(fields.get("user", "").strip() or None, "user"),
     )  # fmt: skip
 
@@ -171,7 +171,7 @@ def wish(ask: Ask, fields: Mapping[str, str], store: Store) -> Wish:
 def approver(store: Store) -> Token:
     """The token of a person who may let assistants in; Forbidden for every other."""
     held = store.token()
-    is_admin = held is not None and "admin" in held.verbs and held.origin == "person"
+    is_admin = held is not None and "admin" in held.verbs and held.trust == "person"
     if held is None or not is_admin or held.user is not None or held.agent is not None:
         raise Forbidden(NEEDS_ADMIN, hint=ASK_ADMIN)
     return held

@@ -1,7 +1,7 @@
-"""A frame as a person writes it in a form.
+"""A preset as a person writes it in a form.
 
-Responsible for its fields as text, and for the frame that they mean. Leaves what a frame may be to
-the model. Invariant: the fields of a frame that was set give the same frame back.
+Responsible for its fields as text, and for the preset that they mean. Leaves what a preset may be
+to the model. Invariant: the fields of a preset that was set give the same preset back.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.web.digits import number
-from recollect.memory.contexts.frames import checked_frame
-from recollect.model.frames import SIGNALS, Cache, Frame, Signal
+from recollect.memory.contexts.presets import checked_preset
+from recollect.model.presets import SIGNALS, Cache, Preset, Signal
 
 CACHES: Final = (
     ("none", "for each question"), ("write", "after the next write"), ("seconds", "after"),
@@ -27,7 +27,7 @@ _DECIMAL: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,17})?")
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a form about a frame."""
+    """The fields of a form about a preset."""
 
     name: str
     weights: tuple[tuple[Signal, str], ...]  # in parts of any sum
@@ -43,23 +43,23 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     episode: str
 
 
-def of(frame: Frame) -> Draft:
-    """The fields of a frame."""
-    is_timed = isinstance(frame.cache, int)
-    each = zip(SIGNALS, frame.weights.each, strict=True)
+def of(preset: Preset) -> Draft:
+    """The fields of a preset."""
+    is_timed = isinstance(preset.cache, int)
+    each = zip(SIGNALS, preset.weights.each, strict=True)
     return Draft(
-        name=frame.name,
+        name=preset.name,
         weights=tuple((signal, _short(100 * weight)) for signal, weight in each),
-        tokens=str(frame.tokens),
-        floor=_short(frame.floor),
-        unit=frame.unit,
-        guarantees=", ".join(frame.guarantees),
-        where=frame.where or "",
-        cache="seconds" if is_timed else str(frame.cache),
-        seconds=str(frame.cache) if is_timed else "60",
-        intro=frame.template.intro,
-        record=frame.template.record,
-        episode=frame.template.episode,
+        tokens=str(preset.tokens),
+        floor=_short(preset.floor),
+        unit=preset.unit,
+        guarantees=", ".join(preset.guarantees),
+        where=preset.where or "",
+        cache="seconds" if is_timed else str(preset.cache),
+        seconds=str(preset.cache) if is_timed else "60",
+        intro=preset.template.intro,
+        record=preset.template.record,
+        episode=preset.template.episode,
     )
 
 
@@ -70,8 +70,8 @@ def read(text: Callable[[str], str]) -> Draft:
     return Draft(weights=weights, **{name: text(name) for name in names})
 
 
-def frame_of(draft: Draft) -> Frame:
-    """The frame that the fields mean; InvalidInput says which one is wrong."""
+def preset_of(draft: Draft) -> Preset:
+    """The preset that the fields mean; InvalidInput says which one is wrong."""
     parts = {signal: _decimal(given, signal) for signal, given in draft.weights}
     total = sum(parts.values())
     if not total:
@@ -79,7 +79,7 @@ def frame_of(draft: Draft) -> Frame:
     cache: Cache | str = draft.cache
     if cache == "seconds":
         cache = _whole(draft.seconds, "seconds")
-    return checked_frame(
+    return checked_preset(
         {
             "name": draft.name.strip(),
             "weights": {signal: part / total for signal, part in parts.items()},

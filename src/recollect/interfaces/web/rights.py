@@ -67,7 +67,7 @@ class Rights(msgspec.Struct, frozen=True):
 
 def rights(token: Token | None, memory: Memory | None = None) -> Rights:
     """What a session holds, in a memory or in the whole store."""
-    trust: Trust = "person" if token is None else token.origin
+    trust: Trust = "person" if token is None else token.trust
     with suppress(Unsupported):  # a memory of a service, which answers for itself
         if memory is not None:
             trust = handle_of(memory).actor.trust

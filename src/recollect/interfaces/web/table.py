@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, TypeVar
 
 from recollect.errors import InvalidInput
 from recollect.interfaces.web.acts import erase as erase_acts
-from recollect.interfaces.web.acts import frames as frame_acts
 from recollect.interfaces.web.acts import jobs as job_acts
 from recollect.interfaces.web.acts import ledger as ledger_acts
+from recollect.interfaces.web.acts import presets as preset_acts
 from recollect.interfaces.web.acts import records as record_acts
 from recollect.interfaces.web.acts import review as review_acts
 from recollect.interfaces.web.acts import sessions as session_acts
@@ -45,7 +45,7 @@ from recollect.interfaces.web.pages import (
     today,
     tokens,
 )
-from recollect.interfaces.web.pages.frames import frame_edit, frames
+from recollect.interfaces.web.pages.presets import preset_edit, presets
 from recollect.interfaces.web.pages.receipts import receipt, receipts
 from recollect.interfaces.web.rights import (
     ADMIN,
@@ -139,14 +139,14 @@ PAGES: Final = (
     Page("receipts/{id}", "Receipt", receipt.page, "receipt.html",
          "The text that was handed out, again; what was erased since shows as erased.",
          ("proof.receipts.get", "replay")),
-    Page("frames", "Frames", frames.page, "frames.html",
-         "The ways of looking: how much each signal counts.", ("settings.frames.list",)),
-    Page("frames/{name}", "Frame", frames.one, "frame.html",
-         "One frame: weights, guarantees, template, and a question tried on it.",
-         ("settings.frames.get", "context")),
-    Page("frames/{name}/edit", "Change a frame", frame_edit.page, "frame_edit.html",
-         "The fields of a frame, and what it would pack before it is saved.",
-         ("settings.frames.get",)),
+    Page("presets", "Presets", presets.page, "presets.html",
+         "The ways of looking: how much each signal counts.", ("settings.presets.list",)),
+    Page("presets/{name}", "Preset", presets.one, "preset.html",
+         "One preset: weights, guarantees, template, and a question tried on it.",
+         ("settings.presets.get", "context")),
+    Page("presets/{name}/edit", "Change a preset", preset_edit.page, "preset_edit.html",
+         "The fields of a preset, and what it would pack before it is saved.",
+         ("settings.presets.get",)),
     Page("diff", "Difference", diff.page, "diff.html",
          "What was added, changed and gone between two positions.", ("events.list", "get")),
     Page("graph/{id}", "Graph", graph.page, "graph.html",
@@ -154,7 +154,7 @@ PAGES: Final = (
     Page("stops", "Stops", stops.page, "stops.html",
          "The positions at which the memory stood still.", ("events.list",)),
     Page("review", "Review", review.page, "review.html",
-         "What waits for a person, one proposal or held record at a time.",
+         "What waits for a person, one proposal or waiting record at a time.",
          ("review.list", "review.show"), nav=True, key="r"),
     Page("ledger", "Ledger", ledger.page, "ledger.html",
          "The chain of events: where it ends, whether it is sound, who signed it.",
@@ -187,9 +187,9 @@ ACTS: Final = (
     Act("review/{id}/reject", "Reject", review_acts.reject, REVIEW),
     Act("review/{id}/undo", "Undo", review_acts.undo, REVIEW),
     Act("erase/{id}", "Erase", erase_acts.erase, ERASE),
-    Act("frames/{name}/save", "Save", frame_acts.save, WRITE_WHOLE),
-    Act("frames/{name}/drop", "Remove", frame_acts.drop, WRITE_WHOLE),
-    Act("frames/{name}/undo", "Undo", frame_acts.undo, WRITE_WHOLE),
+    Act("presets/{name}/save", "Save", preset_acts.save, WRITE_WHOLE),
+    Act("presets/{name}/drop", "Remove", preset_acts.drop, WRITE_WHOLE),
+    Act("presets/{name}/undo", "Undo", preset_acts.undo, WRITE_WHOLE),
     Act("ledger/verify", "Verify", ledger_acts.verify, VERIFY),
     Act("ledger/checkpoint", "Sign a checkpoint", ledger_acts.checkpoint, SIGN),
 )

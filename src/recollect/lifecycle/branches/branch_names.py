@@ -28,7 +28,7 @@ def branch_known(view: View, actor: c.Actor, name: str) -> BranchRow:
         raise Ambiguous(f"the branch {name!r} could be {ids}", hint="use one of these ids")
     if not rows:
         raise NotFound(
-            f"no branch here has the name {name!r}", hint="`recollect branch list` lists them"
+            f"no branch here has the name {name!r}", hint="`recollect branches list` lists them"
         )
     return rows[0]
 

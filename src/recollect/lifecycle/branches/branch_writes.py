@@ -336,14 +336,14 @@ def _require_apart(branch: _Branch, row: VersionRow) -> None:
 
 
 def _require_there(earlier: ProposalRow | None, id: str) -> None:
-    """Refuses a record that the branch has forgotten or superseded."""
+    """Refuses a record that the branch has forgotten or replaced."""
     if earlier is None:
         return
     if earlier.intent == "delete":
         raise Conflict(f"{id} is forgotten on this branch", hint="remember it there")
     made = made_by(earlier)
     if made is not None:
-        raise Conflict(f"{id} is superseded by {made} on this branch", hint=f"use {made}")
+        raise Conflict(f"{id} is replaced by {made} on this branch", hint=f"use {made}")
 
 
 def _check_evidence(branch: _Branch, evidence: tuple[str, ...]) -> None:

@@ -44,7 +44,7 @@ from recollect.model.limits import BRANCH_MAX_CHANGES, EVIDENCE_MAX_COUNT
 from recollect.model.rules import at_least, lowest, may_review
 from recollect.model.validate import Json
 
-_SHOW_AGAIN: Final = "`recollect branch diff` shows what is there now"
+_SHOW_AGAIN: Final = "`recollect branches diff` shows what is there now"
 _LISTED_MAX_COUNT: Final = 5
 
 
@@ -164,7 +164,7 @@ def _merged(
     if not may_review(actor.trust):
         raise Forbidden(
             "merging a branch needs a person",
-            hint=f"ask the person to run `recollect branch merge {branch.name}`",
+            hint=f"ask the person to run `recollect branches merge {branch.name}`",
         )
     _check_settled(view, act, branch, rows)
     bodies: list[e.AnyBody] = []
@@ -181,7 +181,7 @@ def _merged(
             if place in taken:
                 raise Conflict(
                     f"{taken[place]} and {row.id} would both change the {place}",
-                    hint="settle one of them with `ours`",
+                    hint="decide one of them with `ours`",
                 )
             taken[place] = row.id
         bodies += approved(view, actor, _review(act, row, act.reason), made, _others(wanted, row))
@@ -200,7 +200,7 @@ def _check_settled(
             f"what these would change has changed since: {', '.join(left[:_LISTED_MAX_COUNT])}"
             + more,
             hint="settle each: `ours` keeps what the memory has, `theirs` takes the branch's, "
-            "or give an edited text; `recollect branch diff` shows both sides",
+            "or give an edited text; `recollect branches diff` shows both sides",
         )
 
 
@@ -214,11 +214,11 @@ def _named(view: View, act: c.CloseBranch, branch: BranchRow, rows: list[Proposa
         if id not in waiting:
             raise InvalidInput(f"{id!r} is not a change on the branch {branch.name!r}")
         if named.count(id) > 1:
-            raise InvalidInput(f"{id!r} is settled in two ways")
+            raise InvalidInput(f"{id!r} is decided in two ways")
     for id in act.edits:
         if waiting[id].text is None:
             raise InvalidInput(
-                f"{id} has no text to edit", hint="settle it with `ours` or `theirs`"
+                f"{id} has no text to edit", hint="decide it with `ours` or `theirs`"
             )
     return named
 
@@ -257,7 +257,7 @@ def _handed_on(
             if row.id not in named:
                 raise Conflict(
                     f"{row.id} and {other.id}, on the branch {into.name!r}, change the same",
-                    hint="settle it: `ours` keeps what that branch has, `theirs` takes this one's",
+                    hint="decide it: `ours` keeps what that branch has, `theirs` takes this one's",
                 )
             there.remove(other)
             body = taken_back(actor, other, f"replaced by {row.id}")

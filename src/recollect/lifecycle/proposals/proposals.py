@@ -159,7 +159,9 @@ def _review_record(view: View, actor: c.Actor, act: c.Review) -> list[e.AnyBody]
     _require_same(act, digest_of(row, displaced(view, row)))
     if act.verdict == "rejected":
         if row.status != "held":
-            raise Conflict(f"{row.id} is not held", hint="use forget to take it out of recall")
+            raise Conflict(
+                f"{row.id} does not wait for review", hint="use forget to take it out of recall"
+            )
         return [for_user(actor, row.user, _reviewed(act, row.id, row.trust))]
     if row.status not in LIVE or (row.status != "held" and row.trust == actor.trust):
         raise Conflict(f"{row.id} does not wait for a review: it is {row.status}")

@@ -76,7 +76,7 @@ def _replaceable(view: View, actor: c.Actor, name: str) -> VersionRow:
     if old.superseded_by is not None:
         last = _last(view, actor, old)
         raise Conflict(
-            f"{old.id} was superseded by {old.superseded_by}",
+            f"{old.id} was replaced by {old.superseded_by}",
             hint=_BACK if last is None else f"replace {last.id} instead",
         )
     waits = old.status in ("held", "inbox")

@@ -1,1 +1,1 @@
-"""What people set: documents, frames and the policy of agents."""
+"""What people set: documents, presets and the policy of agents."""

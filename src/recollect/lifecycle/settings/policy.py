@@ -69,7 +69,7 @@ def check_policy(actor: c.Actor, act: c.SetDocument | c.DropDocument) -> None:
         raise Forbidden(
             "a policy decides what waits for a person and what is signed, so only a person may "
             "change it",
-            hint="ask the person to run `recollect policy`",
+            hint="ask the person to run `recollect settings policy`",
         )
     if act.name not in _VALUES:
         raise InvalidInput(f"unknown policy {act.name!r}", hint=f"policies: {', '.join(_VALUES)}")

@@ -78,7 +78,7 @@ def _require_said(quotes: Iterable[Quote], episodes: Iterable[EpisodeRow]) -> No
         if quote.episode not in said:
             raise InvalidInput(
                 f"a quote names {quote.episode!r}, and no episode here has this id",
-                hint="`recent` lists what was said, with ids",
+                hint="`recollect list --recent` lists what was said, with ids",
             )
         if in_one_line(quote.words) not in said[quote.episode]:
             raise InvalidInput(

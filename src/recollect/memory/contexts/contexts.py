@@ -14,21 +14,21 @@ import msgspec
 from recollect.errors import InvalidInput
 from recollect.finding.context import Assembled, assemble
 from recollect.index.erasures import was_erased_since
-from recollect.index.frame_rows import unpack_items
+from recollect.index.preset_rows import unpack_items
 from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow
 from recollect.lifecycle.commands import Expect, Reinforce
 from recollect.memory.contexts import receipts
-from recollect.memory.contexts.frames import frame_named
+from recollect.memory.contexts.presets import preset_named
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Calls, Handle
 from recollect.memory.handle.healed import compares, heals
 from recollect.memory.handle.kept import ContextKey
 from recollect.model import limits, validate
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.values import Context, Record, Replay
-from recollect.recall.frames import RANKING_VERSION
 from recollect.recall.pack import Counter, count_tokens, counter_name
+from recollect.recall.presets import RANKING_VERSION
 
 
 @compares
@@ -41,7 +41,7 @@ class Contexts(Calls):
         query: str,
         *,
         tokens: int | None = None,
-        frame: str = "task",
+        preset: str = "task",
         receipt: bool = True,
         counter: Counter | None = None,
     ) -> Context:
@@ -49,8 +49,8 @@ class Contexts(Calls):
 
         Args:
             query: The question, in plain words.
-            tokens: The budget; the frame's by default.
-            frame: Decides what counts, what is always included and what is not relevant enough.
+            tokens: The budget; the preset's by default.
+            preset: Decides what counts, what is always included and what is not relevant enough.
             receipt: Leave a receipt of what was handed out; it is written with the next append.
             counter: Counts the tokens of a text; by default an estimate.
 
@@ -58,14 +58,14 @@ class Contexts(Calls):
             The packed text, its hits, what was left out and why, and the receipt's id.
 
         Raises:
-            NotFound: The frame does not exist.
-            LimitExceeded: The frame guarantees too many records.
+            NotFound: The preset does not exist.
+            LimitExceeded: The preset guarantees too many records.
         """
         handle, counter = self._handle, counter or count_tokens
         writes = handle.writes
         question = handle.ask(query)
         with handle.reading() as reads:
-            chosen = frame_named(reads, frame)
+            chosen = preset_named(reads, preset)
             budget = chosen.tokens if tokens is None else tokens
             budget = validate.count(budget, "tokens", at_most=limits.CONTEXT_MAX_TOKENS)
             wish = handle.wish(chosen.unit, filter=chosen.where)
@@ -128,9 +128,9 @@ class Contexts(Calls):
         if question.degraded or question.embedder != row.embedder:
             return replay
         with then.reading() as reads:
-            frame = receipts.frame_then(reads, row)
-            wish = then.wish(frame.unit, filter=frame.where)
-            looked = assemble(reads, question, frame, wish, row.budget, counter)
+            preset = receipts.preset_then(reads, row)
+            wish = then.wish(preset.unit, filter=preset.where)
+            looked = assemble(reads, question, preset, wish, row.budget, counter)
             same = receipts.items_of(looked) == unpack_items(row.items)
         return msgspec.structs.replace(replay, same_order=same)
 
@@ -180,14 +180,14 @@ class Contexts(Calls):
         return context.ids if context is not None else ()
 
 
-def tried(handle: Handle, query: str, frame: Frame) -> Context:
-    """What a frame would pack that need not be set; nothing is kept and no receipt is left."""
+def tried(handle: Handle, query: str, preset: Preset) -> Context:
+    """What a preset would pack that need not be set; nothing is kept and no receipt is left."""
     question = handle.ask(query)
     with handle.reading() as reads:
-        wish = handle.wish(frame.unit, filter=frame.where)
-        looked = assemble(reads, question, frame, wish, frame.tokens, count_tokens)
+        wish = handle.wish(preset.unit, filter=preset.where)
+        looked = assemble(reads, question, preset, wish, preset.tokens, count_tokens)
         position = _position(handle, reads)
-    return _context(query, looked, frame.tokens, position, frame.name, None)
+    return _context(query, looked, preset.tokens, position, preset.name, None)
 
 
 def _position(handle: Handle, reads: Reads) -> int:
@@ -196,7 +196,7 @@ def _position(handle: Handle, reads: Reads) -> int:
 
 
 def _context(
-    query: str, looked: Assembled, budget: int, position: int, frame: str, receipt: str | None
+    query: str, looked: Assembled, budget: int, position: int, preset: str, receipt: str | None
 ) -> Context:
     """The value of a context that was looked for."""
     return Context(
@@ -207,7 +207,7 @@ def _context(
         tokens=looked.packed.tokens,
         budget=budget,
         seq=position,
-        frame=frame,
+        preset=preset,
         receipt=receipt,
         abstained=looked.abstained,
         degraded=looked.degraded,

@@ -18,7 +18,7 @@ from recollect.finding import search
 from recollect.finding.candidates import Question
 from recollect.finding.context import Assembled
 from recollect.index.erasures import erased_by
-from recollect.index.frame_rows import frame_of, unpack_items
+from recollect.index.preset_rows import preset_of, unpack_items
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, ReceiptRow, VersionRow, unpack_names
 from recollect.index.statements import NOW
@@ -30,9 +30,8 @@ from recollect.memory.handle.handle import Calls, Handle
 from recollect.memory.handle.healed import heals
 from recollect.model import limits, validate
 from recollect.model.events import ContextHanded, Handed
-from recollect.model.frames import SIGNALS, Frame, Template, ever_built_in
+from recollect.model.presets import SIGNALS, Preset, Template, ever_built_in
 from recollect.model.values import Hit, Receipt, ReceiptItem, Record, Replay, Scope
-from recollect.recall.frames import RANKING_VERSION, hit_of
 from recollect.recall.pack import (
     BARE,
     ERASED,
@@ -44,6 +43,7 @@ from recollect.recall.pack import (
     text_of,
     was_bare,
 )
+from recollect.recall.presets import RANKING_VERSION, hit_of
 from recollect.recall.rank import TextRow
 
 _CHANCE_BYTES: Final = 8
@@ -127,7 +127,7 @@ def _page_after(handle: Handle, after: str | int | None) -> int:
 def leave(
     handle: Handle,
     question: Question,
-    frame: Frame,
+    preset: Preset,
     looked: Assembled,
     *,
     now: str,
@@ -142,8 +142,8 @@ def leave(
     body = ContextHanded(
         id=id,
         query=query_digest(id, question.query),
-        frame=frame.name,
-        frame_digest=frame.digest,
+        frame=preset.name,
+        frame_digest=preset.digest,
         ranking=RANKING_VERSION,
         embedder=embedder_of(question),
         now=now,
@@ -200,7 +200,7 @@ def find(handle: Handle, id: str) -> ReceiptRow:
             return row
         if attempt == 1:
             _write_waiting(handle)
-    raise NotFound(f"there is no receipt {id!r}", hint="`receipts` lists all of them")
+    raise NotFound(f"there is no receipt {id!r}", hint="`proof receipts` lists all of them")
 
 
 def receipt_of(reads: Reads, row: ReceiptRow) -> Receipt:
@@ -212,8 +212,8 @@ def receipt_of(reads: Reads, row: ReceiptRow) -> Receipt:
         at=row.at,
         scope=Scope(user=row.user, session=row.session, agent=row.agent),
         query=row.query,
-        frame=row.frame,
-        frame_digest=row.frame_digest,
+        preset=row.preset,
+        preset_digest=row.preset_digest,
         ranking=row.ranking,
         embedder=row.embedder,
         now=row.now,
@@ -227,7 +227,7 @@ def receipt_of(reads: Reads, row: ReceiptRow) -> Receipt:
 
 def replayed(handle: Handle, reads: Reads, row: ReceiptRow) -> Replay:
     """The text that was handed out, from the versions that it named."""
-    template = frame_then(reads, row).template
+    template = preset_then(reads, row).template
     lines: list[_Line | None] = []
     hits: list[Hit] = []
     erased: list[int] = []
@@ -279,15 +279,15 @@ def _as_it_was(then: Reads, row: TextRow, ranking: int) -> Hit:
     return structs.replace(hit, until=until, current=None if head is None else record_of(head))
 
 
-def frame_then(reads: Reads, row: ReceiptRow) -> Frame:
-    """The frame as it was when a context was handed out."""
-    built_in = ever_built_in(row.frame_digest)
+def preset_then(reads: Reads, row: ReceiptRow) -> Preset:
+    """The preset as it was when a context was handed out."""
+    built_in = ever_built_in(row.preset_digest)
     if built_in is not None:
         return built_in
-    found = Reads(reads.db, at=row.position).frame(row.frame)
-    if found is None or frame_of(found).digest != row.frame_digest:
-        raise NotFound(f"the frame {row.frame!r} of {row.id} was erased since")
-    return frame_of(found)
+    found = Reads(reads.db, at=row.position).preset(row.preset)
+    if found is None or preset_of(found).digest != row.preset_digest:
+        raise NotFound(f"the preset {row.preset!r} of {row.id} was erased since")
+    return preset_of(found)
 
 
 def _said(handle: Handle, reads: Reads, seq: int) -> VersionRow | EpisodeRow | None:

@@ -1,6 +1,6 @@
 """What has faded: which records a curation archives.
 
-Responsible for finding records that were not used for long, by the decay that frames rank by.
+Responsible for finding records that were not used for long, by the decay that presets rank by.
 Leaves archiving one to ``lifecycle.records.hypotheses``. Invariant: nothing is archived unless it
 is called for.
 """
@@ -20,8 +20,8 @@ from recollect.lifecycle.trust.persons_word import may_alter
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Handle
 from recollect.model.limits import LIST_MAX_RECORDS
-from recollect.model.values import Curation
-from recollect.recall.frames import recency
+from recollect.model.values import Archived
+from recollect.recall.presets import recency
 
 _AT_ONCE: Final = 1_000  # records of one command, and of one page
 
@@ -32,7 +32,7 @@ class _Faded(NamedTuple):
     more: bool
 
 
-def would_curate(handle: Handle, below: float, limit: int) -> Curation:
+def would_curate(handle: Handle, below: float, limit: int) -> Archived:
     """What has faded below a recency, the longest unused first."""
     with handle.reading() as reads:
         return _curation(_faded(handle, reads, below, limit))
@@ -44,7 +44,7 @@ def curate(
     limit: int,
     idempotency_key: str | None,
     expect: Expect | None,
-) -> Curation:
+) -> Archived:
     """Archives what has faded; ``Memory.curate`` documents the arguments."""
     asked = ("curate", below, limit)
     if limit > _AT_ONCE and (idempotency_key, expect) != (None, None):
@@ -67,9 +67,9 @@ def curate(
     return _curation(found)
 
 
-def _curation(found: _Faded) -> Curation:
+def _curation(found: _Faded) -> Archived:
     records = tuple(record_of(row) for row in found.rows)
-    return Curation(records=records, kept=found.kept, more=found.more)
+    return Archived(records=records, kept=found.kept, more=found.more)
 
 
 def _faded(handle: Handle, reads: Reads, below: float, limit: int) -> _Faded:

@@ -13,9 +13,9 @@ from recollect.lifecycle.records.names import full_id
 from recollect.lifecycle.retraction.plan import retraction
 from recollect.memory.handle.handle import Handle
 from recollect.model import validate
-from recollect.model.events import Sources
 from recollect.model.limits import COMMAND_MAX_EVENTS
 from recollect.model.values import Forgotten, Unit
+from recollect.model.words import Sources
 from recollect.store.port import Outcome
 
 

@@ -62,15 +62,16 @@ def require_newest(
     reads: Reads, command: CommandRow, events: Iterable[EventRow], here: int
 ) -> None:
     """Refuses to undo a command if something that it changed was changed again since."""
-    for unit, id in dict.fromkeys((event.unit, event.id) for event in events):
-        kinds = tuple(kind for kind in KINDS if kind.startswith(f"{unit}."))
-        if id is None or unit not in _CHANGED_ALONE:
+    changed = ((str(event.kind).partition(".")[0], event.id) for event in events)
+    for about, id in dict.fromkeys(changed):
+        kinds = tuple(kind for kind in KINDS if kind.startswith(f"{about}."))
+        if id is None or about not in _CHANGED_ALONE:
             continue
         later = reads.events(kinds=kinds, id=id, user=None, after=command.seq, before=None, limit=1)
         if later and later[0].seq <= here:
             raise Conflict(
                 f"{id} was changed again by event {later[0].seq}",
-                hint=_instead(reads, command, str(unit), id),
+                hint=_instead(reads, command, about, id),
             )
     linked = {row[:3] for row in reads.links_changed(command.first, command.seq)}
     since = (row for row in reads.links_changed(command.seq + 1, here) if row[:3] in linked)
@@ -81,11 +82,11 @@ def require_newest(
         )
 
 
-def _instead(reads: Reads, command: CommandRow, unit: str, id: str) -> str:
+def _instead(reads: Reads, command: CommandRow, about: str, id: str) -> str:
     """The next step where a command cannot be undone; undoing the later one would lead back."""
-    if unit == "episode":
+    if about == "episode":
         return f"`undo` of {id} takes back its last change"
-    if unit != "record":
+    if about != "record":
         return "set it again as it should be"
     then = Reads(reads.db, at=command.first - 1).version(id)
     if then is None or then.status not in LIVE:

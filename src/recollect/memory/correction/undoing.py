@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, structs
 
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.index.frame_rows import frame_of
+from recollect.index.preset_rows import preset_of
 from recollect.index.reads import Reads
 from recollect.index.rows import (
     CommandRow,
@@ -377,9 +377,9 @@ def _acts(
         then = before.episode(id)
         was_visible = then is not None and then.hidden != "forgotten"
         yield c.Restore(id=id) if was_visible else c.Forget(id=id)
-    for name in _ids(events, "frame"):
-        frame = before.frame(name)
-        yield c.SetFrame(frame=frame_of(frame)) if frame else c.DropFrame(name=name)
+    for name in _ids(events, "preset"):
+        preset = before.preset(name)
+        yield c.SetPreset(preset=preset_of(preset)) if preset else c.DropPreset(name=name)
     for id in _ids(events, "document"):
         type, _, name = id.partition("/")
         document = before.document(type, name)

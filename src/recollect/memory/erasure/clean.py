@@ -2,8 +2,8 @@
 
 Responsible for choosing what goes and for the order. Leaves removing bytes to
 ``memory.erasure.erasure``. Invariants: documents that are settings, policies and rules stay, and so
-do frames and the settings file; what is erased is what was planned; the same call again finishes an
-interrupted one.
+do presets, the settings file, and files that this memory did not write, which are named; what is
+erased is what was planned; the same call again finishes an interrupted one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final, Literal, NamedTuple, get_args
 
-from recollect.errors import InvalidInput
+from recollect.errors import ConfigError, InvalidInput
 from recollect.index import selections
 from recollect.index.page_reads import documents_changed
 from recollect.index.reads import Reads
@@ -24,6 +24,7 @@ from recollect.memory.handle.handle import Handle
 from recollect.mirror.names import DOCUMENT, FLAG
 from recollect.model import validate
 from recollect.model.values import Cleaned, Erasure
+from recollect.store.pages.page_files import foreign_files
 from recollect.store.port import Progress
 
 What = Literal["memory", "all"]
@@ -69,7 +70,7 @@ def clean(
     with handle.reading() as reads:
         planned = _plan(reads, what)
     if dry_run:
-        return _answer(what, planned, ())
+        return _answer(handle, what, planned, ())
     for planned_part, user in zip(planned.parts, planned.users, strict=True):
         if planned_part.events:
             order = Order(False, reason, expect=expect, progress=progress, user=user)
@@ -80,7 +81,7 @@ def clean(
         acts = tuple(Erase(id=name, what="document", reason=reason) for name in names)
         handle.write(acts, answers.nothing, None, expect)
         expect = None
-    return _answer(what, planned, cleaned(handle))
+    return _answer(handle, what, planned, cleaned(handle))
 
 
 def _plan(reads: Reads, what: What) -> _Planned:
@@ -102,7 +103,16 @@ def _plan(reads: Reads, what: What) -> _Planned:
     return _Planned(parts, users, [document_id(*one) for one in named])
 
 
-def _answer(what: What, planned: _Planned, places: tuple[str, ...]) -> Cleaned:
+def _files_kept(handle: Handle) -> tuple[str, ...]:
+    """What in the memory's own folder of pages this memory did not write."""
+    try:
+        folder = handle.space.pages_folder()
+        return () if folder is None else foreign_files(folder)
+    except (ConfigError, OSError):  # the report of places names it
+        return ()
+
+
+def _answer(handle: Handle, what: What, planned: _Planned, places: tuple[str, ...]) -> Cleaned:
     first = planned.parts[0]
     return Cleaned(
         what=what,
@@ -113,4 +123,5 @@ def _answer(what: What, planned: _Planned, places: tuple[str, ...]) -> Cleaned:
         sessions=sum(len(part.sessions) for part in planned.parts[1:]),
         documents=tuple(planned.documents),
         places=places,
+        files_kept=_files_kept(handle),
     )

@@ -20,8 +20,8 @@ import msgspec
 from recollect.errors import Conflict, InvalidInput
 from recollect.exchange.logical import LogicalDigest
 from recollect.exchange.outward import COMPLETE, WRITERS, Whole
-from recollect.index.frame_rows import frame_of
 from recollect.index.graph import Ask, links_around
+from recollect.index.preset_rows import preset_of
 from recollect.index.reads import Reads
 from recollect.index.statements import NOW
 from recollect.index.values import episode_of, link_of, record_of
@@ -30,7 +30,7 @@ from recollect.memory.graph.graph import whole
 from recollect.memory.handle.handle import Handle
 from recollect.memory.proof.verification import require_last
 from recollect.model import limits
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.validate import Json
 from recollect.model.values import Document, Episode, Exported, Graph, Link, Record
 from recollect.store.disk.disk import make_folder, new_token, put_new, write_file
@@ -161,7 +161,7 @@ class Exporting:
             records=self._records,
             episodes=self._episodes,
             links=self._links,
-            frames=self._frames,
+            presets=self._presets,
             documents=self._documents,
             graph=self._graph,
             log=self._log,
@@ -268,12 +268,12 @@ class Exporting:
                 return
             after = page.records[-1].id
 
-    def _frames(self) -> Iterator[Frame]:
+    def _presets(self) -> Iterator[Preset]:
         if self._handle.actor.user is not None:
             return
         with self._handle.reading() as reads:
-            rows = reads.frames()
-        yield from map(frame_of, rows)
+            rows = reads.presets()
+        yield from map(preset_of, rows)
 
     def _documents(self) -> Iterator[Document]:
         if self._handle.actor.user is not None:

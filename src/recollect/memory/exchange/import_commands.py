@@ -88,7 +88,7 @@ class ItemCommands:
             return item.command
         if isinstance(item, SettingItem):
             what = [item.data] if item.fills else []
-            return f"{self._format}-setting-{digest([item.is_frame, item.id, *what])}"
+            return f"{self._format}-setting-{digest([item.is_preset, item.id, *what])}"
         if isinstance(item, SessionItem):
             return f"{self._format}-session-{digest([item.closes, item.id, item.user])}"
         if isinstance(item, RecordItem) and item.id == earlier_id(item):
@@ -122,7 +122,7 @@ class ItemCommands:
         if isinstance(item, SessionItem):
             return session_acts(item)
         if isinstance(item, GoneItem):
-            is_shadowed = item.state.status == "shadowed" or msgspec.UNSET
+            is_shadowed = item.state.status == "hidden" or msgspec.UNSET
             forget = make.forget(item.id, "keep", None)
             return (msgspec.structs.replace(forget, visible=is_shadowed),)
         if isinstance(item, LinkItem):
@@ -144,7 +144,7 @@ class ItemCommands:
         return self._remember(item)
 
     def _takes_over(self, item: RecordItem, state: State) -> bool:
-        before = item.supersedes or ""
+        before = item.replaces or ""
         own = f"{self._format}-{digest(before)}"  # one of an earlier release is the id itself
         names = (own, before) if before.startswith(f"{self._format}-") else (own,)
         return takes_over(self._handle, item, state, names)
@@ -157,8 +157,8 @@ class ItemCommands:
 
     def _remember(self, item: RecordItem) -> tuple[c.Act, ...]:
         fields = fields_of(item)
-        fields["source_type"] = item.source_type or "imported"
-        fields["replaces"] = None if self._trust == "unverified" else item.supersedes
+        fields["how_known"] = item.how_known or "imported"
+        fields["replaces"] = None if self._trust == "unverified" else item.replaces
         is_fresh = fields["replaces"] is None
         act = self.acts.remember(item.text, fields, fresh=is_fresh)
         if not is_fresh:  # it has its own tags and data, not those of what it replaces

@@ -29,7 +29,7 @@ from recollect.memory.exchange.import_commands import ENDED, ItemCommands
 from recollect.model import limits
 from recollect.recall.visibility import statuses
 
-_IMPORTED: Final = parse("source_type = 'imported'", "record")
+_IMPORTED: Final = parse("how_known = 'imported'", "record")
 _WORD: Final = re.compile(r"\w+")
 _ALIKE: Final = 0.5  # of the words of two statements, if one took the place of the other
 _PAIRS_MAX_COUNT: Final = 300  # statements of a thing that are compared with each other

@@ -22,7 +22,7 @@ from recollect.exchange.items import (
     State,
     in_years,
 )
-from recollect.index.frame_rows import frame_of
+from recollect.index.preset_rows import preset_of
 from recollect.index.reads import Reads
 from recollect.index.rows import RULES, unpack_object
 from recollect.lifecycle import commands as c
@@ -31,7 +31,7 @@ from recollect.memory.handle import acts
 from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate
 from recollect.model.events import Status
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 
 
 def state_of(item: Item) -> State | None:
@@ -56,7 +56,7 @@ def fields_of(item: RecordItem) -> RecordFields:
         "said_at": in_years(item.said_at),
         "valid_from": in_years(item.valid_from),
         "valid_to": in_years(item.valid_to),
-        "source_type": item.source_type,
+        "how_known": item.how_known,
         "is_hypothesis": item.is_hypothesis,
         "id": item.id,
     }
@@ -71,7 +71,7 @@ def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act,
         expires=in_years(state.expires) or msgspec.UNSET,
         decay_tier=state.decay_tier,
     )
-    names = {"supersedes": item.supersedes, "superseded_by": state.superseded_by}
+    names = {"supersedes": item.replaces, "superseded_by": state.replaced_by}
     return (
         Bring(
             wanted=wanted,
@@ -117,11 +117,11 @@ def session_acts(item: SessionItem) -> tuple[c.Act, ...]:
 
 
 def is_same_setting(reads: Reads, item: SettingItem) -> bool | None:
-    """Whether a frame or a document says the same here; None if it is to be set."""
-    if item.is_frame:
-        row = reads.frame(item.id)
+    """Whether a preset or a document says the same here; None if it is to be set."""
+    if item.is_preset:
+        row = reads.preset(item.id)
         try:
-            return None if row is None else frame_of(row) == _frame(item)
+            return None if row is None else preset_of(row) == _preset(item)
         except InvalidInput:
             return False
     document = reads.document(*item.id.split("/", 1))
@@ -132,17 +132,17 @@ def is_same_setting(reads: Reads, item: SettingItem) -> bool | None:
     return None if is_due and not is_same else is_same
 
 
-def _frame(item: SettingItem) -> Frame:
+def _preset(item: SettingItem) -> Preset:
     try:
-        return msgspec.convert(item.data, Frame)
+        return msgspec.convert(item.data, Preset)
     except msgspec.ValidationError as error:
-        raise InvalidInput(f"this is not a frame: {error}") from error
+        raise InvalidInput(f"this is not a preset: {error}") from error
 
 
 def setting_acts(item: SettingItem, position: int) -> tuple[c.Act, ...]:
-    """A frame or a document. A rule has looked at everything that was imported before it."""
-    if item.is_frame:
-        return (c.SetFrame(frame=_frame(item)),)
+    """A preset or a document. A rule has looked at everything that was imported before it."""
+    if item.is_preset:
+        return (c.SetPreset(preset=_preset(item)),)
     type, name = validate.document(*item.id.split("/", 1))
     document = c.SetDocument(type=type, name=name, data=validate.data(item.data))
     if type != RULES:

@@ -58,15 +58,15 @@ def earlier_id(item: RecordItem) -> str | None:
 
 
 def _here(item: RecordItem, ids: Mapping[str, str], offset: int) -> RecordItem:
-    state, before = item.state, item.supersedes
-    if state is not None and state.superseded_by is not None:
-        by = state.superseded_by
-        state = structs.replace(state, superseded_by=ids.get(by, by))
+    state, before = item.state, item.replaces
+    if state is not None and state.replaced_by is not None:
+        by = state.replaced_by
+        state = structs.replace(state, replaced_by=ids.get(by, by))
     moment = None if item.said_at is None else words.instant_of(item.said_at, offset)
     return structs.replace(
         item,
         id=ids.get(item.id, item.id),
-        supersedes=None if before is None else ids.get(before, before),
+        replaces=None if before is None else ids.get(before, before),
         said_at=None if moment is None else moment.isoformat(),
         state=state,
     )
@@ -78,11 +78,11 @@ def takes_over(handle: Handle, item: RecordItem, state: State, names: Iterable[s
 
     ``names`` are those that the command which imported that one can have.
     """
-    if item.earlier_id is None or item.supersedes is None or state.status != "active":
+    if item.earlier_id is None or item.replaces is None or state.status != "active":
         return False
     try:
         with handle.reading() as reads:
-            row = reads.version(item.supersedes)
+            row = reads.version(item.replaces)
             is_brought = any(reads.command(name) is not None for name in names)
     except NotFound:  # no memory was created yet
         return False

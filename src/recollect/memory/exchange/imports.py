@@ -138,7 +138,7 @@ class Importing:
             records=count["RecordItem"],
             episodes=count["EpisodeItem"],
             links=count["LinkItem"],
-            held=self._trust == "unverified",
+            waiting=self._trust == "unverified",
             dry_run=self._dry_run,
             redacted=dict(sorted(self._cleaning.redacted.items())),
             left_out={what: many for what, many in sorted(self.left_out.items()) if many},
@@ -198,7 +198,7 @@ class Importing:
                     self._refuse(item.where, compared.torn[item.id])
                     continue
                 if item.id in compared.replaced:
-                    item = structs.replace(item, supersedes=compared.replaced[item.id])
+                    item = structs.replace(item, replaces=compared.replaced[item.id])
             try:
                 command = self._command(item)
             except _REFUSALS as error:
@@ -376,7 +376,7 @@ class Importing:
             self._count[type(item).__name__] += 1
 
     def _may_wait(self, item: Item, is_last: bool) -> bool:
-        waits = isinstance(item, LinkItem) or getattr(item, "supersedes", None) is not None
+        waits = isinstance(item, LinkItem) or getattr(item, "replaces", None) is not None
         return waits and not is_last and len(self._late) < _LATE_MAX_COUNT
 
     def _refused(self, item: Item, error: RecollectError) -> None:

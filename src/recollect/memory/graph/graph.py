@@ -79,7 +79,7 @@ def _ask(kinds: Iterable[str], direction: str, include: frozenset[Include]) -> A
     for known in get_args(Direction):
         if direction == known:
             names = tuple(validate.name(kind, "kind") for kind in kinds)
-            return Ask(kinds=names, direction=known, held="held" in include)
+            return Ask(kinds=names, direction=known, held="waiting" in include)
     raise InvalidInput(f"direction must be both, out or in, not {validate.shown(direction)}")
 
 
@@ -103,7 +103,7 @@ def _record(handle: Handle, reads: Reads, id: str, include: frozenset[Include]) 
     if isinstance(row, EpisodeRow):
         raise InvalidInput(f"{row.id} is an episode, and links are between records")
     hidden = handle.why_hidden(row)
-    if hidden is not None and hidden not in include | {"held"}:
+    if hidden is not None and hidden not in include | {"waiting"}:
         hint = f"ask with include=[{hidden!r}]"
         raise NotFound(f"{id!r} is {hidden}", hint=hint, is_seen=True)
     return row

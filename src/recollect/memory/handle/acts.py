@@ -19,11 +19,12 @@ from recollect.memory.handle.fields import RecordFields, checked, end_of, span_u
 from recollect.memory.handle.fields import evidence as checked_evidence
 from recollect.memory.handle.fields import tags as checked_tags
 from recollect.model import validate
-from recollect.model.events import Ending, Intent, Sources
+from recollect.model.events import Ending, Intent
 from recollect.model.instants import Moment, dated
 from recollect.model.messages import Content, Message, role_of, with_role, with_text
 from recollect.model.validate import Json
 from recollect.model.values import Quote
+from recollect.model.words import Sources
 from recollect.store.seam import Seam
 
 A = TypeVar("A", bound=c.Act)
@@ -127,10 +128,11 @@ class Acts:
     def forget(self, id: str, sources: str, reason: str | None, *, files: bool = False) -> c.Forget:
         """Take a record or an episode out of default reads, or propose to."""
         if sources not in get_args(Sources):
-            raise InvalidInput(f"sources must be 'shadow' or 'keep', not {sources!r}")
+            raise InvalidInput(f"sources must be 'hide' or 'keep', not {sources!r}")
+        word = validate.plain(sources, "sources")
         return c.Forget(
             id=validate.reference(id),
-            sources=cast(Sources, validate.plain(sources, "sources")),
+            sources="keep" if word == "keep" else "shadow",
             reason=validate.reason(reason),
             **(self._chance() if files else {}),
         )

@@ -172,7 +172,7 @@ def forgotten(reads: Reads, outcome: Outcome) -> Forgotten:
     return Forgotten(
         id=id,
         unit="record",
-        shadowed=tuple(episode.id for episode in known if episode.hidden is not None),
+        hidden=tuple(episode.id for episode in known if episode.hidden is not None),
         showing=tuple(episode.id for episode in known if episode.hidden is None),
         seq=seq,
     )

@@ -20,6 +20,7 @@ from recollect.model.events import SourceType
 from recollect.model.instants import Moment, dated, later
 from recollect.model.validate import Json
 from recollect.model.values import Quote
+from recollect.model.words import COLUMNS
 
 Checked = dict[str, Any]
 
@@ -38,7 +39,7 @@ class RecordFields(TypedDict, total=False):
     said_at: Moment | None
     valid_from: Moment | None
     valid_to: Moment | None
-    source_type: SourceType | None
+    how_known: SourceType | None
     is_hypothesis: bool | None
     replaces: str | None
     reason: str | None
@@ -86,12 +87,12 @@ def _quote(given: Quote) -> Quote:
     return Quote(validate.name(given.episode, "the episode of a quote"), words)
 
 
-def source_type(value: SourceType) -> SourceType:
+def how_known(value: SourceType) -> SourceType:
     """How a statement came to be known."""
     allowed = get_args(SourceType)
     if value not in allowed:
-        raise InvalidInput(f"source_type must be one of {', '.join(allowed)}, not {value!r}")
-    return cast(SourceType, validate.plain(value, "source_type"))
+        raise InvalidInput(f"how_known must be one of {', '.join(allowed)}, not {value!r}")
+    return cast(SourceType, validate.plain(value, "how_known"))
 
 
 def end_of(expires: Moment | timedelta, now: str) -> str:
@@ -126,7 +127,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "said_at": dated,
     "valid_from": dated,
     "valid_to": dated,
-    "source_type": source_type,
+    "how_known": how_known,
     "is_hypothesis": lambda value: validate.flag(value, "is_hypothesis"),
     "replaces": validate.reference,
     "reason": validate.reason,
@@ -134,7 +135,6 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-_IN_ACTS: Final = {"replaces": "supersedes"}  # what an act calls otherwise
 _NAMES: Final = RecordFields.__annotations__.keys()
 
 
@@ -147,7 +147,7 @@ def checked(fields: RecordFields, now: str) -> Checked:
     found: Checked = {"id": None}
     for name, value in given.items():
         if value is not None and name in _CHECKS:
-            found[_IN_ACTS.get(name, name)] = _CHECKS[name](value)
+            found[COLUMNS.get(name, name)] = _CHECKS[name](value)
     if given.get("reason") is not None and given.get("replaces") is None:
         raise InvalidInput(
             "reason says why a record is replaced, and none is named",

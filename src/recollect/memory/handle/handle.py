@@ -19,6 +19,7 @@ from recollect.errors import Forbidden, InvalidInput, NotFound, Unsupported
 from recollect.index.reads import Reads
 from recollect.index.rows import CommandRow, EpisodeRow, ReceiptRow, VersionRow
 from recollect.index.statements import NOW
+from recollect.index.values import episode_status
 from recollect.lifecycle.commands import Act, Actor, Command, Expect, Name
 from recollect.lifecycle.marks import require_same
 from recollect.lifecycle.records.names import check_not_key, full_id
@@ -27,8 +28,8 @@ from recollect.memory.handle.due import Due
 from recollect.memory.handle.kept import Kept
 from recollect.memory.handle.repeats import repeated
 from recollect.model import validate
-from recollect.model.frames import Units
 from recollect.model.instants import Moment, instant
+from recollect.model.presets import Units
 from recollect.model.validate import Json
 from recollect.recall.rank import Wish
 from recollect.recall.visibility import check_include, why_hidden
@@ -220,7 +221,8 @@ class Handle:
     def why_hidden(self, row: VersionRow | EpisodeRow) -> str | None:
         """The ``include`` word for why a default read leaves a row out, or None if it shows."""
         if isinstance(row, EpisodeRow):
-            return row.hidden
+            status = episode_status(row)
+            return None if status == "visible" else status
         now = self.now()
         return why_hidden(row, self.position, now, now)
 

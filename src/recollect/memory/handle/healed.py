@@ -41,7 +41,7 @@ def second_try(act: Callable[[], T]) -> T:
     except IndexHealed as error:
         raise IntegrityError(
             "the index was damaged again right after it was built again",
-            hint="check the disk, then run `recollect doctor`",
+            hint="check the disk, then run `recollect admin doctor`",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Contexts that are returned again while their frame allows it.
+"""Contexts that are returned again while their preset allows it.
 
 Responsible for deciding whether a kept context still holds. Leaves making one to
 ``memory.contexts``. Invariants: a kept context is returned only while nothing that it packs has
@@ -15,8 +15,8 @@ import msgspec
 
 from recollect.index import caches
 from recollect.model import limits
-from recollect.model.frames import Cache
 from recollect.model.instants import to_microseconds
+from recollect.model.presets import Cache
 from recollect.model.values import Context
 from recollect.recall.pack import Counter
 
@@ -25,7 +25,7 @@ class ContextKey(NamedTuple):
     """What two calls must have in common to share a context."""
 
     query: str
-    frame_digest: str
+    preset_digest: str
     budget: int
     receipt: bool
     counter: Counter
@@ -61,7 +61,7 @@ class Kept:
         return kept.context if kept.context.seq == position else None
 
     def put(self, key: ContextKey, cache: Cache, context: Context, writes: int, now: str) -> None:
-        """Keeps a context if its frame allows it, and lets the oldest go."""
+        """Keeps a context if its preset allows it, and lets the oldest go."""
         if cache == "none":
             return
         records = [hit.record for hit in context.hits if hit.record]

@@ -47,7 +47,7 @@ class Jobs:
         space: str = "main",
         params: Mapping[str, Json] | None = None,
         due: Moment | timedelta | None = None,
-        origin: Trust = "person",
+        trust: Trust = "person",
     ) -> Job:
         """Ask for a pass over a memory; a worker does it. While it waits, it is not added again.
 
@@ -58,7 +58,7 @@ class Jobs:
             params: For ``consolidate`` a ``rule``, otherwise all that are due; for ``curate``
                 ``below``; for ``verify`` ``deep``.
             due: Not before this instant, or after how long.
-            origin: The highest trust of what the pass writes; that of the token at most.
+            trust: The highest trust of what the pass writes; that of the token at most.
 
         Raises:
             InvalidInput: The kind is unknown, or does not take these parameters.
@@ -74,7 +74,7 @@ class Jobs:
             kind,
             self._params(kind, params),
             due_at=None if due is None else instants.dated(due),
-            origin=_trust(origin),
+            trust=_trust(trust),
         )
 
     def get(self, id: int, *, space: str | None = None) -> Job:
@@ -126,7 +126,7 @@ class Jobs:
         job = self.get(id, space=space)
         if not is_cancelled and job.state in ("waiting", "running"):
             raise Forbidden(
-                f"job {id} was asked for with the trust {job.origin!r}, which is more than yours",
+                f"job {id} was asked for with the trust {job.trust!r}, which is more than yours",
                 hint="ask who did to cancel it",
             )
         if not is_cancelled:
@@ -141,7 +141,7 @@ class Jobs:
         cron: str | None = None,
         every_s: int | None = None,
         params: Mapping[str, Json] | None = None,
-        origin: Trust = "person",
+        trust: Trust = "person",
     ) -> Schedule:
         """Set when a pass is asked for again and again, in place of what was set before.
 
@@ -151,7 +151,7 @@ class Jobs:
             cron: Five fields, in UTC: minute, hour, day, month, weekday.
             every_s: Or a number of seconds between two times.
             params: As for ``ask``.
-            origin: The trust of who sets it; only a person does.
+            trust: The trust of who sets it; only a person does.
 
         Raises:
             InvalidInput: The kind or the time is unknown, or both or none of ``cron`` and
@@ -161,7 +161,7 @@ class Jobs:
         """
         from recollect.memory.jobs.worker import checked_params, next_time
 
-        check_person(origin)
+        check_person(trust)
         if (cron is None) == (every_s is None):
             raise InvalidInput("a schedule has either cron or every_s", hint="give one of them")
         if cron is not None:
@@ -259,13 +259,15 @@ def worker_of(jobs: Jobs, kinds: Iterable[str] = (), *, closes: bool = False) ->
 
 
 def _no_schedule(kind: str) -> NotFound:
-    return NotFound(f"no schedule is set for {kind}", hint="`recollect schedule list` lists them")
+    return NotFound(
+        f"no schedule is set for {kind}", hint="`recollect admin schedule list` lists them"
+    )
 
 
-def _trust(origin: Trust) -> Trust:
-    if origin not in TRUST_RANK:
-        raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
-    return origin
+def _trust(trust: Trust) -> Trust:
+    if trust not in TRUST_RANK:
+        raise InvalidInput(f"trust must be person, agent or unverified, not {trust!r}")
+    return trust
 
 
 def _id(id: int) -> int:

@@ -269,7 +269,7 @@ class Worker:
         told = msgspec.convert(job.params, what.takes)
         memory = self._space(job.space, create=False)
         try:
-            what.run(memory.scoped(origin=job.origin), told, progress)
+            what.run(memory.scoped(trust=job.trust), told, progress)
         finally:
             if self._closes:
                 memory.close()

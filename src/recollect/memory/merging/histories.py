@@ -278,7 +278,7 @@ def subject_of(body: e.AnyBody) -> Subject:
         case e.RulePassed():
             return "document", RULES, body.rule
         case e.FrameSet() | e.FrameDropped():
-            return "frame", body.name
+            return "preset", body.name
         case e.SessionOpened() | e.SessionClosed():
             return "session", body.id, body.user or ""
         case e.BranchOpened() | e.BranchClosed():

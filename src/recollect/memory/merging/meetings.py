@@ -21,6 +21,7 @@ from recollect.memory.merging.histories import History, Said, Told
 from recollect.model import events as e
 from recollect.model.rules import lowest
 from recollect.model.values import LedgerConflict, LedgerSide
+from recollect.model.words import status_of
 
 Comes = Callable[[Told, Said], bool]  # true if an event can be brought
 KeyOf = Callable[[str], tuple[str, str | None] | None]  # the key and the user of a record
@@ -82,7 +83,7 @@ def places_of(body: e.AnyBody, key_of: KeyOf) -> Iterator[Place]:
         case e.DocumentSet() | e.DocumentDropped():
             yield Place("document", (body.type, body.name))
         case e.FrameSet() | e.FrameDropped():
-            yield Place("frame", (body.name,))
+            yield Place("preset", (body.name,))
         case e.EpisodeForgotten() | e.EpisodeRestored():
             yield Place("episode", (body.id,))
         case _ if isinstance(body, _WHOLE):
@@ -300,7 +301,11 @@ class Sides:
     def _side(self, which: int) -> LedgerSide:
         rows = [row for row in self._rows[which].values() if row is not None]
         live = tuple(row.text for row in rows if row.status in _LIVE)
-        gone = tuple(f"({row.status}) {row.text}" for row in rows if row.status not in _LIVE)
+        gone = tuple(
+            f"({status_of(row.status, row.reason)}) {row.text}"
+            for row in rows
+            if row.status not in _LIVE
+        )
         rest = [_shown(place, body) for place, body in self._last[which].items()]
         for place, has in self._tagged[which].items():
             rest.append(f"{place.name[0]} {'with' if has else 'without'} the tag {place.name[1]}")
@@ -308,7 +313,7 @@ class Sides:
         return LedgerSide(
             values=(*(live or gone), *(one for one in rest if one)),
             key=next((row.key for row in rows if row.key), None),
-            origin=origin,
+            by=origin,
             agent=agent,
             at=at,
         )

@@ -61,7 +61,7 @@ from recollect.memory.merging.signed_copies import Signatures
 from recollect.model import events as e
 from recollect.model.counts import counted
 from recollect.model.rules import lowest
-from recollect.model.values import LedgerConflict, LedgerMerge, Settlement
+from recollect.model.values import Choice, LedgerConflict, LedgerMerge
 from recollect.store.carry import begun
 from recollect.store.clock import check_arriving
 from recollect.store.keys.subjects import SETTING
@@ -75,7 +75,7 @@ _LISTED_MAX_COUNT: Final = 5
 class Wanted(NamedTuple):
     """What the person said about a merge."""
 
-    settle: Mapping[str, Settlement]
+    choose: Mapping[str, Choice]
     digest: str | None
     is_mine: bool
     dry_run: bool
@@ -94,11 +94,11 @@ def merge(
         answer = merging.answer(wanted, digest, len(sides), conflicts)
         if wanted.dry_run:
             return structs.replace(answer, left=(*answer.left, *merging.refused()))
-        settle = _settled(wanted, digest, conflicts)
+        choose = _settled(wanted, digest, conflicts)
         settling = [
             command
             for one in sides
-            for command in _settling(handle, one, settle, digest, merging.most)
+            for command in _settling(handle, one, choose, digest, merging.most)
         ]
     done = Writing(handle, position, progress)
     try:
@@ -368,7 +368,7 @@ class Merging:
             erased=sum(len(act.targets) for act in erased if isinstance(act, TakeErasure)),
             signed=self._signatures.through,
             is_mine=self._is_mine,
-            settled=settled,
+            decided=settled,
             conflicts=conflicts,
             digest=digest,
             dry_run=wanted.dry_run,
@@ -380,12 +380,12 @@ class Merging:
 def _settling(
     handle: Handle,
     sides: Sides,
-    settle: Mapping[str, Settlement],
+    choose: Mapping[str, Choice],
     digest: str,
     most: e.Trust,
 ) -> Iterator[c.Command]:
     """The commands that give both ledgers the same; only the last one settles it."""
-    choice = settle.get(sides.meeting.id, "theirs" if sides.meeting.is_raised else "ours")
+    choice = choose.get(sides.meeting.id, "theirs" if sides.meeting.is_raised else "ours")
     parts = list(in_commands(sides.settled(choice, digest, most)))
     for place, bodies in enumerate(parts, 1):
         begin = SETTLING if place == len(parts) else UNFINISHED
@@ -396,7 +396,7 @@ def _settling(
 
 def _settled(
     wanted: Wanted, digest: str, conflicts: tuple[LedgerConflict, ...]
-) -> dict[str, Settlement]:
+) -> dict[str, Choice]:
     """How each conflict is settled, by its id.
 
     Refuses a merge of something else than was shown, or one that leaves a conflict open.
@@ -404,8 +404,8 @@ def _settled(
     again = "the same merge with `--dry-run` shows what is there now"
     if wanted.digest not in (None, digest):
         raise Changed("the two ledgers are not what was shown", hint=again)
-    found: dict[str, Settlement] = {}
-    for name, word in wanted.settle.items():
+    found: dict[str, Choice] = {}
+    for name, word in wanted.choose.items():
         named = [one.id for one in conflicts if name in (one.id, one.ours.key, one.theirs.key)]
         if not named:
             raise InvalidInput(
@@ -416,7 +416,7 @@ def _settled(
         if len(named) > 1 or named[0] in found:
             raise InvalidInput(f"{name!r} names more than one decision", hint="use each id once")
         if word not in ("ours", "theirs"):
-            raise InvalidInput(f"{name!r} is settled with {word!r}", hint="use ours or theirs")
+            raise InvalidInput(f"{name!r} is decided with {word!r}", hint="use ours or theirs")
         found[named[0]] = word
     left = [one.id for one in conflicts if one.id not in found]
     if left:
@@ -424,7 +424,7 @@ def _settled(
         raise Conflict(
             f"both ledgers changed {counted(len(left), 'thing')}, and nothing was merged: "
             f"{', '.join(left[:_LISTED_MAX_COUNT])}{more}",
-            hint="settle each: `ours` keeps what this memory has, `theirs` takes the other's; "
+            hint="decide each: `ours` keeps what this memory has, `theirs` takes the other's; "
             "a dry run shows both sides",
         )
     return found

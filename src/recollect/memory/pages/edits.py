@@ -143,7 +143,7 @@ class Applying:
             self._submit(fields, partial(self._document, file.page, fields))
         groups: dict[str, list[PageChange]] = {}
         for change in changes:
-            if change.what in ("added", "superseded"):
+            if change.what in ("added", "replaced"):
                 self._submit([change], partial(self._added, file, change), self._key(file, change))
             elif change.field is None:
                 groups.setdefault(change.id or "", []).append(change)

@@ -43,7 +43,7 @@ PRESEEDED: Final[Mapping[str, tuple[str, ...]]] = {  # the tags of the pages tha
 def no_page(name: str, names: Iterable[str]) -> NotFound:
     """The error for a page that does not exist, with the nearest names."""
     near = get_close_matches(name, list(names), n=_SUGGESTED_MAX_COUNT)
-    did = f"did you mean {' or '.join(near)}?" if near else "`recollect page list` lists all pages"
+    did = f"did you mean {' or '.join(near)}?" if near else "`recollect pages list` lists all pages"
     return NotFound(f"page {name!r} was not found", hint=did)
 
 

@@ -50,7 +50,7 @@ class Pages(Calls):
     A page is about one entity, named after what its records are about: ``person-alice`` for
     "person:Alice", ``topic-rust-async`` for "Rust async", ``unfiled`` for records about nothing.
     ``event-2026-04-22`` tells what was learned in the sessions of that day. Pages show records that
-    hold, and those that were superseded, struck through. A document of the type "page" says what a
+    hold, and those that were replaced, struck through. A document of the type "page" says what a
     page is called (``title``), its ``description``, ``tags``, ``status`` and ``needs_compact``.
     """
 

@@ -27,7 +27,7 @@ from recollect.model.values import PageChange, Refusal, Suggestion
 
 _INTENTS: Final[dict[str, Intent]] = {"text": "update", "struck": "delete", "added": "add"}
 _WAITING_MAX_COUNT: Final = 1_000
-_NEEDS_SYNC: Final = "only `recollect sync` can take this over"
+_NEEDS_SYNC: Final = "only `recollect pages sync` can take this over"
 
 
 class Proposing:

@@ -25,7 +25,7 @@ from recollect.memory.pages.page_gaps import deleted_entries, deleted_files, ent
 from recollect.mirror import words
 from recollect.mirror.foreign import moments
 from recollect.mirror.gather import About, Made, Material, gather
-from recollect.mirror.merge import SUPERSEDES, Known, Merge, fields_changed, known
+from recollect.mirror.merge import SUPERSEDES, Known, Merge, fields_changed, known, says
 from recollect.mirror.names import (
     DOCUMENT,
     FLAG,
@@ -42,6 +42,10 @@ from recollect.store.pages.page_files import PageFile, changed_files
 from recollect.store.pages.page_notes import notes_for
 
 _UNKNOWN: Final = "{} is not in this memory: erased, or never there"
+_STAYS: Final = {
+    "description": "description stays {}: change it here, or with `recollect pages describe`",
+    "tags": "tags stay {}: `tags: []` removes them",
+}
 _NOW: Final = ("", "today", "now")  # in place of a date
 _NEVER: Final = "1970-01-01T00:00:00.000000Z"  # an instant that is not compared
 
@@ -264,7 +268,7 @@ class _OneFile:
         change = PageChange(
             file=self._file.name,
             ref=f"{self._file.name}#+{number}",
-            what="added" if replaced is None else "superseded",
+            what="added" if replaced is None else "replaced",
             id=replaced,
             after=entry.text,
             add=tags,
@@ -276,11 +280,11 @@ class _OneFile:
                 more = tuple(tag for tag in tags if tag not in one.tags)
                 self._changes += [_tagging(change, one, more)] if more else []
                 return
-            if one.why.startswith("held"):
+            if one.why.startswith("waiting for"):
                 self._changes.append(msgspec.structs.replace(change, state="waits"))
                 return
             if added > since:
-                gone = "superseded" if one.state == "struck" else one.why
+                gone = "replaced" if one.state == "struck" else one.why
                 self._changes.append(
                     msgspec.structs.replace(change, state="conflict", now=f"({gone})")
                 )
@@ -345,11 +349,9 @@ class _OneFile:
             changes = list(self._field_changes(exact=True))
         if self._then is not None and not self._is_new:
             changes = list(self._without_created(changes))
-        last = self._reading.head.count("\n")
-        is_broken = any(problem.line <= last for problem in self._reading.problems)
-        self._changes += [
-            one for one in changes if not (is_broken and one.field in ("other", "prose"))
-        ]
+            self._stays(self._then)
+        left_out = ("other", "prose") if self._is_head_broken else ()
+        self._changes += [one for one in changes if one.field not in left_out]
         old = self._renamed_from()
         if old is not None and (document_at(self._reads, old) or flag_at(self._reads, old)):
             moved = PageChange(
@@ -362,6 +364,12 @@ class _OneFile:
             )
             self._changes.append(moved)
 
+    @property
+    def _is_head_broken(self) -> bool:
+        """True if something before the first entry cannot be read."""
+        last = self._reading.head.count("\n")
+        return any(problem.line <= last for problem in self._reading.problems)
+
     def _without_created(self, changes: Iterable[PageChange]) -> Iterator[PageChange]:
         """A page that was rendered here was created when the memory says."""
         for change in changes:
@@ -370,6 +378,18 @@ class _OneFile:
                 self._report(0, said, keeps=False)
             else:
                 yield change
+
+    def _stays(self, then: Reads) -> None:
+        """Names what is written again: a description or tags without a line are no edit."""
+        before, now = (document_at(reads, self._name) for reads in (then, self._reads))
+        if before is None or now is None or self._is_head_broken:
+            return
+        data, was = unpack_object(now.data), unpack_object(before.data)
+        for field, said in _STAYS.items():
+            value = data.get(field)
+            if value and was.get(field) and not says(self._read, self._reading.said, field):
+                shown = ", ".join(map(str, value)) if isinstance(value, list) else repr(value)
+                self._report(0, said.format(shown), keeps=False)
 
     def _field_changes(self, *, exact: bool) -> Iterator[PageChange]:
         now, base = document_at(self._reads, self._name), self._base_page(exact)

@@ -16,7 +16,7 @@ from typing import Final
 from recollect.errors import Forbidden, NotInstalled, RecollectError
 from recollect.finding import search
 from recollect.index.erasures import events_erased_by
-from recollect.index.frame_rows import unpack_items
+from recollect.index.preset_rows import unpack_items
 from recollect.index.reads import Reads
 from recollect.index.rows import EventRow, VersionRow, unpack_names
 from recollect.index.statements import NOW
@@ -41,6 +41,7 @@ _WHAT: Final = {
     "episode.observed": "said",
     "record.added": "remembered",
     "record.reinforced": "confirmed",
+    "record.superseded": "replaced",
     "record.forgotten": "forgot",
     "record.vouched": "vouched for",
     "proposal.made": "proposed",
@@ -151,7 +152,7 @@ class Auditing:
             at=change.at,
             kind=change.kind,
             what=what,
-            origin=change.origin,
+            by=change.by,
             trust=change.trust,
             scope=change.scope if change.kind in _OWN else Scope(user=change.scope.user),
             unit=change.unit,
@@ -239,7 +240,7 @@ class Auditing:
                 at="" if command is None else command.at,
                 kind="checkpoint.signed",
                 what="signed",
-                origin="system",
+                by="system",
                 trust=None,
                 scope=Scope(),
                 unit="checkpoint",

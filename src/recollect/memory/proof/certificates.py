@@ -28,7 +28,7 @@ from recollect.proof.notes import parse, render
 
 _NO_KEY: Final = (
     "no certificate was signed: this ledger has no key here; create one with "
-    "`recollect admin key create` before you erase"
+    "`recollect proof key create` before you erase"
 )
 
 

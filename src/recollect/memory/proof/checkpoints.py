@@ -61,10 +61,10 @@ def overdue(space: Space, seam: Seam) -> Finding | None:
         what="checkpoints",
         detail=f"overdue by the policy of this memory: {counted(left.unsigned, 'event')} "
         "not signed yet",
-        fix="run `recollect checkpoint`"
+        fix="run `recollect proof checkpoint`"
         if ring.private()
-        else "run `recollect checkpoint` where the key is, or create one here: "
-        "`recollect admin key create`",
+        else "run `recollect proof checkpoint` where the key is, or create one here: "
+        "`recollect proof key create`",
     )
 
 
@@ -81,8 +81,8 @@ def contradicted(handle: Handle) -> Finding | None:
             "rewritten. Reading and writing work; nothing is signed, exported or backed up",
             fix="1. Find the ledger that was here before, or a newer backup, and put it back. "
             f"2. If there is none, go on with this one: move {last} away, and run "
-            "`recollect doctor` again. Witnesses, and others who have a later checkpoint, will "
-            "see that events are missing.",
+            "`recollect admin doctor` again. Witnesses, and others who have a later checkpoint, "
+            "will see that events are missing.",
         )
     return None
 

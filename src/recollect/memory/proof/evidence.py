@@ -55,7 +55,7 @@ def _made(line: Line, by: int | None, known: Known, shown: Shown, erasing: Shown
         seq=line.seq,
         at=line.at,
         kind=line.kind,
-        origin=line.origin,
+        by=line.origin,
         erased_by=by,
         size=known.checkpoint.size,
         document=render(shown.line, shown.path, note_bytes(known.note), pair),
@@ -77,7 +77,7 @@ def _checkpoint(handle: Handle, ring: KeyRing, through: int) -> Known:
         _sign(handle, ring, through)
         last = checkpoints.last_known(handle.space, ring)
     if last is None or last.checkpoint.size < through:
-        raise _uncovered(through, "sign one: recollect checkpoint")
+        raise _uncovered(through, "sign one: recollect proof checkpoint")
     return last
 
 
@@ -85,10 +85,10 @@ def _sign(handle: Handle, ring: KeyRing, through: int) -> None:
     if not ring.private():
         raise _uncovered(
             through,
-            "create a key: recollect admin key create; or pull a checkpoint whose key is pinned",
+            "create a key: recollect proof key create; or pull a checkpoint whose key is pinned",
         )
     if handle.actor.user is not None:  # it would be about everybody's events
-        raise _uncovered(through, "sign one without --user: recollect checkpoint")
+        raise _uncovered(through, "sign one without --user: recollect proof checkpoint")
     handle.require_person(f"signing a checkpoint that covers event {through}")
     checkpoints.make(handle.space, ring)
 

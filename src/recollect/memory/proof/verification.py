@@ -202,7 +202,7 @@ def erasures(space: Space, progress: Progress | None) -> list[OrderedErasure]:
                     OrderedErasure(
                         seq=line.seq,
                         at=line.at,
-                        origin=line.origin,
+                        by=line.origin,
                         events=body.targets,
                         reason=body.reason,
                     )

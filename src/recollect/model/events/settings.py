@@ -15,7 +15,7 @@ class FrameSet(Body, frozen=True, kw_only=True):
 
     name: str
     trust: Trust
-    weights: tuple[float, ...]  # in the order of model.frames.SIGNALS
+    weights: tuple[float, ...]  # in the order of model.presets.SIGNALS
     unit: str
     tokens: Int53
     floor: float

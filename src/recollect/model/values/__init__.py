@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recollect.model.values.branches import Branch, BranchChange, Diff, Merged, Settlement
+    from recollect.model.values.branches import Branch, BranchChange, Choice, Diff, Merged
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
     from recollect.model.values.documents import Document
     from recollect.model.values.events import (
+        Archived,
         Change,
-        Curation,
         EventUnit,
         EventView,
         Undone,
@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from recollect.model.values.sessions import Session, SessionStatus
     from recollect.model.values.upkeep import (
         Backup,
-        Carried,
         Certified,
         Checkpoint,
+        Copied,
         Drop,
         Dropped,
         Embedded,
@@ -97,7 +97,7 @@ __all__ = [
     "Backup",
     "Branch",
     "BranchChange",
-    "Carried",
+    "Copied",
     "Change",
     "Checked",
     "Checkpoint",
@@ -105,7 +105,7 @@ __all__ = [
     "Condensed",
     "Context",
     "Derived",
-    "Curation",
+    "Archived",
     "Diff",
     "Document",
     "Drop",
@@ -167,7 +167,7 @@ __all__ = [
     "Schedule",
     "Session",
     "SessionStatus",
-    "Settlement",
+    "Choice",
     "SigningKey",
     "Skipped",
     "Slice",

@@ -30,7 +30,7 @@ class Branch(Value, frozen=True, kw_only=True):
     reason: str | None  # what it is for
     note: str | None  # the reason that was given when it was closed
     record: str | None
-    origin: Origin
+    by: Origin
     scope: Scope
     at: str
     seq: int
@@ -56,7 +56,7 @@ class BranchChange(Value, frozen=True, kw_only=True):
     ours: Record | None
     conflict: bool
     reason: str | None
-    origin: Origin
+    by: Origin
     at: str
     seq: int
 
@@ -82,4 +82,4 @@ class Merged(Value, frozen=True, kw_only=True):
     kept: tuple[str, ...]  # the proposals that were rejected: what the memory had stays
 
 
-Settlement = Literal["ours", "theirs"]
+Choice = Literal["ours", "theirs"]

@@ -16,7 +16,7 @@ class Omitted(Value, frozen=True, kw_only=True):
 
     ``budget``: too many tokens. ``repeat``: something packed says the same. ``source``: it is
     quoted under a packed record. ``contradiction``: it contradicts something packed, which says
-    so. ``floor``: not relevant enough for the frame. ``by`` are the ids of what is packed instead.
+    so. ``floor``: not relevant enough for the preset. ``by`` are the ids of what is packed instead.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Omitted(Value, frozen=True, kw_only=True):
 class Context(Value, frozen=True, kw_only=True):
     """Memory packed for a prompt; ``str(context)`` is the text to paste.
 
-    ``abstained`` is True if nothing was relevant enough for the frame. ``receipt`` is the id with
+    ``abstained`` is True if nothing was relevant enough for the preset. ``receipt`` is the id with
     which ``replay`` returns the same text again; None if no receipt was written.
     """
 
@@ -39,7 +39,7 @@ class Context(Value, frozen=True, kw_only=True):
     tokens: int
     budget: int
     seq: int
-    frame: str = "task"
+    preset: str = "task"
     receipt: str | None = None
     abstained: bool = False
     degraded: str | None = None
@@ -78,8 +78,8 @@ class Receipt(Value, frozen=True, kw_only=True):
     at: str
     scope: Scope
     query: str  # SHA-256 of the id, a zero byte and the question
-    frame: str
-    frame_digest: str
+    preset: str
+    preset_digest: str
     ranking: int
     embedder: str | None
     now: str

@@ -1,7 +1,7 @@
 """Values of the list of events.
 
 Responsible for their shape. Leaves listing to ``memory.events``. Invariant: of an event that was
-erased nothing but its header is told, and in a list its place, its instant and its origin alone.
+erased nothing but its header is told, and in a list its place, its instant and who wrote it alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EventUnit = Literal[
     "record",
     "episode",
     "link",
-    "frame",
+    "preset",
     "document",
     "session",
     "proposal",
@@ -32,14 +32,14 @@ class Change(Value, frozen=True, kw_only=True):
 
     ``text`` is what its subject says, cut after 280 characters, the task type of a session or the
     name of a branch. ``id`` is the record, the episode, the source of the link, the name of the
-    frame, the document, the session, the proposal, the branch or the receipt. An event that was
+    preset, the document, the session, the proposal, the branch or the receipt. An event that was
     ``erased`` has no kind here, no id and no text.
     """
 
     seq: int
     at: str
     kind: str | None  # such as "record.added"
-    origin: Origin
+    by: Origin
     unit: EventUnit | None
     id: str | None
     what: str | None  # the second part of its kind
@@ -68,7 +68,7 @@ class EventView(Value, frozen=True, kw_only=True):
     id: str  # of the event: the command that wrote it, and its place in there
     at: str
     kind: str
-    origin: Origin
+    by: Origin
     body: dict[str, Json] | None
     erased_by: int | None
     hash: str
@@ -76,7 +76,7 @@ class EventView(Value, frozen=True, kw_only=True):
     author: Author | None = None
 
 
-class Curation(Value, frozen=True, kw_only=True):
+class Archived(Value, frozen=True, kw_only=True):
     """What ``archive`` archived: the records as they were, the longest unused first.
 
     ``kept`` records have faded too, and need more trust than the handle has. With ``more`` there

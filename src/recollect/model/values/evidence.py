@@ -24,7 +24,7 @@ class Proof(Value, frozen=True, kw_only=True):
     seq: int
     at: str
     kind: str
-    origin: Origin
+    by: Origin
     erased_by: int | None
     size: int  # of the checkpoint
     document: str
@@ -51,7 +51,7 @@ class AuditEntry(Value, frozen=True, kw_only=True):
     at: str
     kind: str | None  # of the event, or "checkpoint.signed"; None if it was erased
     what: str  # in a word or two, such as "approved"
-    origin: Origin
+    by: Origin
     trust: Trust | None
     scope: Scope
     unit: EventUnit | Literal["checkpoint"] | None

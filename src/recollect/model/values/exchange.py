@@ -43,7 +43,7 @@ class Imported(Value, frozen=True, kw_only=True):
     records: int = 0  # of those kept
     episodes: int = 0
     links: int = 0
-    held: bool = False  # what was kept waits for a review
+    waiting: bool = False  # what was kept waits for a review
     dry_run: bool = False
     redacted: dict[str, int] = {}
     left_out: dict[str, int] = {}

@@ -30,7 +30,7 @@ class Job(Value, frozen=True, kw_only=True):
     params: dict[str, Json]
     state: JobState
     asked_by: int | None  # the id of a token; None for the owner of the folder
-    origin: Trust  # the highest trust of what the pass writes
+    trust: Trust  # the highest trust of what the pass writes
     asked_at: str
     due_at: str  # not before this instant
     lease_until: str | None  # while it runs: then another worker takes it

@@ -14,7 +14,7 @@ class LedgerSide(Value, frozen=True, kw_only=True):
 
     values: tuple[str, ...]
     key: str | None = None
-    origin: str
+    by: str
     agent: str | None = None
     at: str
 
@@ -39,7 +39,7 @@ class LedgerMerge(Value, frozen=True, kw_only=True):
     events: int
     known: int  # commands of the other ledger that are here already
     erased: int  # events that were erased here because they were erased there
-    settled: int  # things that both sides changed, and which now say the same in both
+    decided: int  # things that both sides changed, and which now say the same in both
     left: tuple[str, ...]  # why commands did not come
     signed: int  # the event of the other ledger up to which a known key signed it
     is_mine: bool  # all of it counts as this person's own

@@ -59,6 +59,7 @@ class Cleaned(Value, frozen=True, kw_only=True):
     sessions: int
     documents: tuple[str, ...]  # that described pages
     places: tuple[str, ...]  # that were cleaned
+    files_kept: tuple[str, ...] = ()  # in the folder of pages: this memory did not write them
 
 
 class Rendered(Value, frozen=True, kw_only=True):
@@ -84,7 +85,7 @@ class PagesStatus(Value, frozen=True, kw_only=True):
 
 
 ChangeKind = Literal[
-    "text", "tags", "dated", "struck", "unstruck", "added", "superseded", "moved", "field"
+    "text", "tags", "dated", "struck", "unstruck", "added", "replaced", "moved", "field"
 ]
 ChangeState = Literal["ready", "conflict", "waits"]
 

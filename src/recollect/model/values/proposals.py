@@ -45,7 +45,7 @@ class Quoted(Value, frozen=True, kw_only=True):
 
 
 class Proposal(Value, frozen=True, kw_only=True):
-    """A change that waits for a person, or waited: a proposal, or a record that is held.
+    """A change that waits for a person, or waited: a proposal, or a record.
 
     ``digest`` is over everything shown here that a review is about: approving needs it, so that
     only what was seen is approved. ``stale`` is true if the target has changed since.
@@ -69,17 +69,17 @@ class Proposal(Value, frozen=True, kw_only=True):
     reason: str | None
     changes: dict[str, Json]
     trust: Trust
-    origin: Origin
+    by: Origin
     scope: Scope
     stale: bool
     digest: str
     at: str
     seq: int
     record: str | None = None  # what an approved proposal added or changed
-    settled_by: Origin | None = None
+    closed_by: Origin | None = None
     author: Author | None = None  # who proposed it
     decided_by: Author | None = None
-    settled_at: str | None = None
+    closed_at: str | None = None
     note: str | None = None  # the reason that was given for the outcome
 
     @property

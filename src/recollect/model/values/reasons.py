@@ -16,7 +16,7 @@ class Why(Value, frozen=True, kw_only=True):
     """Where a belief comes from: who said it, its evidence, and what it replaced."""
 
     record: Record
-    origin: Origin
+    by: Origin
     sources: tuple[Source, ...]
     other_evidence: tuple[str, ...]
     replaced: tuple[Record, ...]

@@ -28,9 +28,9 @@ class Hit(Value, frozen=True, kw_only=True):
     signal adds to it; a signal that adds nothing is left out. Relevance rises with the score and
     with its distance from the scores of other candidates.
 
-    In a context, a frame decides the order: there ``score`` and ``shares`` are those of the frame,
-    in which ``similarity`` is its weight times the relevance, and ``match`` has the shares from the
-    recall.
+    In a context, a preset decides the order: there ``score`` and ``shares`` are those of the
+    preset, in which ``similarity`` is its weight times the relevance, and ``match`` has the shares
+    from the recall.
 
     Of an episode that was said several times in the same words, the best match is a hit, ``said``
     is how often and ``last_said`` when last. ``corrects`` are the ids of older statements that this
@@ -73,14 +73,14 @@ class Hit(Value, frozen=True, kw_only=True):
 class Recall(Value, frozen=True, kw_only=True):
     """The answers to one query, best first: a sequence of hits. Unverified ones stand apart.
 
-    ``abstained``: something was found, and none of it was relevant enough. ``held``: how many more
-    texts are held back. ``degraded``: a sentence about what this recall had to do without.
+    ``abstained``: something was found, and none of it was relevant enough. ``waiting``: how many
+    more texts wait for a review. ``degraded``: a sentence about what this recall had to do without.
     """
 
     query: str
     hits: tuple[Hit, ...]
     unverified: tuple[Hit, ...] = ()
-    held: int = 0
+    waiting: int = 0
     abstained: bool = False
     degraded: str | None = None
 

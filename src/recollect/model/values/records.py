@@ -10,16 +10,16 @@ from typing import Final, Literal
 
 import msgspec
 
-from recollect.model.events import CheckedBy, Origin, Role, SourceType, Status, Tier, Trust
-from recollect.model.reasons import Reason
+from recollect.model.events import CheckedBy, Origin, Role, SourceType, Tier, Trust
 from recollect.model.validate import Json
+from recollect.model.words import RecordReason, RecordStatus
 
 Unit = Literal["record", "episode"]
-EpisodeStatus = Literal["visible", "shadowed", "forgotten"]
+EpisodeStatus = Literal["visible", "hidden", "forgotten"]
 Op = Literal[
     "added",
     "revised",
-    "superseded",
+    "replaced",
     "reinforced",
     "forgotten",
     "archived",
@@ -29,13 +29,13 @@ Op = Literal[
     "reviewed",
 ]
 Include = Literal[
-    "superseded", "forgotten", "shadowed", "held", "expired", "archived", "refuted", "transient"
+    "replaced", "forgotten", "hidden", "waiting", "expired", "archived", "refuted", "transient"
 ]
 INCLUDES: tuple[Include, ...] = (
-    "superseded",
+    "replaced",
     "forgotten",
-    "shadowed",
-    "held",
+    "hidden",
+    "waiting",
     "expired",
     "archived",
     "refuted",
@@ -80,17 +80,17 @@ class Record(Value, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     scope: Scope
     confidence: float
-    source_type: SourceType
+    how_known: SourceType
     evidence: tuple[str, ...]
     is_hypothesis: bool
-    status: Status
-    reason: Reason | None
+    status: RecordStatus
+    reason: RecordReason | None
     valid_from: str | None
     valid_to: str | None
     expires: str | None
     trust: Trust
-    supersedes: str | None
-    superseded_by: str | None
+    replaces: str | None
+    replaced_by: str | None
     reinforcement_count: int
     last_reinforced_at: str  # when it was added, or reinforced since
     reinforced_hours: float  # the memory's active hours then
@@ -135,7 +135,7 @@ class Version(Value, frozen=True, kw_only=True):
     seq: int
     at: str
     what: Op
-    origin: Origin
+    by: Origin
     note: str | None
     record: Record
     author: Author | None = None

@@ -23,7 +23,7 @@ class Forgotten(Value, frozen=True, kw_only=True):
 
     id: str
     unit: Unit
-    shadowed: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     showing: tuple[str, ...] = ()
     pending: str | None = None
     taken: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class OrderedErasure(Value, frozen=True, kw_only=True):
 
     seq: int
     at: str
-    origin: Origin
+    by: Origin
     events: tuple[int, ...]
     reason: str | None
 
@@ -148,7 +148,7 @@ class Token(Value, frozen=True, kw_only=True):
     label: str
     space: str | None  # None: every space
     verbs: tuple[str, ...]
-    origin: Trust
+    trust: Trust
     user: str | None
     agent: str | None
     made: str
@@ -260,7 +260,7 @@ class Drop(Value, frozen=True, kw_only=True):
     dropped: Dropped | None = None
 
 
-class Carried(Value, frozen=True, kw_only=True):
+class Copied(Value, frozen=True, kw_only=True):
     """What ``push`` or ``pull`` copied to the other place; both ledgers now end alike."""
 
     space: str
@@ -290,10 +290,11 @@ class SpaceStatus(Value, frozen=True, kw_only=True):
     head: str
     at: str | None
     records: int
-    held: int
-    superseded: int
+    waiting: int
+    replaced: int
+    archived: int
     forgotten: int
     episodes: int
-    shadowed: int
+    hidden: int
     links: int
     active_hours: float

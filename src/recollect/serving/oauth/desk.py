@@ -49,7 +49,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
     space: str | None
     verbs: tuple[str, ...]
-    origin: Literal["agent", "unverified"]
+    trust: Literal["agent", "unverified"]
     days: int
     user: str | None = None
 
@@ -199,7 +199,7 @@ class Desk:
                     raise Refusal("invalid_grant", NOT_ANY_MORE)
                 made = entered.store.tokens.create(
                     label(approval.client, approval.request), space=wish.space, verbs=wish.verbs,
-                    origin=wish.origin, user=wish.user, expires=ends,
+                    trust=wish.trust, user=wish.user, expires=ends,
                 )  # fmt: skip
                 if set(made.verbs) != set(wish.verbs):
                     entered.store.tokens.revoke(made.id)

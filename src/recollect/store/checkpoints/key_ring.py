@@ -249,5 +249,5 @@ def _size(note: bytes) -> int:
 def no_key(ledger: str) -> NotFound:
     """The error for a ledger that cannot be signed here."""
     return NotFound(
-        f"no key on this machine signs {ledger}", hint="create one: recollect admin key create"
+        f"no key on this machine signs {ledger}", hint="create one: recollect proof key create"
     )

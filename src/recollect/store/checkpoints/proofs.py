@@ -90,7 +90,7 @@ def line_of(space: Space, seq: int) -> bytes:
     if line is None:
         raise BadLine(
             f"event {seq} is missing from the ledger",
-            hint="run `recollect doctor` to find the damage",
+            hint="run `recollect admin doctor` to find the damage",
         )
     return line
 
@@ -109,7 +109,7 @@ def _leaves(space: Space, start: int, end: int) -> Iterator[bytes]:
     if at < end:
         raise BadLine(
             f"event {at + 1} could not be read from the ledger",
-            hint="run `recollect doctor` to find the damage",
+            hint="run `recollect admin doctor` to find the damage",
         )
 
 

@@ -76,7 +76,7 @@ def examine(
                     f"Check its type and its owner: `ls -ld {_quoted(path)}`",
                     "Make it a file (the workspace: a folder) that you may read and write, or use "
                     "the account it belongs to",
-                    "Run `recollect doctor` again",
+                    "Run `recollect admin doctor` again",
                 ),
             )
         ]
@@ -87,7 +87,7 @@ def _moved(folder: Path) -> Finding:
         level="problem",
         what="ledger",
         detail=f"the memory that was in {folder} was moved into the git folder of its repository",
-        fix="check it there: run `recollect doctor` without --store",
+        fix="check it there: run `recollect admin doctor` without --store",
     )
 
 
@@ -221,7 +221,7 @@ class _Examination:
                     self._copy_first(),
                     f"If the segments are the right ones, put the {LEDGER} back that was beside "
                     "them",
-                    "If the ledger is the right one, set them aside: `recollect doctor "
+                    "If the ledger is the right one, set them aside: `recollect admin doctor "
                     f"--accept-loss {self._here()}`. They are kept as *{TORN_SUFFIX}",
                 ),
             )
@@ -242,7 +242,7 @@ class _Examination:
             return []
         events, people = counted(len(lost.events), "event"), counted(len(lost.subjects), "subject")
         detail = f"{events} of {people} cannot be read: {lost.why.message}"
-        first = f"{lost.why.hint}; then check again: `recollect doctor {self._here()}`"
+        first = f"{lost.why.hint}; then check again: `recollect admin doctor {self._here()}`"
         first = first[:1].upper() + first[1:]
         if not lost.is_for_good:
             return [Finding(level="problem", what="master key", detail=detail, fix=first)]
@@ -250,7 +250,7 @@ class _Examination:
             self._copy_first(),
             first,
             f"As long as `recollect list {self._here()}` works, it shows what may be lost",
-            f"If the keys are lost for good, go on without these events: `recollect doctor "
+            f"If the keys are lost for good, go on without these events: `recollect admin doctor "
             f"--accept-loss {self._here()}`. An event records the loss. Keys that are found later "
             "open them only in the copy",
         )
@@ -362,11 +362,11 @@ class _Examination:
         """The steps after a loss; those that lose least come first."""
         return _numbered(
             self._copy_first(),
-            f"{first}; then check again: `recollect doctor {self._here()}`",
+            f"{first}; then check again: `recollect admin doctor {self._here()}`",
             *self._restoring(),
-            f"If there is no better copy, go on with what is left ({left}): `recollect doctor "
-            f"--accept-loss {self._here()}`. An event records the loss; unusable files are kept "
-            f"as *{TORN_SUFFIX}",
+            f"If there is no better copy, go on with what is left ({left}): `recollect admin "
+            f"doctor --accept-loss {self._here()}`. An event records the loss; unusable files are "
+            f"kept as *{TORN_SUFFIX}",
         )
 
     def _copy_first(self) -> str:

@@ -271,7 +271,7 @@ class OpenFiles:
                 raise IntegrityError(
                     f"{LEDGER} is missing, but sealed segments of its ledger are there",
                     hint=f"put {LEDGER} back from a backup, or run "
-                    "`recollect doctor --accept-loss` to go on with the segments",
+                    "`recollect admin doctor --accept-loss` to go on with the segments",
                 )
             self.active = ActiveFile(path, self.seam)
             self.unchecked = True

@@ -232,7 +232,9 @@ def _finding(path: Path, events: int) -> Finding:
     with open(path, "rb") as file:
         header = read_header(file.fileno())
     where = f"{VECTORS}/{path.name}"
-    fix = "nothing to do: the next recall or `recollect embed` rebuilds it; or delete the file"
+    fix = (
+        "nothing to do: the next recall or `recollect admin embed` rebuilds it; or delete the file"
+    )
     if header is None or path_of(path.parent.parent, header.name) != path:
         return Finding(level="note", what="vectors", detail=f"{where} could not be read", fix=fix)
     if header.through > events:

@@ -234,8 +234,8 @@ def _findings(space: Follower, progress: Progress | None) -> list[Finding]:
             "events can be read, but nothing can be written"
         )
         fix = (
-            "run `recollect doctor --accept-loss`: it erases these bodies and records that in an "
-            "event"
+            "run `recollect admin doctor --accept-loss`: it erases these bodies and records that "
+            "in an event"
         )
         return [Finding(level="problem", what="ledger", detail=detail, fix=fix)]
     with space.inside() as index:

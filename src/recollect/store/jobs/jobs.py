@@ -42,9 +42,9 @@ class Jobs(Protocol):
     """
 
     def ask(
-        self, space: str, kind: JobKind, params: str, *, due_at: str | None, origin: Trust
+        self, space: str, kind: JobKind, params: str, *, due_at: str | None, trust: Trust
     ) -> Job:
-        """Asks for a pass; ``params`` is JSON in one form, ``origin`` can only lower the trust."""
+        """Asks for a pass; ``params`` is JSON in one form, ``trust`` can only lower it."""
         ...
 
     def lease(self, kinds: Sequence[str], seconds: float) -> Job | None:
@@ -110,9 +110,9 @@ def check_may(token: Token | None, verb: str) -> None:
         )
 
 
-def check_person(origin: Trust) -> None:
+def check_person(trust: Trust) -> None:
     """Refuses a schedule that no person sets."""
-    if origin != "person":
+    if trust != "person":
         raise Forbidden("only a person sets or removes a schedule", hint="use a person's token")
 
 
@@ -142,12 +142,12 @@ def too_many(space: str) -> LimitExceeded:
 
 def no_job(id: int) -> NotFound:
     """The error for a job that is not there, or not this caller's."""
-    return NotFound(f"job {id} does not exist", hint="`recollect job list` lists them")
+    return NotFound(f"job {id} does not exist", hint="`recollect admin job list` lists them")
 
 
 def job_of(row: Row) -> Job:
     """A row as an engine returns it."""
-    id, space, kind, params, state, asked_by, origin, asked, due, tries, done, total, error = row
+    id, space, kind, params, state, asked_by, trust, asked, due, tries, done, total, error = row
     return Job(
         id=cast(int, id),
         space=str(space),
@@ -155,7 +155,7 @@ def job_of(row: Row) -> Job:
         params=msgspec.json.decode(str(params)),
         state=cast(JobState, state),
         asked_by=cast("int | None", asked_by),
-        origin=cast(Trust, origin),
+        trust=cast(Trust, trust),
         asked_at=str(asked),
         due_at=str(due),
         lease_until=str(due) if state == "running" else None,

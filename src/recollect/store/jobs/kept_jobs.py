@@ -72,14 +72,14 @@ class KeptJobs:
         self._token = token
 
     def ask(
-        self, space: str, kind: JobKind, params: str, *, due_at: str | None, origin: Trust
+        self, space: str, kind: JobKind, params: str, *, due_at: str | None, trust: Trust
     ) -> Job:
         """Asks for a pass."""
         token = self._may(verb_for(kind), space)
         now = self._place.now()
         asked = {
             "space": space, "kind": kind, "params": params, "due": due_at or now, "now": now,
-            "by": None if token is None else token.id, "origin": _trust(token, origin),
+            "by": None if token is None else token.id, "origin": _trust(token, trust),
         }  # fmt: skip
         return self._place.change(lambda run: _asked(run, asked))
 
@@ -223,8 +223,8 @@ def _only(token: Token | None) -> str | None:
     return None if token is None else token.space
 
 
-def _trust(token: Token | None, origin: Trust) -> Trust:
-    return origin if token is None else lowest([token.origin, origin])
+def _trust(token: Token | None, trust: Trust) -> Trust:
+    return trust if token is None else lowest([token.trust, trust])
 
 
 def _after(now: str, seconds: float) -> str:

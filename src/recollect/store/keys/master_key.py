@@ -91,8 +91,8 @@ class MasterKey:
             raise KeyMissing(
                 f"the master key is missing: {path}, and {needed[0]} needs it",
                 hint=f"put it back, or set {VARIABLE} or {COMMAND_VARIABLE}. If it is lost for "
-                "good, run `recollect doctor` for the memory that you need; move the files of "
-                "others away",
+                "good, run `recollect admin doctor` for the memory that you need; move the files "
+                "of others away",
             )
 
 

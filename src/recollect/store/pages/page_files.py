@@ -16,10 +16,12 @@ from typing import Final, NamedTuple
 from recollect.errors import ConfigError, Unavailable
 from recollect.mirror.names import INDEX
 from recollect.mirror.page import SUFFIX
+from recollect.store.disk.layout import IGNORE, PAGES_STATE
 from recollect.store.disk.regular_files import read_regular
-from recollect.store.pages.page_notes import Notes, digest_of, file_digest
+from recollect.store.pages.page_notes import Notes, digest_of, file_digest, read_notes
 
 FILE_MAX_BYTES: Final = 64 << 20
+_NAMED_MAX_COUNT: Final = 5  # in a report
 
 
 class PageFile(NamedTuple):
@@ -119,3 +121,37 @@ def read_page(folder: Path, name: str) -> PageFile:
         return PageFile(name, digest_of(data), data.decode())
     except UnicodeDecodeError as error:
         return PageFile(name, digest_of(data), None, f"not UTF-8: byte {error.start + 1:,}")
+
+
+def not_as_rendered(folder: Path, notes: Notes) -> list[str]:
+    """The names of what else is in the folder: pages changed by hand, and files of others.
+
+    An entry may have been moved there by hand, and then nothing but its words tells so.
+    """
+    found = list[str]()
+    for path in folder.iterdir():
+        noted = notes.pages.get(path.name)
+        try:
+            is_same = noted and file_digest(folder, path.name, notes)[0] in noted.digests
+        except OSError:  # an erasure ends although a file cannot be read
+            is_same = False
+        if not is_same and path.name not in (PAGES_STATE, IGNORE):
+            found.append(path.name)
+    return sorted(os.fsencode(name).decode(errors="replace") for name in found)
+
+
+def foreign_files(folder: Path) -> tuple[str, ...]:
+    """The names of what is in the folder and was never rendered there."""
+    if folder.is_symlink() or not folder.is_dir():
+        return ()
+    notes = read_notes(folder) or Notes()
+    ours = {*notes.pages, f"{INDEX}{SUFFIX}"}
+    return tuple(name for name in not_as_rendered(folder, notes) if name not in ours)
+
+
+def unchecked(folder: Path, notes: Notes) -> list[str]:
+    """The same as lines of an erasure's report."""
+    names = not_as_rendered(folder, notes)
+    named, more = names[:_NAMED_MAX_COUNT], len(names) - _NAMED_MAX_COUNT
+    lines = [f"NOT checked, not a page as it was rendered: {folder}/{name}" for name in named]
+    return [*lines, *([f"NOT checked: {more} more files in {folder}"] if more > 0 else [])]

@@ -28,7 +28,6 @@ from recollect.mirror.render import added_to_index
 from recollect.store import posix
 from recollect.store.disk.disk import alone, make_folder, replace_file, sync_folder, write_file
 from recollect.store.disk.layout import (
-    IGNORE,
     OURS,
     PAGE_FOLDERS,
     PAGES_ASIDE,
@@ -37,6 +36,7 @@ from recollect.store.disk.layout import (
 )
 from recollect.store.disk.regular_files import read_regular
 from recollect.store.pages.page_entries import Derived, Gone, changed_names, take_out
+from recollect.store.pages.page_files import unchecked
 from recollect.store.pages.page_notes import (
     FILE_MAX_BYTES,
     Noted,
@@ -53,7 +53,6 @@ from recollect.store.pages.page_notes import (
 from recollect.store.seam import Seam
 
 _INDEX: Final = f"{INDEX}{SUFFIX}"
-_NAMED_MAX_COUNT: Final = 5  # in a report
 _NAP_S: Final = 0.02
 _NAPS: Final = 150  # how often an erasure looks whether a rendering has ended
 
@@ -407,11 +406,7 @@ def _erase_in(
             keep_notes(seam, folder, structs.replace(notes, pages=left | kept, position=0, made=""))
     told = f"{label}/: {len(removed)} removed; render them again"
     lines = [*([told] if removed else []), *taken]
-    strange = _not_as_rendered(folder, Notes(kept))
-    named = strange[:_NAMED_MAX_COUNT]
-    lines += [f"NOT checked, not a page as it was rendered: {path}" for path in named]
-    more = len(strange) - len(named)
-    return [*lines, *([f"NOT checked: {more} more files in {folder}"] if more else [])]
+    return [*lines, *unchecked(folder, Notes(kept))]
 
 
 def _showing(notes: Notes, erased: Collection[int]) -> dict[str, Derived]:
@@ -461,23 +456,6 @@ def _taken_out(
         f"{count} {'entry' if count == 1 else 'entries'} taken out"
         for name, count in found.items()
     ]
-
-
-def _not_as_rendered(folder: Path, notes: Notes) -> list[str]:
-    """What else is in the folder: pages changed by hand, and copies that an editor kept.
-
-    An entry may have been moved there by hand, and then nothing but its words tells so.
-    """
-    found = list[Path]()
-    for path in folder.iterdir():
-        noted = notes.pages.get(path.name)
-        try:
-            is_same = noted and file_digest(folder, path.name, notes)[0] in noted.digests
-        except OSError:  # an erasure ends although a file cannot be read
-            is_same = False
-        if not is_same and path.name not in (PAGES_STATE, IGNORE):
-            found.append(path)
-    return sorted(os.fsencode(path).decode(errors="replace") for path in found)
 
 
 @contextmanager

@@ -163,7 +163,7 @@ def as_ours(error: psycopg.Error) -> RecollectError:
         return Unavailable(
             "this server answers reads and takes no writes: it is a standby, or was made read-only",
             hint="use the address of the primary; with several hosts in one address, add "
-            "target_session_attrs=read-write; `recollect doctor` says which it is",
+            "target_session_attrs=read-write; `recollect admin doctor` says which it is",
         )
     if isinstance(error, psycopg.errors.DiskFull):
         return Unavailable(

@@ -74,8 +74,8 @@ def check(connection: Connection) -> None:
     except psycopg.errors.UndefinedColumn:
         raise ConfigError(
             "the database was made by a version before the first release",
-            hint="copy its memories out with the version that made it, `recollect push`, and into "
-            "a new database with this one",
+            hint="copy its memories out with the version that made it, `recollect admin push`, and "
+            "into a new database with this one",
         ) from None
     if str(found) != REVISION:
         raise ConfigError(

@@ -47,7 +47,7 @@ class PostgresTokens:
         *,
         space: str | None,
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
@@ -58,7 +58,7 @@ class PostgresTokens:
             label,
             space=space,
             verbs=verbs,
-            origin=origin,
+            trust=trust,
             user=user,
             agent=agent,
             expires=expires,
@@ -125,7 +125,7 @@ def _named(which: str) -> dict[str, object]:
 
 def token_in(row: Row) -> Token:
     """A row of tokens: what it allows, when it was made, expires and was revoked, if it is live."""
-    id, label, space, verbs, origin, user, agent, by, *times, live = cast(Sequence[object], row)
+    id, label, space, verbs, trust, user, agent, by, *times, live = cast(Sequence[object], row)
     made, expires, revoked = (
         None if time is None else instants.instant(cast(datetime, time)) for time in times
     )
@@ -134,7 +134,7 @@ def token_in(row: Row) -> Token:
         label=str(label),
         space=cast("str | None", space),
         verbs=tuple(cast(list[str], verbs)),
-        origin=cast(Trust, origin),
+        trust=cast(Trust, trust),
         user=cast("str | None", user),
         agent=cast("str | None", agent),
         made=str(made),

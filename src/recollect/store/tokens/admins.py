@@ -43,7 +43,7 @@ class AdminTokens:
         *,
         space: str | None,
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
@@ -55,7 +55,7 @@ class AdminTokens:
             raise too_much(f"it is for the space {mine.space!r} alone")
         if space is not None and not self._may_name(mine, space):
             raise opens_none(space, None)
-        _check_within(mine, verbs, origin)
+        _check_within(mine, verbs, trust)
         self._check_room(space)
         if mine.expires is not None and (expires is None or expires > mine.expires):
             raise too_much(f"it expires on {mine.expires[:10]}")
@@ -63,7 +63,7 @@ class AdminTokens:
             label,
             space=space,
             verbs=verbs,
-            origin=origin,
+            trust=trust,
             user=user,
             agent=agent,
             expires=expires,
@@ -90,7 +90,7 @@ class AdminTokens:
         """Creates a token that allows the same, within the life of this one."""
         mine = self._admin()
         old = only_one(which, [each for each in self.named(which) if each.live])
-        _check_within(mine, old.verbs, old.origin)
+        _check_within(mine, old.verbs, old.trust)
         if overlap_s:  # both are valid for a while
             self._check_room(old.space)
         return self._tokens.rotate(str(old.id), overlap_s=overlap_s, by=mine)
@@ -127,9 +127,9 @@ class AdminTokens:
         return "create" in mine.verbs or self._has(space)
 
 
-def _check_within(mine: Token, verbs: Iterable[str], origin: Trust) -> None:
+def _check_within(mine: Token, verbs: Iterable[str], trust: Trust) -> None:
     more = [verb for verb in dict.fromkeys(verbs) if verb not in mine.verbs]
     if more:
         raise too_much(f"it lacks {', '.join(more)}")
-    if not at_least(mine.origin, origin):
-        raise too_much(f"its origin is {mine.origin!r}")
+    if not at_least(mine.trust, trust):
+        raise too_much(f"its trust is {mine.trust!r}")

@@ -28,7 +28,7 @@ from recollect.model.rules import at_least
 from recollect.model.values import Finding
 
 WHOLE: Final = "use a token for the whole space, without a user"
-_OWNER: Final = "use a token of the owner, whose origin is person"
+_OWNER: Final = "use a token of the owner, whose trust is person"
 _ANYBODYS: Final = ("space.opened", "ledger.sealed")
 _OWNERS: Final = ("ledger.tail_cut", "ledger.loss_accepted", "events.erased")
 _ERASES: Final = ("events.erased", "ledger.loss_accepted")  # as these need it here
@@ -41,7 +41,7 @@ class Grant(msgspec.Struct, frozen=True):
 
     space: str
     verbs: frozenset[str]
-    origin: Trust  # the highest trust of anything written with it
+    trust: Trust  # the highest trust of anything written with it
     user: str | None
     agent: str | None
     holder: Name | None = None  # who has the token
@@ -65,10 +65,10 @@ class Grant(msgspec.Struct, frozen=True):
         is_review = any(_reviews(act) for act in command.acts)
         if is_review and command.actor.trust == "person" and "review" not in self.verbs:
             raise Forbidden(f"this token may not review in {self.space!r}", hint=_REVIEW)
-        if not at_least(self.origin, command.actor.trust):
+        if not at_least(self.trust, command.actor.trust):
             raise Forbidden(
-                f"this token may write with trust {self.origin!r} at most",
-                hint=f"use memory.scoped(origin={self.origin!r})",
+                f"this token may write with trust {self.trust!r} at most",
+                hint=f"use memory.scoped(trust={self.trust!r})",
             )
         for name in ("user", "agent"):
             mine, theirs = getattr(self, name), getattr(command.actor, name)
@@ -106,7 +106,7 @@ class Grant(msgspec.Struct, frozen=True):
                 f"this token writes for {self.user or self.agent!r} alone, not a whole space",
                 hint=_OWNER,
             )
-        if line.kind in _ERASES and ("erase" not in self.verbs or self.origin != "person"):
+        if line.kind in _ERASES and ("erase" not in self.verbs or self.trust != "person"):
             raise Forbidden(
                 f"event {line.seq} erases, and this token may not erase in {self.space!r}",
                 hint=_OWNER,
@@ -118,20 +118,20 @@ class Grant(msgspec.Struct, frozen=True):
             )
         if not self._may_claim(line.origin, line.kind):
             raise Forbidden(
-                f"event {line.seq} ({line.kind}) has the origin {line.origin!r}, "
-                f"and this token allows {self.origin!r} at most",
+                f"event {line.seq} ({line.kind}) has the trust {line.origin!r}, "
+                f"and this token allows {self.trust!r} at most",
                 hint=_OWNER,
             )
-        if line.subject is not None and self.origin != "person":
+        if line.subject is not None and self.trust != "person":
             raise Forbidden(
                 f"event {line.seq} is encrypted, so its trust cannot be compared with this token's",
                 hint=_OWNER,
             )
-        trust = None if self.origin == "person" else getattr(decode(line).body, "trust", None)
-        if trust is not None and not at_least(self.origin, trust):
+        trust = None if self.trust == "person" else getattr(decode(line).body, "trust", None)
+        if trust is not None and not at_least(self.trust, trust):
             raise Forbidden(
                 f"event {line.seq} ({line.kind}) holds the trust {trust!r}, "
-                f"and this token allows {self.origin!r} at most",
+                f"and this token allows {self.trust!r} at most",
                 hint=_OWNER,
             )
 
@@ -139,7 +139,7 @@ class Grant(msgspec.Struct, frozen=True):
     def keeps_checkpoints(self) -> bool:
         """True for a person's token that writes in the whole space."""
         is_whole = self.user is None and self.agent is None
-        return is_whole and self.origin == "person" and "write" in self.verbs
+        return is_whole and self.trust == "person" and "write" in self.verbs
 
     def check_keeps(self) -> None:
         """Refuses a token that may not keep checkpoints."""
@@ -165,14 +165,14 @@ class Grant(msgspec.Struct, frozen=True):
                 f"this token may not drop {self.space!r}",
                 hint="use the owner's login, or a token with the verb drop",
             )
-        if self.origin != "person" or self.user is not None or self.agent is not None:
+        if self.trust != "person" or self.user is not None or self.agent is not None:
             raise Forbidden(f"dropping {self.space!r} needs a person's token", hint=_OWNER)
 
     def _may_claim(self, origin: Origin, kind: str) -> bool:
         """True if the token may write events of this origin."""
         if origin == "system":
-            return kind in _ANYBODYS or (kind in _OWNERS and self.origin == "person")
-        return at_least(self.origin, origin)
+            return kind in _ANYBODYS or (kind in _OWNERS and self.trust == "person")
+        return at_least(self.trust, origin)
 
 
 def _reviews(act: Act) -> bool:

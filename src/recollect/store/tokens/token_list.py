@@ -44,7 +44,7 @@ class KeptToken(
     label: str
     space: str | None  # None: every space
     verbs: tuple[str, ...]
-    origin: Trust
+    trust: Trust = msgspec.field(name="origin")  # as stores have it on the disk
     user: str | None = None
     agent: str | None = None
     made: str
@@ -131,7 +131,7 @@ class ListedTokens:
         *,
         space: str | None,
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
@@ -143,7 +143,7 @@ class ListedTokens:
             label,
             space=space,
             verbs=verbs,
-            origin=origin,
+            trust=trust,
             user=user,
             agent=agent,
             expires=expires,
@@ -188,7 +188,7 @@ class ListedTokens:
                 label=old.label,
                 space=old.space,
                 verbs=old.verbs,
-                origin=old.origin,
+                trust=old.trust,
                 user=old.user,
                 agent=old.agent,
                 expires=next_expiry(old.made, old.expires, now, by),

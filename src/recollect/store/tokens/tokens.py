@@ -45,7 +45,7 @@ class Tokens(Protocol):
         *,
         space: str | None,
         verbs: Iterable[str] = ("read", "write"),
-        origin: Trust = "agent",
+        trust: Trust = "agent",
         user: str | None = None,
         agent: str | None = None,
         expires: str | None = None,
@@ -94,7 +94,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     space: str | None
     verbs: tuple[str, ...]
-    origin: Trust
+    trust: Trust
     user: str | None
     agent: str | None
     expires: str | None
@@ -111,7 +111,7 @@ def wanted(
     *,
     space: str | None,
     verbs: Iterable[str],
-    origin: Trust,
+    trust: Trust,
     user: str | None,
     agent: str | None,
     expires: str | None,
@@ -130,12 +130,12 @@ def wanted(
     expires = None if expires is None else instants.dated(expires)
     if expires is not None and expires <= now:
         raise InvalidInput(f"expires: {expires} is past")
-    if origin not in TRUST_RANK:
-        raise InvalidInput(f"origin must be person, agent or unverified, not {origin!r}")
+    if trust not in TRUST_RANK:
+        raise InvalidInput(f"trust must be person, agent or unverified, not {trust!r}")
     user, agent = validate.optional_name(user, "user"), validate.optional_name(agent, "agent")
     for verb in ("drop", "review", "admin"):
-        if verb in allowed and origin != "person":
-            raise InvalidInput(f"the verb {verb} needs the origin person")
+        if verb in allowed and trust != "person":
+            raise InvalidInput(f"the verb {verb} needs the trust person")
     for verb in ("drop", "admin"):
         if verb in allowed and (user is not None or agent is not None):
             raise InvalidInput(f"the verb {verb} needs a token without a user or an agent")
@@ -143,7 +143,7 @@ def wanted(
         label=label,
         space=None if space is None else validate.space_name(space),
         verbs=allowed,
-        origin=origin,
+        trust=trust,
         user=user,
         agent=agent,
         expires=expires,

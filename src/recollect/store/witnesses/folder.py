@@ -224,7 +224,7 @@ def check_log(key: PublicKey) -> None:
     if key.kind != LOG:
         raise InvalidInput(
             f"{key.name} is the key of a witness, not of a ledger",
-            hint="pin the line that `recollect admin key list` shows",
+            hint="pin the line that `recollect proof key list` shows",
         )
 
 

@@ -44,7 +44,7 @@ class RemoteWitness:
         self._server = Server(
             url,
             what="witness",
-            hint="check its address; try again with `recollect checkpoint`",
+            hint="check its address; try again with `recollect proof checkpoint`",
             answer_max_bytes=_ANSWER_MAX_BYTES,
             timeout_s=timeout_s,
         )
@@ -95,5 +95,5 @@ class RemoteWitness:
         except (OSError, http.client.HTTPException) as error:
             raise Unavailable(
                 f"the witness at {self._server.host} did not answer: {type(error).__name__}",
-                hint="try again with `recollect checkpoint`",
+                hint="try again with `recollect proof checkpoint`",
             ) from error

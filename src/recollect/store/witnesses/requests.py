@@ -62,7 +62,7 @@ def opened(pinned: PinnedWitness, keys: Path, seam: Seam) -> Witness:
     if found != key:
         raise Conflict(
             f"the witness in {folder} is another one than the one that was added",
-            hint="if you replaced it yourself: recollect admin witness remove, then add",
+            hint="if you replaced it yourself: recollect proof witness remove, then add",
         )
     return FolderWitness(folder, key, seam, own_keys.find(keys, key))
 
@@ -117,7 +117,9 @@ def _one(witness: Witness, note: Note, growth: _Growth, held: int, now: str) -> 
                 raise _forgot(held, size)
             case Behind(size=size):
                 old = size
-    raise Unavailable("it names another size each time", hint="try again: recollect checkpoint")
+    raise Unavailable(
+        "it names another size each time", hint="try again: recollect proof checkpoint"
+    )
 
 
 def _forgot(held: int, size: int) -> Conflict:
@@ -128,7 +130,7 @@ def _forgot(held: int, size: int) -> Conflict:
     )
 
 
-_PIN: Final = "let it pin the key of this ledger: recollect admin witness add, or serve --log KEY"
+_PIN: Final = "let it pin the key of this ledger: recollect proof witness add, or serve --log KEY"
 _NEXT: Final = {
     "unknown": _PIN,
     "unsigned": _PIN,
@@ -144,7 +146,7 @@ def good(key: PublicKey, note: Note, found: Sequence[Signature], now: str) -> Si
             return signature
     raise Unavailable(
         "its answer has no cosignature of its key for this checkpoint",
-        hint="check the address and the key: recollect admin witness list",
+        hint="check the address and the key: recollect proof witness list",
     )
 
 

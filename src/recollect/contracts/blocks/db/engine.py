@@ -36,23 +36,21 @@ _PRAGMAS: Final = (
 _READS: Final = ("SELECT", "PRAGMA", "EXPLAIN", "VALUES")
 
 
-async def create_engine(
-    db_path: str, *, echo: bool = False, origin: Trust = "agent"
-) -> AsyncEngine:
+async def create_engine(db_path: str, *, echo: bool = False, trust: Trust = "agent") -> AsyncEngine:
     """An engine over the memory of a database file; the caller disposes it.
 
     Args:
         db_path: The file. Its memory is the folder it lies in, if that is one, else the folder
             beside it with ``-memory`` after its name.
         echo: Log every statement.
-        origin: The trust with which it writes. With "agent" a transaction cannot change what a
+        trust: The trust with which it writes. With "agent" a transaction cannot change what a
             person said, nor archive more than 20 blocks; give "person" only to a program that a
             person runs for this.
 
     Raises:
         ConfigError: The file belongs to another program, or the path cannot be used.
     """
-    memory = OpenedMemory(load(_folder_of(_checked(db_path))), origin)
+    memory = OpenedMemory(load(_folder_of(_checked(db_path))), trust)
     await asyncio.to_thread(memory.get)
     return _engine(db_path, memory, NullPool, echo)
 

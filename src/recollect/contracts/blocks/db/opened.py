@@ -27,7 +27,7 @@ from recollect.model.events import Trust
 
 _MAY: Final = (
     "archive fewer in one transaction, or let a program that a person trusts do it, with "
-    'create_engine(path, origin="person")'
+    'create_engine(path, trust="person")'
 )
 _READY: Final = "recollect_ready"  # in a connection's info: it has its tables and is watched
 _OF_BLOCKS: Final = ("blocks", "block_tags")  # a key begins with a block's id
@@ -38,9 +38,9 @@ _UNITS: Final = {"sessions": "session", "frames": "document", "system_config": "
 class OpenedMemory:
     """A memory that is open while its engine is in use."""
 
-    def __init__(self, settings: Settings, origin: Trust = "agent") -> None:
+    def __init__(self, settings: Settings, trust: Trust = "agent") -> None:
         self._settings = settings
-        self._origin = origin
+        self._trust = trust
         self._lock = Lock()
         self._memory: Memory | None = None
 
@@ -48,7 +48,7 @@ class OpenedMemory:
         """The memory, with the trust that the engine was made with."""
         with self._lock:
             if self._memory is None:
-                self._memory = Memory.open(settings=self._settings).scoped(origin=self._origin)
+                self._memory = Memory.open(settings=self._settings).scoped(trust=self._trust)
             return self._memory
 
     def close(self) -> None:

@@ -102,7 +102,7 @@ def changed_rows(memory: Memory, after: Head, touched: Touched = NOTHING) -> Row
     looked = {*touched.units, *(change.unit for change in changes)}
     if "session" in looked:
         made = made._replace(sessions=_sessions(still))
-    if looked & {"document", "frame"}:
+    if looked & {"document", "preset"}:
         made = made._replace(frames=_frames(still), config=_config(still))
     return made
 

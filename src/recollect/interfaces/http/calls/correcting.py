@@ -10,7 +10,7 @@ from recollect.interfaces.http.call import Answer, Call, needs_match
 from recollect.interfaces.http.calls.records import tagged
 from recollect.memory.correction.leaving import ONE_OF
 from recollect.model import wire
-from recollect.model.values import Curation, Erasure, Undone
+from recollect.model.values import Archived, Erasure, Undone
 
 
 def confirm(call: Call) -> Answer:
@@ -27,7 +27,7 @@ def refute(call: Call) -> Answer:
     return tagged(review.refute(id, **call.body.given(), **call.write.options(id)))
 
 
-def archive(call: Call) -> Curation:
+def archive(call: Call) -> Archived:
     """Archive the records that have faded."""
     return call.space.admin.archive(**call.body.given(), **call.write.options())
 

@@ -48,7 +48,7 @@ def ask(call: Call) -> Answer:
     given = call.body.given()
     if given.get("due", "").startswith("P"):
         given["due"] = span(given["due"], "due")
-    job = call.store.jobs.ask(space=_space(call), origin=call.space.scope.trust, **given)
+    job = call.store.jobs.ask(space=_space(call), trust=call.space.scope.trust, **given)
     place = f"/v1/spaces/{wire.to_segment(job.space)}/jobs/{job.id}"
     return Answer(value=job, headers={"Location": place})
 
@@ -88,7 +88,7 @@ def schedule(call: Call) -> Schedule:
 def set_schedule(call: Call) -> Schedule:
     """Set when a pass is asked for again and again; needs a person."""
     return call.store.jobs.set_schedule(
-        _kind(call), space=_space(call), origin=call.space.scope.trust, **call.body.given()
+        _kind(call), space=_space(call), trust=call.space.scope.trust, **call.body.given()
     )
 
 

@@ -1,4 +1,4 @@
-"""Documents, rules, sessions, proposals, branches; receipts and frames beyond reading them."""
+"""Documents, rules, sessions, proposals, branches; receipts and presets beyond reading them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def since(call: Call) -> Since:
-    """When a frame was last set."""
-    return Since(since=call.space.settings.frames.since(call.path["name"]))
+    """When a preset was last set."""
+    return Since(since=call.space.settings.presets.since(call.path["name"]))
 
 
 def erase_receipt(call: Call) -> None:

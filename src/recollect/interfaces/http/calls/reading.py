@@ -1,4 +1,4 @@
-"""Recall, contexts, receipts, frames and events."""
+"""Recall, contexts, receipts, presets and events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recollect.errors import LimitExceeded
 from recollect.interfaces.http import shapes
 from recollect.interfaces.http.call import Answer, Call, created, is_found, paged
 from recollect.model import wire
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.values import (
     Change,
     Context,
@@ -85,30 +85,30 @@ def receipt(call: Call) -> Receipt:
     return call.space.proof.receipts.get(call.path["receipt"])
 
 
-def frames(call: Call) -> list[Frame]:
-    """The frames of this memory."""
-    return call.space.settings.frames.list()
+def presets(call: Call) -> list[Preset]:
+    """The presets of this memory."""
+    return call.space.settings.presets.list()
 
 
-def frame(call: Call) -> Frame:
-    """One frame."""
-    return call.space.settings.frames.get(call.path["name"])
+def preset(call: Call) -> Preset:
+    """One preset."""
+    return call.space.settings.presets.get(call.path["name"])
 
 
-def set_frame(call: Call) -> Frame:
-    """Set a frame, whole."""
+def set_preset(call: Call) -> Preset:
+    """Set a preset, whole."""
     body: dict[str, Any] = {**call.body, "name": call.path["name"]}
     return created(
         call,
-        partial(call.space.settings.frames.set, body),
-        lambda memory: is_found(lambda: memory.settings.frames.get(body["name"])),
+        partial(call.space.settings.presets.set, body),
+        lambda memory: is_found(lambda: memory.settings.presets.get(body["name"])),
     )
 
 
-def drop_frame(call: Call) -> None:
-    """Remove a frame."""
+def drop_preset(call: Call) -> None:
+    """Remove a preset."""
     given = {**call.query.given(), **call.write.options()}
-    call.space.settings.frames.drop(call.path["name"], **given)
+    call.space.settings.presets.drop(call.path["name"], **given)
 
 
 def events(call: Call) -> Answer:
@@ -128,17 +128,17 @@ def waiting(call: Call) -> list[Proposal]:
 
 
 def proposal(call: Call) -> Proposal:
-    """One proposal or held record, with the digest that a decision names."""
+    """One proposal or waiting record, with the digest that a decision names."""
     return call.space.review.show(call.path["id"])
 
 
 def approve(call: Call) -> Proposal:
-    """Let a proposal or a held record in."""
+    """Let a proposal or a waiting record in."""
     return _decided(call, call.space.review.approve)
 
 
 def reject(call: Call) -> Proposal:
-    """Turn a proposal or a held record down."""
+    """Turn a proposal or a waiting record down."""
     return _decided(call, call.space.review.reject)
 
 

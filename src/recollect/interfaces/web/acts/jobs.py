@@ -19,7 +19,7 @@ from recollect.model.values import JobKind
 def ask(form: Form, store: Store) -> Done:
     """Asks for a pass over a memory."""
     kind, space = _kind(form), form.text("space")
-    job = store.jobs.ask(kind, space=space, origin=_origin(store))
+    job = store.jobs.ask(kind, space=space, trust=_origin(store))
     said = f"Asked for: {kind} in {space} (job {job.id}). A worker does it."
     return Done(to=form.url("jobs"), said=said)
 
@@ -33,7 +33,7 @@ def cancel(form: Form, store: Store) -> Done:
 def schedule(form: Form, store: Store) -> Done:
     """Sets when a pass is asked for again and again."""
     kind, space = _kind(form), form.text("space")
-    store.jobs.set_schedule(kind, space=space, cron=form.text("cron"), origin=_origin(store))
+    store.jobs.set_schedule(kind, space=space, cron=form.text("cron"), trust=_origin(store))
     return Done(to=form.url("jobs"), said=f"Set: {kind} in {space} at {form.text('cron')} (UTC).")
 
 
@@ -56,4 +56,4 @@ def _kind(form: Form) -> JobKind:
 def _origin(store: Store) -> Trust:
     """The trust of who asks: that of the token, and a person's without one."""
     held = store.token()
-    return "person" if held is None else held.origin
+    return "person" if held is None else held.trust

@@ -36,7 +36,7 @@ class Differs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def approve(form: Form, memory: Memory) -> Done | Shown:
-    """Lets a proposal or a held record in."""
+    """Lets a proposal or a waiting record in."""
     try:
         done = memory.review.approve(
             form.names["id"],
@@ -66,7 +66,7 @@ def reject(form: Form, memory: Memory) -> Done | Shown:
 
 
 def undo(form: Form, memory: Memory) -> Done:
-    """Takes the last decision about a held record back, unless something was written since."""
+    """Takes the last decision about a waiting record back, unless something was written since."""
     memory.undo(expect=form.number("position"), idempotency_key=form.command)
     to = form.url("review", id=form.names["id"])
     return Done(to=to, said="Taken back. It waits again.")

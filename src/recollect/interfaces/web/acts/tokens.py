@@ -16,7 +16,7 @@ from recollect.memory import Store
 from recollect.model.events import Trust
 from recollect.store.tokens.grants import VERBS
 
-_ORIGINS: dict[str, Trust] = {"person": "person", "agent": "agent", "unverified": "unverified"}
+_TRUSTS: dict[str, Trust] = {"person": "person", "agent": "agent", "unverified": "unverified"}
 
 
 def create(form: Form, store: Store) -> Done:
@@ -25,13 +25,13 @@ def create(form: Form, store: Store) -> Done:
     ends = form.text("ends")
     if not verbs:
         raise InvalidInput("a token must allow something", hint="tick what it may do")
-    if ends not in ENDS_DAYS or form.text("origin") not in _ORIGINS:
+    if ends not in ENDS_DAYS or form.text("trust") not in _TRUSTS:
         raise InvalidInput("this form is incomplete", hint="load the page again")
     made = store.tokens.create(
         form.text("label"),
         space=form.text("space") or None,
         verbs=verbs,
-        origin=_ORIGINS[form.text("origin")],
+        trust=_TRUSTS[form.text("trust")],
         user=form.text("user") or None,
         agent=form.text("agent") or None,
         expires=None if ends == "never" else timedelta(days=int(ends)),

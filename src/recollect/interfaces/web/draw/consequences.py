@@ -20,7 +20,9 @@ ASKS = {
 def heading(proposal: Proposal) -> str:
     """What is asked, after who asks."""
     if proposal.unit == "record":
-        return "said something that is held" if proposal.before is None else "would replace"
+        return (
+            "said something that waits for review" if proposal.before is None else "would replace"
+        )
     return "wants to refute" if proposal.refutes else ASKS[proposal.intent]
 
 
@@ -46,13 +48,13 @@ def _what(proposal: Proposal) -> list[str]:
     if proposal.intent == "delete":
         return ["The record is forgotten: it is not recalled any more, and can be restored."]
     if proposal.intent == "noop":
-        return ["Nothing changes; the proposal is settled."]
+        return ["Nothing changes; the proposal is closed."]
     if proposal.before is None:
         key = f" and holds the key {proposal.key}" if proposal.key else ""
         return [f"A new record is there{key}. Nothing is replaced."]
     if proposal.unit == "record":
         return [
-            "It takes the key from the record that holds it now, which is superseded: it is not "
+            "It takes the key from the record that holds it now, which is replaced: it is not "
             "recalled any more, and its history stays."
         ]
     return ["The record says the new words from then on. The old ones stay in its history."]
@@ -62,7 +64,7 @@ def _around(proposal: Proposal) -> list[str]:
     said = []
     if proposal.before is not None and proposal.before.evidence and not proposal.refutes:
         said.append(
-            f"What was said only for the old words may be shadowed: it rests on "
+            f"What was said only for the old words may be hidden: it rests on "
             f"{counted(len(proposal.before.evidence), 'source')}."
         )
     if proposal.resting:

@@ -27,7 +27,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Slice(msgspec.Struct, frozen=True, kw_only=True):
-    """What one line takes of the budget, on a bar of 0 to 1000; without an item, the frame's."""
+    """What one line takes of the budget, on a bar of 0 to 1000; without an item, the preset's."""
 
     item: int | None
     tokens: int
@@ -52,7 +52,7 @@ def lines(text: str, items: int) -> tuple[Line, ...]:
 
 
 def slices(found: Sequence[Line], budget: int) -> tuple[Slice, ...]:
-    """The parts of the bar: first the frame's own words, then each item in its order."""
+    """The parts of the bar: first the preset's own words, then each item in its order."""
     own = sum(line.tokens for line in found if line.item is None)
     parts = [(None, own), *((line.item, line.tokens) for line in found if line.item is not None)]
     scale = BAR_WIDTH / max(budget, 1)

@@ -43,7 +43,7 @@ def by_day(changes: Iterable[Change], tz_minutes: int) -> tuple[DayRows, ...]:
 
 def rows(changes: Iterable[Change]) -> tuple[Row, ...]:
     """Rows, newest first; what one command wrote at one instant is one row."""
-    together = groupby(changes, key=lambda each: (each.at, each.origin, each.scope.session))
+    together = groupby(changes, key=lambda each: (each.at, each.by, each.scope.session))
     return tuple(_row(tuple(each)) for _, each in together)
 
 

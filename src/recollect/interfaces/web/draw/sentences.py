@@ -2,7 +2,7 @@
 
 Responsible for the words. Leaves glyphs, links and markup to the templates. Invariants: every kind
 of event has a sentence, and a test asks for it, so that a new kind cannot appear as JSON; a text or
-a name of a memory is a piece of its own, so that a template can frame it.
+a name of a memory is a piece of its own, so that a template can preset it.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def _told(words: str) -> Callable[[Change], Sentence]:
 
 
 def _who(change: Change) -> Said:
-    if change.author is not None and change.origin == "person":
+    if change.author is not None and change.by == "person":
         return Said("who", str(change.author))
-    agent = change.scope.agent or change.author if change.origin == "agent" else None
-    return Said("who", f"Agent {agent}" if agent else WHO.get(change.origin, change.origin))
+    agent = change.scope.agent or change.author if change.by == "agent" else None
+    return Said("who", f"Agent {agent}" if agent else WHO.get(change.by, change.by))
 
 
 SENTENCES: Final[Mapping[str, Callable[[Change], Sentence]]] = {
@@ -82,8 +82,8 @@ SENTENCES: Final[Mapping[str, Callable[[Change], Sentence]]] = {
     "record.reviewed": _did("reviewed"),
     "link.added": _did("linked"),
     "link.removed": _did("removed a link of"),
-    "frame.set": _did("set the frame"),
-    "frame.dropped": _did("dropped the frame"),
+    "frame.set": _did("set the preset"),
+    "frame.dropped": _did("dropped the preset"),
     "document.set": _did("set"),
     "document.dropped": _did("dropped"),
     "rule.passed": _did("ran the rule"),

@@ -30,7 +30,7 @@ SIGNALS: Final[Mapping[str, tuple[str, str]]] = {
     "own": ("own", "a first-person statement"),
     "earlier": ("earlier", "the question asks for the value before"),
     "correction": ("correction", "it corrects the next one"),
-    "similarity": ("similarity", "relevance, weighed by the frame"),
+    "similarity": ("similarity", "relevance, weighed by the preset"),
     "confidence": ("confidence", "how sure its author was"),
     "recency": ("recency", "how lately it was written or used"),
     "centrality": ("centrality", "how many records it is linked with"),

@@ -29,7 +29,8 @@ _KEEP: Final = (
     "Keep the anchor below elsewhere, or sign checkpoints."
 )
 _BROKEN: Final = (
-    "Do not write to it. `recollect doctor` says what can be done; a backup may have what is lost."
+    "Do not write to it. `recollect admin doctor` says what can be done; a backup may have what is "
+    "lost."
 )
 
 

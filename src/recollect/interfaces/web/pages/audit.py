@@ -78,7 +78,7 @@ def page(asked: Asked, memory: Memory) -> View:
         who=who,
         days=_days(entries, asked.tz_minutes),
         counts=_counts(entries),
-        by=tuple(Counter(each.origin for each in entries).most_common()),
+        by=tuple(Counter(each.by for each in entries).most_common()),
         more=asked.here(after=found[-1].seq) if len(found) >= _LIMIT else None,
         head=head,
         keys=keys,
@@ -87,7 +87,7 @@ def page(asked: Asked, memory: Memory) -> View:
         verdict=None if check is None else verdict(check.found),
         is_now=check is not None and head is not None and check.found.head == head.hash,
     )
-    words: list[object] = ["audit"]
+    words: list[object] = ["proof", "audit"]
     words += ["--since", since] if since else []
     words += ["--until", until] if until else []
     python = asked.python(
@@ -100,7 +100,7 @@ def page(asked: Asked, memory: Memory) -> View:
 def _is_by(entry: AuditEntry, who: str) -> bool:
     """True for all, or if this is who did it: a name, an origin, an agent or a user."""
     name = None if entry.author is None else entry.author.name
-    return who in ("", entry.origin, entry.scope.agent, entry.scope.user, name)
+    return who in ("", entry.by, entry.scope.agent, entry.scope.user, name)
 
 
 def _days(entries: list[AuditEntry], tz_minutes: int) -> tuple[Day, ...]:

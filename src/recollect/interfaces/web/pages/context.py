@@ -1,6 +1,6 @@
 """Context: what a model would be shown for a question, line by line, and what was left out.
 
-Responsible for one context, or two of different frames side by side. Leaves packing to the memory.
+Responsible for one context, or two of different presets side by side. Leaves packing to the memory.
 Invariants: looking leaves no receipt; every number on the page is one that ``context`` returned, or
 the tokens of a line as its counter counts them.
 """
@@ -21,7 +21,7 @@ from recollect.interfaces.web.draw.shares import Bar, bars
 from recollect.interfaces.web.view import Call, View
 from recollect.memory import Memory
 from recollect.model import limits
-from recollect.model.frames import Frame
+from recollect.model.presets import Preset
 from recollect.model.reasons import Omission
 from recollect.model.values import INCLUDES, Context, Episode, Hit, Omitted, WhyNot
 from recollect.recall.pack import count_tokens
@@ -34,7 +34,7 @@ _REASONS: Final[dict[Omission, str]] = {
     "source": "Evidence of something packed",
     "contradiction": "Contradicts something packed, which names it",
     "replaced": "States only what something found has replaced",
-    "floor": "Not relevant enough for this frame",
+    "floor": "Not relevant enough for this preset",
 }
 
 
@@ -46,7 +46,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     bar: Bar
     tokens: int
     tone: int
-    is_only_here: bool = False  # the other frame leaves it out
+    is_only_here: bool = False  # the other preset leaves it out
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,9 +73,9 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One context of one frame."""
+    """One context of one preset."""
 
-    frame: Frame
+    preset: Preset
     context: Context
     lines: tuple[packed.Line, ...]
     slices: tuple[packed.Slice, ...]
@@ -87,40 +87,40 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
     q: str
-    frame: str
+    preset: str
     other: str
     tokens: int | None
     id: str
-    frames: tuple[str, ...]
+    presets: tuple[str, ...]
     sides: tuple[Side, ...]
-    held: int
+    waiting: int
     why: WhyNot | None
     problem: str | None  # why nothing could be packed
     budgets: tuple[int, ...] = BUDGETS
-    usual: int  # the budget of the frame
+    usual: int  # the budget of the preset
 
 
 def page(asked: Asked, memory: Memory) -> View:
     """Packs a context without a receipt."""
-    frames = {frame.name: frame for frame in memory.settings.frames.list()}
-    names = _named(asked, frames)
+    presets = {preset.name: preset for preset in memory.settings.presets.list()}
+    names = _named(asked, presets)
     q = asked.text("q")
     tokens = asked.maybe("tokens")
     if tokens is not None:
         tokens = max(1, min(tokens, limits.CONTEXT_MAX_TOKENS))
     sides: tuple[Side, ...] = ()
-    problem, held, why = None, 0, None
+    problem, waiting, why = None, 0, None
     if q:
         try:
-            sides = read(memory, q, tokens, [frames[name] for name in names])
-            held = memory.recall(q, k=1).held
+            sides = read(memory, q, tokens, [presets[name] for name in names])
+            waiting = memory.recall(q, k=1).waiting
             why = _why(asked, memory, q, names[0], tokens)
         except (LimitExceeded, InvalidInput) as error:
             problem = told(error, with_hint=True)
     main = Main(
-        q=q, frame=names[0], other=names[1] if len(names) > 1 else "", tokens=tokens,
-        id=asked.text("id"), frames=tuple(frames), sides=sides, held=held, why=why,
-        problem=problem, usual=frames[names[0]].tokens,
+        q=q, preset=names[0], other=names[1] if len(names) > 1 else "", tokens=tokens,
+        id=asked.text("id"), presets=tuple(presets), sides=sides, waiting=waiting, why=why,
+        problem=problem, usual=presets[names[0]].tokens,
     )  # fmt: skip
     return View(
         title="Context",
@@ -130,28 +130,28 @@ def page(asked: Asked, memory: Memory) -> View:
     )
 
 
-def _named(asked: Asked, frames: dict[str, Frame]) -> list[str]:
-    """The frame that is asked for, and the one beside it."""
-    names = [asked.text("frame") or "task", asked.text("other")]
+def _named(asked: Asked, presets: dict[str, Preset]) -> list[str]:
+    """The preset that is asked for, and the one beside it."""
+    names = [asked.text("preset") or "task", asked.text("other")]
     found = list(dict.fromkeys(name for name in names if name))
     for name in found:
-        if name not in frames:
-            raise NotFound(f"the frame {name!r} does not exist", hint="choose one from the list")
+        if name not in presets:
+            raise NotFound(f"the preset {name!r} does not exist", hint="choose one from the list")
     return found
 
 
-def read(memory: Memory, q: str, tokens: int | None, frames: list[Frame]) -> tuple[Side, ...]:
-    """A context of each frame, and which of its items the others leave out."""
-    found = [memory.context(q, tokens=tokens, frame=each.name, receipt=False) for each in frames]
+def read(memory: Memory, q: str, tokens: int | None, presets: list[Preset]) -> tuple[Side, ...]:
+    """A context of each preset, and which of its items the others leave out."""
+    found = [memory.context(q, tokens=tokens, preset=each.name, receipt=False) for each in presets]
     sides = []
-    for place, (frame, context) in enumerate(zip(frames, found, strict=True)):
+    for place, (preset, context) in enumerate(zip(presets, found, strict=True)):
         others = [set(each.ids) for other, each in enumerate(found) if other != place]
         only = set(context.ids).difference(*others) if others else set[str]()
-        sides.append(side(memory, frame, context, only))
+        sides.append(side(memory, preset, context, only))
     return tuple(sides)
 
 
-def side(memory: Memory, frame: Frame, context: Context, only: set[str]) -> Side:
+def side(memory: Memory, preset: Preset, context: Context, only: set[str]) -> Side:
     """One context with its lines, its bar and what was left out."""
     lines = packed.lines(context.text, len(context.hits))
     slices = packed.slices(lines, context.budget)
@@ -165,7 +165,7 @@ def side(memory: Memory, frame: Frame, context: Context, only: set[str]) -> Side
         for place, (hit, bar) in enumerate(zip(context.hits, drawn, strict=True), 1)
     )  # fmt: skip
     return Side(
-        frame=frame, context=context, lines=lines, slices=slices, items=items,
+        preset=preset, context=context, lines=lines, slices=slices, items=items,
         left=_left(memory, context.omitted),
     )  # fmt: skip
 
@@ -192,13 +192,13 @@ def _one(memory: Memory, omitted: Omitted) -> Left:
     )
 
 
-def _why(asked: Asked, memory: Memory, q: str, frame: str, tokens: int | None) -> WhyNot | None:
+def _why(asked: Asked, memory: Memory, q: str, preset: str, tokens: int | None) -> WhyNot | None:
     """Why the record that the reader named is not packed."""
     id = asked.text("id")
     if not id:
         return None
     try:
-        return memory.admin.why_not(id, q, frame=frame, tokens=tokens)
+        return memory.admin.why_not(id, q, preset=preset, tokens=tokens)
     except NotFound as error:
         raise InvalidInput(error.message, hint=error.hint) from error
 
@@ -206,14 +206,14 @@ def _why(asked: Asked, memory: Memory, q: str, frame: str, tokens: int | None) -
 def _calls(asked: Asked, q: str, names: list[str], tokens: int | None) -> tuple[Call, ...]:
     found = []
     for name in names:
-        words = ["--frame", name, "--no-receipt"]
+        words = ["--preset", name, "--no-receipt"]
         words += ["--tokens", str(tokens)] if tokens is not None else []
-        python = asked.python("context", q, tokens=tokens, frame=name, receipt=False)
+        python = asked.python("context", q, tokens=tokens, preset=name, receipt=False)
         found.append(asked.call(python, asked.cli("context", q, *words)))
     found.append(asked.call(asked.python("recall", q, k=1)))
     id = asked.text("id")
     if id:
         found.append(
-            asked.call(asked.python("admin.why_not", id, q, frame=names[0], tokens=tokens))
+            asked.call(asked.python("admin.why_not", id, q, preset=names[0], tokens=tokens))
         )
     return tuple(found)

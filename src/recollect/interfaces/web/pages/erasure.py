@@ -82,7 +82,9 @@ def page(asked: Asked, memory: Memory) -> View:
         percent=None if running is None else running.percent,
     )
     calls = (
-        asked.call(asked.python("events.get", event.seq), asked.cli("erasures", past=False)),
+        asked.call(
+            asked.python("events.get", event.seq), asked.cli("proof", "erasures", past=False)
+        ),
         asked.call(asked.python("admin.verify"), asked.cli("admin", "verify", past=False)),
     )
     refresh_s = 0 if running is None else REFRESH_S
@@ -106,7 +108,7 @@ def _certificate(
         space=memory.scope.space,
         seq=event.seq,
         at=event.at,
-        by=event.origin,
+        by=event.by,
         reason=reason if isinstance(reason, str) else None,
         events=events,
         gone=gone,

@@ -63,7 +63,7 @@ def page(asked: Asked, memory: Memory) -> View:
     python = asked.python(
         "graph.neighbours", id, hops=hops, include=list(include), limit=rings.NODES_MAX_COUNT
     )
-    cli = asked.cli("graph", id, "--hops", hops, *words)
+    cli = asked.cli("graph", "show", id, "--hops", hops, *words)
     shown = {node.record.id for node in main.nodes}
     answer = Graph(
         records=tuple(node.record for node in main.nodes),

@@ -48,9 +48,9 @@ def page(asked: Asked, store: Store) -> View:
     calls = (
         asked.call(
             f"store.jobs.list(limit={_JOBS_MAX_COUNT})",
-            asked.cli("job", "list", "--limit", _JOBS_MAX_COUNT),
+            asked.cli("admin", "job", "list", "--limit", _JOBS_MAX_COUNT),
         ),
-        asked.call("store.jobs.schedules()", asked.cli("job", "schedules")),
+        asked.call("store.jobs.schedules()", asked.cli("admin", "schedule", "list")),
     )
     answer = {"jobs": jobs, "schedules": schedules}
     return View(title="Jobs", main=main, answer=answer, calls=calls)

@@ -26,7 +26,7 @@ _LINKS_MAX_COUNT: Final = 50
 HAPPENED: Final = {
     "added": "added",
     "revised": "revised",
-    "superseded": "replaced by another record",
+    "replaced": "replaced by another record",
     "reinforced": "restated or used",
     "forgotten": "forgotten",
     "archived": "archived",
@@ -100,8 +100,8 @@ def page(asked: Asked, memory: Memory) -> View:
         changes=tuple(reversed(changes)),
         handed=handed,
         receipts=receipts,
-        can_forget=found.status in ("active", "held", "inbox"),
-        can_restore=found.status in ("forgotten", "archived"),
+        can_forget=found.status in ("active", "waiting", "inbox"),
+        can_restore=found.status in ("forgotten", "replaced", "archived"),
     )
     every = list(INCLUDES)
     return View(
@@ -137,9 +137,9 @@ def _life(history: list[Version]) -> tuple[Step, ...]:
 
 def _by(version: Version) -> str:
     """Who took a step: a person by name, if it is known."""
-    if version.author is not None and version.origin == "person":
+    if version.author is not None and version.by == "person":
         return str(version.author)
-    return BY.get(version.origin, version.origin)
+    return BY.get(version.by, version.by)
 
 
 def _links(memory: Memory, why: Why) -> tuple[Tied, ...]:

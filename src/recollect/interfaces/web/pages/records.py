@@ -106,8 +106,8 @@ def _listed(
 
 def _holder(memory: Memory, record: Record) -> Holder:
     claims = memory.list(
-        filter=f"key = {quoted(record.key or '')} and reason = 'superseded'",
-        include=("superseded", "archived"),
+        filter=f"key = {quoted(record.key or '')} and status = 'replaced'",
+        include=("replaced", "archived"),
         limit=_CLAIMS_MAX_COUNT + 1,
     )
     mine = record.scope.user

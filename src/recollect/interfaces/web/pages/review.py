@@ -1,4 +1,4 @@
-"""What waits for a person: one proposal or held record a screen.
+"""What waits for a person: one proposal or waiting record a screen.
 
 Responsible for what a person must see to decide. Leaves deciding to ``acts.review``. Invariant:
 the digest in the form is that of what the page shows.
@@ -69,7 +69,7 @@ def page(asked: Asked, memory: Memory) -> View:
     )
     listed = asked.call(
         asked.python("review.list", limit=_LISTED_MAX_COUNT + 1),
-        asked.cli("review", "--json", past=False),
+        asked.cli("review", "list", "--json", past=False),
     )
     one = (
         ()
@@ -77,7 +77,7 @@ def page(asked: Asked, memory: Memory) -> View:
         else (
             asked.call(
                 asked.python("review.show", chosen.id),
-                asked.cli("review", chosen.id, "--json", past=False),
+                asked.cli("review", "show", chosen.id, "--json", past=False),
             ),
         )
     )

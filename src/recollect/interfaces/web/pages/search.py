@@ -16,7 +16,7 @@ from recollect.interfaces.web.draw.errors import told
 from recollect.interfaces.web.draw.shares import Bar, bars
 from recollect.interfaces.web.view import Call, View
 from recollect.memory import Memory
-from recollect.model.frames import Units
+from recollect.model.presets import Units
 from recollect.model.values import INCLUDES, Hit, Include, Recall, WhyNot
 
 _K: Final = 10
@@ -88,7 +88,7 @@ def page(asked: Asked, memory: Memory) -> View:
         include=question.include,
     )
     missing, said = _missing(asked, memory, question)
-    floor = memory.settings.frames.get("task").floor
+    floor = memory.settings.presets.get("task").floor
     main = _main(asked, question, found, missing, said, floor)
     answer = {"recall": found, "why_not": None if missing is None else missing.why}
     return View(title="Search", main=main, answer=answer, calls=_calls(asked, question))
@@ -181,7 +181,7 @@ def _calls(asked: Asked, question: Question) -> tuple[Call, ...]:
         found.append(
             asked.call(
                 asked.python("admin.why_not", id, question.q, **given),
-                asked.cli("why-not", id, question.q, *words),
+                asked.cli("admin", "why-not", id, question.q, *words),
             )
         )
     return tuple(found)

@@ -21,7 +21,7 @@ from recollect.model.values import INCLUDES, Episode, Record
 _TURNS_COUNT: Final = 100
 _RECORDS_COUNT: Final = 500  # looked at for what rests on a turn
 HIDDEN: Final = {
-    "shadowed": "what rested on it was corrected or forgotten",
+    "hidden": "what rested on it was corrected or forgotten",
     "forgotten": "it was forgotten",
 }
 

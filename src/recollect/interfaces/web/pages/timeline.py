@@ -57,7 +57,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
     strip: tuple[strip.Bucket, ...]
     here: int | None  # the newest event shown
     groups: tuple[tuple[str, str], ...] = GROUPS
-    origins: tuple[tuple[str, str], ...] = WHO
+    whose: tuple[tuple[str, str], ...] = WHO
 
 
 class Filter(NamedTuple):
@@ -74,7 +74,7 @@ class Filter(NamedTuple):
 
     def is_wanted(self, change: Change) -> bool:
         """True if an event that was read is one of them."""
-        return (not self.who or change.origin == self.who) and (
+        return (not self.who or change.by == self.who) and (
             not self.session or change.scope.session == self.session
         )
 

@@ -88,7 +88,7 @@ def sentence(token: Token) -> str:
 
 def _counts(token: Token) -> str:
     words = {"person": "said by a person", "agent": "said by an agent"}
-    return words.get(token.origin, "unverified")
+    return words.get(token.trust, "unverified")
 
 
 def _state(token: Token) -> str:

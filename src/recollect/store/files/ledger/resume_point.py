@@ -24,7 +24,7 @@ def index_is_ahead(seen: Head) -> IntegrityError:
         f"the index has seen event {seen.seq}, which is missing from the ledger: "
         "acknowledged data was lost or altered",
         hint="put the missing ledger back from a backup, or run "
-        "`recollect doctor --accept-loss` to go on with what is left",
+        "`recollect admin doctor --accept-loss` to go on with what is left",
     )
 
 

@@ -215,7 +215,7 @@ def _remove_second_names(seam: Seam, active: ActiveFile) -> None:
         if not _is_copy(segment, active.path):
             raise IntegrityError(
                 f"{segment.path.name} overlaps the active file and is not a copy of it",
-                hint="run `recollect doctor` to see what can be done",
+                hint="run `recollect admin doctor` to see what can be done",
             )
         seam.unlink(segment.path)
     if second:  # otherwise it would keep bodies that are erased next

@@ -211,7 +211,7 @@ SELECT 1 FROM recollect.spaces WHERE name = :name FOR KEY SHARE;
 -- name: add_token
 INSERT INTO recollect.tokens (hash, label, space, verbs, origin, "user", agent, expires, by)
 VALUES (
-  :hash, :label, :space, :verbs, :origin, :user, :agent, :expires::timestamptz, :by
+  :hash, :label, :space, :verbs, :trust, :user, :agent, :expires::timestamptz, :by
 )
 RETURNING id, label, space, verbs, origin, "user", agent, by, made, expires, revoked, true;
 

@@ -86,12 +86,14 @@ def _items(memory: Memory, receipt: Receipt, slices: tuple[packed.Slice, ...]) -
 
 
 def _calls(asked: Asked, receipt: Receipt, q: str) -> tuple[Call, ...]:
-    words = ["--query", q] if q else []
+    words = [q] if q else []
     replay = asked.python("replay", receipt.id, query=q)
     return (
         asked.call(asked.python("proof.receipts.get", receipt.id)),
         asked.call(
             replay,
-            None if asked.is_past else asked.cli("replay", receipt.id, *words, past=False),
+            None
+            if asked.is_past
+            else asked.cli("context", *words, "--replay", receipt.id, past=False),
         ),
     )

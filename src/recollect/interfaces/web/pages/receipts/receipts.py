@@ -57,7 +57,7 @@ def page(asked: Asked, memory: Memory) -> View:
         is_first=before is None,
     )
     python = asked.python("proof.receipts.list", limit=PAGE_COUNT, after=before)
-    cli = asked.cli("receipts", "--limit", PAGE_COUNT, past=False)
+    cli = asked.cli("proof", "receipts", "--limit", PAGE_COUNT, past=False)
     known = cli if before is None and not asked.is_past else None
     return View(title="Receipts", main=main, answer=shown, calls=(asked.call(python, known),))
 

@@ -1,0 +1,1 @@
+"""The files of a memory, its copies and its background work."""

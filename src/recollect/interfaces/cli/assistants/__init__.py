@@ -1,0 +1,1 @@
+"""The settings and hooks of assistants."""

@@ -1,0 +1,1 @@
+"""What was signed, handed out, audited and erased."""

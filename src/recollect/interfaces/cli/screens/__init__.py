@@ -1,0 +1,1 @@
+"""Answers that are drawn: panels, screens and scores."""

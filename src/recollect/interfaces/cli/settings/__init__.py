@@ -1,0 +1,1 @@
+"""What a memory allows, and how it answers."""

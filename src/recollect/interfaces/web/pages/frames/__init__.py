@@ -1,1 +1,0 @@
-"""Frames: the list, one of them, and its fields."""

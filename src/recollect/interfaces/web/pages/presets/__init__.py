@@ -1,0 +1,1 @@
+"""Presets: the list, one of them, and its fields."""
