@@ -124,8 +124,10 @@ class OneWordSuite:
     def test_an_event_that_no_undo_takes_back(self, memory: Memory) -> None:
         first = memory.remember("one", id="a")
         for after in (99, 10**30):
-            with pytest.raises(NotFound, match=f"the last event is {first.seq}"):
+            with pytest.raises(NotFound) as refused:
                 memory.undo(after)
+            said = f"the last event is {first.seq}" in refused.value.message
+            assert said or memory.where.startswith("http")  # a service tells less
         memory.used(None, ["a"])
         with pytest.raises(Conflict, match="cannot be undone"):
             memory.undo(memory.events.position)  # a reinforcement
