@@ -101,7 +101,7 @@ def test_an_integration_without_its_extra_names_it(name: str) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"how_known": "bogus"},
+        {"source_type": "bogus"},
         {"is_hypothesis": 7},
         {"confidence": float("nan")},
         {"text": "\ud800"},

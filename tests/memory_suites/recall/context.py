@@ -257,9 +257,9 @@ class ContextSuite(BehindSuite):
         assert context.receipt is not None
         query = "When did Ines walk to the garden?"
         assert memory.replay(context.receipt, query=query).same_order
-        small = memory.context(query, preset="mine", tokens=60)
+        small = memory.context(query, preset="mine", tokens=75)
         assert small.ids == (best.id,)
-        assert small.tokens <= 60
+        assert small.tokens <= 75
 
     def test_contradictions_are_shown_rather_than_both_packed(self, memory: Memory) -> None:
         first = memory.remember("The museum opens on Mondays", confidence=0.9)
