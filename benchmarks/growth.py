@@ -42,7 +42,7 @@ from itertools import chain
 from pathlib import Path
 from recollect import Memory
 with Memory.open(sys.argv[1]) as memory:
-    memory.position
+    memory.events.position
 status = Path("/proc/self/status")
 if status.exists():
     print(next(l.split()[1] for l in status.read_text().splitlines() if l.startswith("VmHWM")))

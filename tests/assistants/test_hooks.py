@@ -242,6 +242,7 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
 # What a hook may load of the package before it says anything, and what it needs to read a memory.
 # Each module costs an assistant's user a fifth of a millisecond and more, before every prompt.
 ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistants.prompts
+    recollect.embedder_names
     recollect.config recollect.errors recollect.index recollect.index.caches
     recollect.index.words recollect.index.words.text
     recollect.interfaces recollect.interfaces.cli recollect.interfaces.cli.assistants
@@ -252,6 +253,7 @@ ALWAYS = """recollect recollect.__main__ recollect.assistants recollect.assistan
     recollect.store.disk.layout recollect.store.disk.regular_files
     recollect.store.disk.repository recollect.store.seam""".split()
 TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.candidates
+    recollect.model.words
     recollect.finding.earlier recollect.finding.replaced recollect.model.policy
     recollect.model.rules recollect.recall.asked_for recollect.recall.clause_words
     recollect.recall.replaced

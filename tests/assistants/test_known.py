@@ -153,7 +153,7 @@ def test_a_named_memory_needs_no_adoption(cloned: Project) -> None:
 def test_a_sealed_ledger_stays_known(cloned: Project) -> None:
     assert command(cloned, "init", "--yes").code == 0
     for _ in range(2):
-        assert command(cloned, "admin", "seal").code == 0
+        assert command(cloned, "admin", "close-segment").code == 0
         assert command(cloned, "remember", "Something after the seal.").code == 0
     assert "evil.example" in cloned.prompt(ASKED).context
 
@@ -227,7 +227,7 @@ def test_those_who_list_at_once_lose_no_line(tmp_path: Path) -> None:
         "top, who = Path(sys.argv[1]), sys.argv[2]\n"
         "for number in range(5):\n"
         "    folder = top / f'{who}{number}'\n"
-        "    with Memory.open(folder / '.recollect') as memory: memory.position\n"
+        "    with Memory.open(folder / '.recollect') as memory: memory.events.position\n"
         "    adopt(places(start=folder, home=top, environment={}).project)\n"
     )
     running = [

@@ -184,7 +184,7 @@ def test_the_same_id_in_both_is_told_apart(both: Mounts) -> None:
     for mount, memory in [both.writer("project"), both.writer("personal")]:
         memory.remember(f"Tea of {mount}.", id="tea")
     assert both.get("tea").mount == "project"
-    assert both.get("tea", mount="personal").value.text == "Tea of me."
+    assert both.get("tea", mount="personal").value.text == "Tea of personal."
     assert {hit.mount for hit in both.context("tea").hits} == {"project", "personal"}
 
 
@@ -206,7 +206,10 @@ def test_what_is_unverified_in_either_stays_apart(both: Mounts) -> None:
             both.observe(f"tea {mount} {number}", role="tool", mount=mount)
         both.remember(f"Trusted tea {mount}.", mount=mount)
     found = both.recall("tea")
-    assert {hit.value.text for hit in found.hits} == {"Trusted tea project.", "Trusted tea me."}
+    assert {hit.value.text for hit in found.hits} == {
+        "Trusted tea project.",
+        "Trusted tea personal.",
+    }
     assert len(found.unverified) == UNVERIFIED_MAX_HITS
     assert found.waiting == 8
     assert "tea project 0" not in str(both.context("tea"))
@@ -324,7 +327,7 @@ def test_a_key_in_both_must_be_chosen(both: Mounts) -> None:
     ours = both.remember("The port is 5432.", key="db.port", id="ours-1").value
     assert both.get("db.port").value == both.get("ours").value == ours
     mine = both.remember("The port is 1.", key="db.port", mount="personal", id="mine-1").value
-    with pytest.raises(Ambiguous, match="ours-1 in project and mine-1 in me"):
+    with pytest.raises(Ambiguous, match="ours-1 in project and mine-1 in personal"):
         both.forget("db.port")
     assert both.get("db.port", mount="personal").value == mine
     assert both.revise("mine-1", "The port is 2.").mount == "personal"
@@ -341,7 +344,7 @@ def test_an_id_in_one_does_not_take_the_key_of_the_other(both: Mounts) -> None:
     assert both.get("allergy").value == mine
     junk = both.lowered("agent").remember("junk", id="allergy", mount="project").value
     for call in (both.get, both.forget, both.history):
-        with pytest.raises(Ambiguous, match=f"allergy in project and {mine.id} in me"):
+        with pytest.raises(Ambiguous, match=f"allergy in project and {mine.id} in personal"):
             call("allergy")
     both.lowered("agent").remember("more junk", id="pet", mount="personal")
     pet = both.remember("I have a cat.", key="pet", mount="personal").value
@@ -356,5 +359,5 @@ def test_a_key_with_less_trust_does_not_block_an_id_in_the_other(both: Mounts) -
     both.lowered("agent").remember("junk", key="allergy", mount="project")
     assert both.get("allergy").value == mine
     both.remember("The team's allergies.", key="allergy", mount="project")
-    with pytest.raises(Ambiguous, match="allergy in me"):
+    with pytest.raises(Ambiguous, match="allergy in personal"):
         both.get("allergy")

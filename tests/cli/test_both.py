@@ -67,8 +67,8 @@ def test_a_context_packs_both_and_each_part_can_be_replayed(both: Shell) -> None
     packed = both.run("context", "which database?", "--json").json
     assert "5433" in packed["text"]
     assert "pgcli" in packed["text"]
-    assert [hit["mount"] for hit in packed["hits"]] == ["project", "me"]
-    for mount, words in (("project", "5433"), ("me", "pgcli")):
+    assert [hit["memory"] for hit in packed["hits"]] == ["project", "personal"]
+    for mount, words in (("project", "5433"), ("personal", "pgcli")):
         again = both.run("context", "--replay", packed["receipts"][mount])
         assert words in again.out
         assert f"from {mount}: " in again.err
@@ -77,25 +77,25 @@ def test_a_context_packs_both_and_each_part_can_be_replayed(both: Shell) -> None
     assert "personal: 1 packed" in shown.err
 
 
-def test_a_frame_that_only_one_memory_has_packs_that_one(both: Shell) -> None:
+def test_a_preset_that_only_one_memory_has_packs_that_one(both: Shell) -> None:
     preset = both.folder / "preset.json"
     task = both.run("settings", "preset", "show", "task", "--json").json
     preset.write_text(json.dumps(task | {"name": "short", "tokens": 200}))
     assert both.run("settings", "preset", "set", str(preset)).code == 0
     packed = both.run("context", "which database?", "--preset", "short", "--json")
-    assert [hit["mount"] for hit in packed.json["hits"]] == ["project"]
+    assert [hit["memory"] for hit in packed.json["hits"]] == ["project"]
     assert both.run("context", "which database?", "--preset", "missing").code == 3
 
 
 def test_an_id_or_a_key_is_found_in_either(both: Shell) -> None:
     ours, mine = [each["id"] for each in both.run("list", "--json").json["records"]]
-    assert both.run("revise", mine, "I open it with psql.", "--json").json["mount"] == "me"
-    assert both.run("revise", ours, "--tag", "ops", "--json").json["mount"] == "project"
-    assert f"in me: {both.home / '.recollect'}" in both.run("forget", mine).out
-    assert both.run("undo", mine, "--json").json["mount"] == "me"
-    assert both.run("show", "db.port", "--json").json["mount"] == "project"
-    assert both.run("admin", "why-not", mine, "psql", "--json").json["mount"] == "me"
-    assert both.run("erase", mine, "--yes", "--json").json["mount"] == "me"
+    assert both.run("revise", mine, "I open it with psql.", "--json").json["memory"] == "personal"
+    assert both.run("revise", ours, "--tag", "ops", "--json").json["memory"] == "project"
+    assert f"in personal: {both.home / '.recollect'}" in both.run("forget", mine).out
+    assert both.run("undo", mine, "--json").json["memory"] == "personal"
+    assert both.run("show", "db.port", "--json").json["memory"] == "project"
+    assert both.run("admin", "why-not", mine, "psql", "--json").json["memory"] == "personal"
+    assert both.run("erase", mine, "--yes", "--json").json["memory"] == "personal"
     assert both.run("show", mine).code == 3
 
 

@@ -72,7 +72,7 @@ def test_a_diff_shows_both_sides_of_a_conflict(plans: tuple[Shell, list[str]]) -
     ) in out
     assert f"{gone}  conflict: forgets " in out
     assert "  theirs  (nothing)\n" in out
-    assert "Settle each conflict: --ours ID" in out
+    assert "Decide each conflict: --ours ID" in out
     found = shell.run("branches", "diff", "plans", "--json").json
     assert [change["conflict"] for change in found["changes"]] == [False, True, True, True]
     assert found["changes"][2]["id"] == second
@@ -86,7 +86,7 @@ def test_a_change_that_is_settled_twice_is_refused(plans: tuple[Shell, list[str]
         ("--edit", f"{first}=one", "--edit", f"{first}=two"),
     ):
         refused = shell.run("branches", "merge", "plans", *twice, *rest)
-        assert (refused.code, f"{first} is settled twice" in refused.err) == (2, True)
+        assert (refused.code, f"{first} is decided twice" in refused.err) == (2, True)
     assert shell.run("branches", "show", "plans").out.startswith("plans  to compare  4 changes")
 
 

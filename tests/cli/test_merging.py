@@ -97,7 +97,7 @@ def test_wrong_words_are_refused(laptops: tuple[Shell, Path]) -> None:
         assert "add --merge" in store.run("admin", "push", str(there), *words).err
     assert "add --merge" in store.run("admin", "pull", str(there), "--mine").err
     twice = store.run("admin", "pull", str(there), "--merge", "--ours", "x", "--theirs", "x")
-    assert "x is settled twice" in twice.err
+    assert "x is decided twice" in twice.err
     unknown = store.run("admin", "pull", str(there), "--merge", "--ours", "x", "--yes")
     assert "not a conflict" in unknown.err
     asked = store.run("admin", "pull", str(there), "--merge")

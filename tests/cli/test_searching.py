@@ -56,7 +56,7 @@ def test_with_the_extra_one_step_picks_it_up_for_both_memories_and_says_so(shell
     before = shell.run("recall", "zebra")
     assert "to search by meaning too, run `recollect admin embed`" in before.err
     told = shell.run("admin", "embed").out
-    for mount in ("project", "me"):
+    for mount in ("project", "personal"):
         assert f"{mount}: Embedded 1 texts" in told
         assert f"{mount}: search is by words and by meaning (static)" in told
     assert "by words and by meaning (static)" in shell.run("status").out

@@ -21,9 +21,9 @@ def test_a_new_record_in_the_place_of_an_old_one(store: Shell) -> None:
 def test_as_part_of_remembering(store: Shell) -> None:
     store.run("remember", "Row 3.", "--id", "old", "--tag", "seat")
     new = store.run("remember", "Row 4.", "--replaces", "old", "--json").json
-    assert (new["supersedes"], new["tags"]) == ("old", ["seat"])
+    assert (new["replaces"], new["tags"]) == ("old", ["seat"])
     again = store.run("remember", "Row 5.", "--replaces", new["id"], "--json").json
-    assert (again["text"], again["supersedes"]) == ("Row 5.", new["id"])
+    assert (again["text"], again["replaces"]) == ("Row 5.", new["id"])
 
 
 def test_what_cannot_be_superseded_has_a_next_step(store: Shell) -> None:

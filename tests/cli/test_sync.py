@@ -94,8 +94,7 @@ def test_a_stroke_with_less_trust_is_reviewed_as_one(store: Shell) -> None:
     page = page_of(store)
     strike(page)
     assert (
-        "1 waiting for a review"
-        in store.run("pages", "sync", "--yes", "--origin", "unverified").out
+        "1 waiting for a review" in store.run("pages", "sync", "--yes", "--trust", "unverified").out
     )
     assert "refute a record" in store.run("review").out
     asked = store.terminal("review", typed="a\n").out
@@ -155,10 +154,10 @@ def test_take_decides_without_asking(store: Shell) -> None:
     assert "row 9" in page.read_text()
 
 
-def test_origin_lowers(store: Shell) -> None:
+def test_less_trust_lowers(store: Shell) -> None:
     page = page_of(store)
     edit(page, "row 3", "row 4")
-    done = store.run("pages", "sync", "--yes", "--origin", "unverified")
+    done = store.run("pages", "sync", "--yes", "--trust", "unverified")
     assert "1 waiting for a review" in done.out
     assert "row 4" not in store.run("list").out
     assert "row 4" in page.read_text()

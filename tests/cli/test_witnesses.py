@@ -59,13 +59,15 @@ class Served:
 
     def __init__(self, store: Shell, *words: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-Pm", "recollect", "admin", "witness", "serve", *words, "--json"],
+            [sys.executable, "-Pm", "recollect", "proof", "witness", "serve", *words, "--json"],
             cwd=store.folder, env=store.environment, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self._process.stdout is not None
         lines = ""
         while not lines.rstrip().endswith("}"):
-            lines += self._process.stdout.readline()
+            line = self._process.stdout.readline()
+            assert line, "it ended without an address"
+            lines += line
         told = json.loads(lines)
         self.address, self.key = told["address"], told["key"]
 
@@ -102,7 +104,7 @@ def test_a_served_witness_needs_what_it_serves_with(store: Shell) -> None:
         "from recollect.__main__ import main; sys.exit(main())"
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", without, "admin", "witness", "serve", "w"],
+        [sys.executable, "-P", "-c", without, "proof", "witness", "serve", "w"],
         cwd=store.folder, env=store.environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode != 0
@@ -127,7 +129,7 @@ def test_a_served_witness_says_what_it_cosigns_and_how_it_is_added(store: Shell)
 def first_lines(store: Shell, *words: str) -> str:
     """What ``serve`` prints before it waits."""
     with subprocess.Popen(
-        [sys.executable, "-Pm", "recollect", "admin", "witness", "serve", *words],
+        [sys.executable, "-Pm", "recollect", "proof", "witness", "serve", *words],
         cwd=store.folder, env=store.environment, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdout is not None

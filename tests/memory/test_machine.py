@@ -211,7 +211,9 @@ class Machine(RuleBasedStateMachine):
         if known is None:
             with pytest.raises(NotFound):
                 self.memory.undo(id)
-        elif known["status"] != "active" and self.model.holder(known["key"]) is not None:
+        elif known["status"] == "active":
+            return  # an undo would take back its last change
+        elif self.model.holder(known["key"]) is not None:
             with pytest.raises(Conflict):
                 self.memory.undo(id)
         else:
@@ -227,7 +229,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(id=episodes)
     def restore_episode(self, id: str) -> None:
-        if id in self.model.episodes:
+        if id in self.model.episodes and self.model.episodes[id]["forgotten"]:
             self.memory.undo(id)
             self.model.episodes[id]["forgotten"] = False
 

@@ -12,7 +12,6 @@ import pytest
 
 from recollect.index.reads import Reads
 from recollect.lifecycle.proposals import proposals
-from recollect.lifecycle.records import earlier
 from recollect.lifecycle.trust import lineage
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
@@ -122,7 +121,7 @@ def test_control_if_no_quote_is_believed_a_correction_does_not_win(
 def test_control_if_nothing_is_taken_back_the_last_value_holds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(earlier, "_back", lambda *given: [])
+    monkeypatch.setattr(Memory, "undo", lambda self, *given: None)
     assert "was taken back and holds" in str(first_wrong(60))
 
 

@@ -244,7 +244,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda text: memory.revise(id, text), texts)
 
 
-@case("supersede", "records that took each other's place", 200, most=9_000)
+@case("remember", "records that took each other's place", 200, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     id = chain(memory, size)
     return lambda: memory.remember("Crane 0 is gone.", replaces=id, reason="it was sold")
@@ -262,14 +262,14 @@ def _(memory: Memory, size: int) -> Call:
     return each(memory.forget, made)
 
 
-@case("restore", "times, many", 1_500)
-@case("restore", "times", 100)
+@case("undo", "times, many", 1_500)
+@case("undo", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (episode,) = heard(memory, 1)
     return each(lambda id: (memory.forget(id), memory.undo(id)), [episode] * size)
 
 
-@case("revert", "records that took each other's place", 200, most=9_000)
+@case("undo", "records that took each other's place", 200, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     id = chain(memory, size)
     return lambda: memory.undo(id)
@@ -281,14 +281,14 @@ def _(memory: Memory, size: int) -> Call:
     return memory.undo
 
 
-@case("retract", "records on one episode", 60, most=900)
+@case("forget", "records on one episode", 60, most=900)
 def _(memory: Memory, size: int) -> Call:
     resting(memory, size)
     (episode,) = memory.sessions.episodes(limit=1)
     return lambda: memory.forget(episode.id, derived=True)
 
 
-@case("retract", "values of a key", 100, most=2_000)
+@case("forget", "values of a key", 100, most=2_000)
 def _(memory: Memory, size: int) -> Call:
     id = chain(memory, size)
     return lambda: memory.forget(id, derived=True)
@@ -301,7 +301,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.admin.archive(below=1.0)
 
 
-@case("settle", "evidence", 64, most=128)
+@case("review.confirm", "evidence", 64, most=128)
 def _(memory: Memory, size: int) -> Call:
     heard(memory, size)
     said = [episode.id for episode in memory.sessions.episodes(limit=size)]
@@ -309,7 +309,7 @@ def _(memory: Memory, size: int) -> Call:
     return lambda: memory.review.confirm(guess.id, evidence=said)
 
 
-@case("retain", "expired records", 100, most=2_000)
+@case("erase", "expired records", 100, most=2_000)
 def _(memory: Memory, size: int) -> Call:
     memory.settings.set_retention(0)
     with memory.batch() as batch:
@@ -356,14 +356,14 @@ def _sources(memory: Memory, size: int) -> Call:
     return lambda: memory.erase(record.id)
 
 
-@case("tag", "tags", 32, most=64)
+@case("revise", "tags", 32, most=64)
 def _(memory: Memory, size: int) -> Call:
     tags = [f"tag {number}" for number in range(size)]
     return each(lambda id: memory.revise(id, tags=tags), facts(memory, 50))
 
 
-@case("tag", "times, many", 1_500)
-@case("tag", "times", 100)
+@case("revise", "times, many", 1_500)
+@case("revise", "times", 100)
 def _(memory: Memory, size: int) -> Call:
     (id,) = facts(memory, 1)
     return each(
@@ -471,7 +471,7 @@ def _(memory: Memory, size: int) -> Call:
     return each(past.get, [made.id for made in batch.results])
 
 
-@case("keyed", "records that had the key", 800, reads=True, most=9_000)
+@case("get", "records that had the key", 800, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     memory.forget(chain(memory, size))
     return each(lambda _: memory.get(key="cranes", include=["replaced", "forgotten"]), "abc")
@@ -536,14 +536,14 @@ def _(memory: Memory, size: int) -> Call:
     return each(lambda _: memory.recall(question), "abcd")
 
 
-@case("recall_many", "questions", 20, reads=True, most=1_000)
+@case("recall", "questions", 20, reads=True, most=1_000)
 def _(memory: Memory, size: int) -> Call:
     facts(memory, 100)
     questions = [f"Where is crane {number}?" for number in range(size)]
     return lambda: memory.recall(questions)
 
 
-@case("why_not", "records that match", 3_000, reads=True, most=9_000)
+@case("admin.why_not", "records that match", 3_000, reads=True, most=9_000)
 def _(memory: Memory, size: int) -> Call:
     ids = facts(memory, size)
     return lambda: memory.admin.why_not(ids[0], "Which crane stands at the harbour?")
