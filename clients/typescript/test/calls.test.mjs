@@ -58,7 +58,7 @@ test("the calls of a memory", async () => {
   await memory.undo();
   assert.equal((await memory.get(other.id)).id, other.id);
   const moved = await memory.remember("Bob sits in 15A.", { replaces: other.id, reason: "moved" });
-  assert.equal(moved.supersedes, other.id);
+  assert.equal(moved.replaces, other.id);
   assert.equal((await memory.undo(other.id, { dry_run: true })).undone_by.length, 0);
   assert.equal((await memory.forget(moved.id, { derived: true })).taken[0], moved.id);
   assert.equal((await memory.status()).seq, await memory.position());
