@@ -68,7 +68,7 @@ def talk(
 def the_first_talk(program: Program, model: Model, app: Path) -> None:
     model.will(
         ("remember", {"text": "The staging database is on port 5433.", "key": "staging.port"}),
-        ("remember", {"text": "The user likes short answers.", "mount": "me"}),
+        ("remember", {"text": "The user likes short answers.", "memory": "personal"}),
     )
     began, stored, _ = talk(program, model, app, FIRST)
     first = model.turns[0]
