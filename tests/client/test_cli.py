@@ -77,8 +77,8 @@ def test_a_first_try_that_fails_says_the_next_step(
     ("words", "step"),
     [
         (("admin", "rebuild"), "where the store is"),
-        (("admin", "key", "create"), "where the store is"),
-        (("admin", "witness", "list"), "where the store is"),
+        (("proof", "key", "create"), "where the store is"),
+        (("proof", "witness", "list"), "where the store is"),
         (("admin", "work", "--once"), "recollect serve --work"),
     ],
 )
@@ -92,9 +92,9 @@ def test_what_a_service_does_not_offer_says_what_to_do(
 
 
 def test_jobs_and_schedules_of_a_service(service: Service, tmp_path: Path) -> None:
-    assert "No schedule is set." in said(service, tmp_path, "schedule", "list").stdout
-    asked = json.loads(said(service, tmp_path, "--json", "job", "ask", "verify").stdout)
-    listed = json.loads(said(service, tmp_path, "--json", "job", "list").stdout)
+    assert "No schedule is set." in said(service, tmp_path, "admin", "schedule", "list").stdout
+    asked = json.loads(said(service, tmp_path, "--json", "admin", "job", "ask", "verify").stdout)
+    listed = json.loads(said(service, tmp_path, "--json", "admin", "job", "list").stdout)
     assert asked["id"] in [each["id"] for each in listed]
 
 

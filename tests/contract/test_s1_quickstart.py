@@ -132,7 +132,7 @@ def test_repairs_are_reported_on_the_command_line(tmp_path: Path) -> None:
     link = e.LinkAdded(source="decision.crane", target="none", kind="cites", trust="person")
     forge(tmp_path, "person", link, e.RecordForgotten(id="r-none"))
     run(tmp_path, "recollect", "--store", "w/.recollect", "list")  # folds the two events
-    done = run(tmp_path, "recollect", "--store", "w/.recollect", "doctor")
+    done = run(tmp_path, "recollect", "--store", "w/.recollect", "admin", "doctor")
     said = " ".join(done.stdout.split())
     assert "1 link without a record at one end: decision.crane cites none" in said
     assert "1 event changed nothing" in said

@@ -14,8 +14,9 @@ from tests.http.serving import served
 from tests.http.spoiling import CONTROLS, spoiling
 
 _COMMANDS = (
-    "recall Alice", "list", "show {id}", "log", "status", "context Alice", "recent", "receipts",
-    "session list", "page list", "graph", "remember News.", "forget {id}", "undo", "show nothing",
+    "recall Alice", "list", "show {id}", "log", "status", "context Alice", "list --recent",
+    "proof receipts", "sessions list", "pages list", "graph", "remember News.",
+    "forget {id}", "undo", "show nothing",
     "admin verify", "recall Alice --json",
 )  # fmt: skip
 

@@ -128,8 +128,8 @@ def test_the_command_line_signs_on_a_server(
 ) -> None:
     store = ["--store", as_address(database), "--space", "main"]
     assert main([*store, "remember", "Alice sits in 14C."]) == 0
-    assert main([*store, "admin", "key", "create"]) == 0
-    assert main([*store, "checkpoint"]) == 0
+    assert main([*store, "proof", "key", "create"]) == 0
+    assert main([*store, "proof", "checkpoint"]) == 0
     assert "Signed 2 events" in capsys.readouterr().out
     assert main([*store, "admin", "verify", "--anchored"]) == 0
 

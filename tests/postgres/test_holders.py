@@ -337,7 +337,7 @@ def test_doctor_and_the_certificate_name_them(
         memory.settings.set_subjects("users")
         memory.scoped(user="ann").remember(f"it is in {WORD}")
         memory.remember("it stays")
-        recollect(address, "admin", "key", "create")
+        recollect(address, "proof", "key", "create")
         other.backend.close()
         third = Memory.open(address, embedder="none")
         third.list()
@@ -345,11 +345,11 @@ def test_doctor_and_the_certificate_name_them(
         assert done.certificate is not None
         certified = memory.proof.check_certificate(done.certificate)
         (named,) = [one for one in certified.not_reached if "the index of process" in one]
-        code, said = recollect(address, "doctor")
+        code, said = recollect(address, "admin", "doctor")
         assert (code, "the next call there drops it" in said) == (0, True)
         assert named in memory.erase(subject="ann", idempotency_key="k").places
         third.list()
-        assert "the next call there drops it" not in recollect(address, "doctor")[1]
+        assert "the next call there drops it" not in recollect(address, "admin", "doctor")[1]
         third.close()
 
 

@@ -604,20 +604,20 @@ def test_copying_everything_needs_a_person(mine: FileSpace, server_space: Indexe
 def test_push_and_pull_from_the_command_line(url: str, tmp_path: Path) -> None:
     mine, back = str(tmp_path / "mine"), str(tmp_path / "back")
     assert recollect(mine, "remember", "The seat is by the window.")[0] == 0
-    code, said = recollect(mine, "push", url, "--as", "ann", "--json")
+    code, said = recollect(mine, "admin", "push", url, "--as", "ann", "--json")
     assert code == 0, said
     pushed = json.loads(said)
     assert (pushed["space"], pushed["events"]) == ("ann", 2)
-    code, said = recollect(mine, "push", url, "--as", "ann")
+    code, said = recollect(mine, "admin", "push", url, "--as", "ann")
     assert code == 0
     assert "Nothing to copy" in said
-    assert recollect(back, "pull", url, "--as", "nobody")[0] == 3
-    code, said = recollect(back, "pull", url, "--as", "ann")
+    assert recollect(back, "admin", "pull", url, "--as", "nobody")[0] == 3
+    code, said = recollect(back, "admin", "pull", url, "--as", "ann")
     assert code == 0, said
     assert pushed["head"] in said
     assert pushed["digest"] in said
     assert "window" in recollect(back, "recall", "seat")[1]
     assert recollect(str(tmp_path / "other"), "remember", "Other.")[0] == 0
-    code, said = recollect(str(tmp_path / "other"), "push", url, "--as", "ann")
+    code, said = recollect(str(tmp_path / "other"), "admin", "push", url, "--as", "ann")
     assert code == 5
     assert "the two ledgers diverge" in said

@@ -476,7 +476,7 @@ def test_the_commands_are_those_of_files(url: str, database: str, home: Path) ->
     assert "already exists" in run_("init", "--store", url)[1]
     assert run_("remember", f"Ann in {WORD}", "--user", "ann")[0] == 0
     assert WORD not in bodies(database)
-    assert run_("admin", "key", "create")[0] == 0
+    assert run_("proof", "key", "create")[0] == 0
     note = str(home / "ann.note")
     code, said = run_("erase", "--subject", "ann", "--yes", "--certificate", note)
     assert (code, "the key of " in said, "NOT cleaned: the server's write" in said) == (

@@ -118,7 +118,7 @@ def test_an_installed_engine_remembers_recalls_after_a_restart_and_verifies(
     assert (tmp_path / "home" / "team.db").is_file()
     found = recollect(store, "--json", "recall", "Which port has staging?")
     assert [hit["text"] for hit in json.loads(found.stdout)["hits"]] == ["Staging is on port 5434."]
-    for line in ("admin verify", "doctor", "status", "admin rebuild"):
+    for line in ("admin verify", "admin doctor", "status", "admin rebuild"):
         done = recollect(store, *line.split())
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
@@ -238,7 +238,7 @@ def test_a_backup_is_restored_into_a_folder_and_pushed_from_there(recollect: Rec
     assert recollect(store, "admin", "backup", "copy").returncode == 0
     other = "sqlite://other.db"
     assert "`recollect admin push`" in refusal(recollect(other, "admin", "restore-backup", "copy"))
-    for where, line in (("folder", "admin restore-backup copy"), ("folder", f"push {other}")):
+    for where, line in (("folder", "admin restore-backup copy"), ("folder", f"admin push {other}")):
         done = recollect(where, *line.split())
         assert done.returncode == 0, done.stderr
     assert "Tea is at four." in recollect(other, "list").stdout
