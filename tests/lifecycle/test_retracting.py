@@ -500,7 +500,7 @@ Beliefs = dict[str, tuple[str, str]]
             {
                 "mine": ("active", "person"),
                 "on mine": ("active", "person"),
-                "claim": ("held", "unverified"),
+                "claim": ("waiting", "unverified"),
             },
         ),
         (
@@ -587,7 +587,7 @@ def test_what_waits_without_the_words_that_were_let_in_does_not_come_back_active
     memory = Memory(Handle(space))
     memory.forget(let_in_with_other_words(memory), derived=True)
     (claim,) = memory.list(include=["waiting"])
-    assert (claim.text, claim.status) == ("one", "held")
+    assert (claim.text, claim.status) == ("one", "waiting")
 
 
 def always_archived(row: VersionRow, why: e.Archival) -> VersionRow:

@@ -35,6 +35,14 @@ def test_each_event_is_given_once() -> None:
     assert [by_look.look() for _ in range(4)] == [found[:2], [], found[2:], None]
 
 
+def test_closing_ends_what_waits() -> None:
+    ended: list[bool] = []
+    following = Following(looks(changes()), lambda: ended.append(True))
+    assert not following.is_closed
+    following.close()
+    assert (following.is_closed, ended) == (True, [True])
+
+
 def test_what_is_left_of_a_look_is_the_next_one() -> None:
     found = changes()
     following = Following(looks(found), never)

@@ -9,15 +9,16 @@ import pytest
 
 from recollect.model.reasons import Omission, Reason, named, sentence
 from recollect.model.values import Absence
+from recollect.model.words import WORDS
 
 
 @pytest.mark.parametrize("code", [*get_args(Reason), *get_args(Omission)])
 def test_every_code_has_a_sentence(code: str) -> None:
-    assert sentence(code, by="r1")
+    assert sentence(WORDS.get(code, code), by="r1")
 
 
 def test_a_value_may_hold_braces() -> None:
-    assert sentence("hidden.note", word="forgotten", note="{by}") == "it is hidden: forgotten: {by}"
+    assert sentence("out.note", word="forgotten", note="{by}") == "it is forgotten: {by}"
     assert named(["a", "b"]) == "a, b"
 
 

@@ -252,6 +252,8 @@ def test_a_very_long_question_is_cut() -> None:
     long = "word " * 10_000
     assert validate.question(long) == long[: limits.QUESTION_MAX_CHARS]
     assert validate.questions([long, "short"]) == [long[: limits.QUESTION_MAX_CHARS], "short"]
+    with pytest.raises(InvalidInput, match="list of strings"):
+        validate.questions("short")
 
 
 def test_what_a_write_expects_is_a_position_or_an_id_with_its_seq() -> None:

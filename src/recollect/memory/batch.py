@@ -103,7 +103,7 @@ class Batch:
 
         What was replaced is refused: ``Memory.undo`` brings it back in the place of the other.
         """
-        self._acts.append(acts.restore(id))
+        self._acts.append(acts.restore_alone(id))
 
     def link(
         self,

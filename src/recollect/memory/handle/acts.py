@@ -254,6 +254,11 @@ class Acts:
 
 
 def restore(id: str) -> c.Restore:
+    """Undo a forgetting, an archiving or a replacing."""
+    return c.Restore(id=validate.reference(id))
+
+
+def restore_alone(id: str) -> c.Restore:
     """Undo a forgetting or an archiving, not a replacing."""
     return c.Restore(id=validate.reference(id), alone=True)
 
