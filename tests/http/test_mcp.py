@@ -116,7 +116,7 @@ def test_every_daily_tool_works(service: Service, store: Store) -> None:
         assert (await talk.ask("recall", query="Alice", k=1)).data.get("hits", []) == []
         status = await talk.session.read_resource("recollect://status")
         assert isinstance(status.contents[0], types.TextResourceContents)
-        assert '"me"' in status.contents[0].text
+        assert '"personal"' in status.contents[0].text
 
     in_talk(work, f"{service.url}/mcp", token)
     with Memory.open(service.url, token=token) as memory:

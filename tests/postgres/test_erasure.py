@@ -119,7 +119,7 @@ def test_erasing_tells_a_person_what_is_not_clean(url: str) -> None:
     assert "\n  cleaned       index of this process: rows, full text and free pages\n" in said
     assert "\n  NOT cleaned: pages of tables" in said
     assert "cleaned       NOT" not in said
-    assert "erased event 2\n" in recollect(url, "erasures")[1]
+    assert "erased event 2\n" in recollect(url, "proof", "erasures")[1]
 
 
 def test_the_verb_tells_a_person(url: str, tmp_path: Path) -> None:

@@ -44,7 +44,10 @@ def made(folder: Path, into: Path) -> Path:
 
 def installed(wheel: Path, into: Path) -> Path:
     """The wheel in a folder, by pip, which checks every hash that the wheel names."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    # An environment that uv made has no pip.
+    pip = [sys.executable, "-m", "pip"] if find_spec("pip") else ["uv", "pip"]
+    here = [] if find_spec("pip") else ["--python", sys.executable]
+    command = [*pip, "install", *here, "--quiet", "--no-index", "--no-deps"]
     subprocess.run([*command, "--target", str(into), str(wheel)], check=True, timeout=120)
     return into
 

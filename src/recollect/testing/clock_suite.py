@@ -54,7 +54,7 @@ class ClockSuite:
         assert "recollect admin close-segment" in str(refusal.value.hint)
         assert [record.id for record in memory.list()] == ["before"]
         (found,) = clock_findings(memory)
-        assert "admin seal" in found
+        assert "admin close-segment" in found
         memory.admin.seal()
         assert memory.remember("It is 2021.").at[:7] == "2021-02"
         assert not clock_findings(memory)

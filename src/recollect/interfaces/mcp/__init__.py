@@ -70,6 +70,8 @@ def serve(
     """
     import os
 
+    from recollect.store import posix  # noqa: F401 - refuses a system that has no such locks
+
     if folder is not None and not os.path.isdir(folder):
         from recollect.errors import ConfigError
 
