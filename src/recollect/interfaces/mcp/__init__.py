@@ -27,11 +27,14 @@ _OPTIONS: Final = ("--store", "--space", "--folder", "--tools")
 def run_plain(given: Sequence[str]) -> bool:
     """Serves stdio for a plain command line; False for any other, which is left to its parser.
 
-    A line is plain if it is ``mcp`` with options of ``serve`` and their values, and the folder is
-    there.
+    A line is plain if it is ``mcp`` with options of ``serve`` and their values, the folder is
+    there, and the system has locks; one without is refused by the command line.
     """
     import os
+    from importlib.util import find_spec
 
+    if find_spec("fcntl") is None:
+        return False
     values: dict[str, str] = {}
     words = iter(given[1:])
     for word in words:
@@ -69,8 +72,6 @@ def serve(
     A signal also ends it.
     """
     import os
-
-    from recollect.store import posix  # noqa: F401 - refuses a system that has no such locks
 
     if folder is not None and not os.path.isdir(folder):
         from recollect.errors import ConfigError
