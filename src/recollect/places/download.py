@@ -174,7 +174,7 @@ def _below(hosts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _start(server: Server, response: http.client.HTTPResponse, file: File, have: int) -> int:
-    """Where the bytes of an answer belong; a server may begin anew."""
+    """Where the bytes of an answer belong; a server may start from the first byte."""
     if response.status == http.client.OK:
         return 0
     told = _RANGE.fullmatch(response.getheader("Content-Range") or "")

@@ -202,7 +202,7 @@ class Leaving(Calls):
         return certified(self._handle, erase)
 
     def _erase_expired(self, order: Order, dry_run: bool) -> Erasure:
-        """Erases what expired longer ago than the retention; nothing is no error."""
+        """Erases what expired longer ago than the retention; it is fine if there is nothing."""
         handle = self._handle
         handle.require_whole("retention")
         handle.require_person("erasing")
