@@ -47,7 +47,7 @@ def crossings(memory: Memory, query: str) -> list[tuple[str, str]]:
 
 
 # Two of them time a stage, if somebody observes; two ask whether any value was ever replaced.
-@pytest.mark.parametrize(("records", "most"), [(1, 35), (50, 69)])
+@pytest.mark.parametrize(("records", "most"), [(1, 33), (50, 62)])
 def test_a_recall_crosses_few_borders_between_packages(records: int, most: int) -> None:
     """A call for each candidate, from one package to another, would show with 50 records."""
     with Memory.open(":memory:", embedder="none") as memory:

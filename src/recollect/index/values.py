@@ -27,8 +27,9 @@ def record_of(row: VersionRow) -> Record:
         how_known=row.source_type,
         evidence=unpack_names(row.evidence),
         is_hypothesis=bool(row.is_hypothesis),
-        status=status_of(row.status, row.reason),
-        reason=reason_of(row.reason),
+        # Hits are active, and recall makes a record of each: no call is needed for them.
+        status="active" if row.status == "active" else status_of(row.status, row.reason),
+        reason=None if row.reason is None else reason_of(row.reason),
         valid_from=row.valid_from,
         valid_to=row.valid_to,
         expires=row.expires,
