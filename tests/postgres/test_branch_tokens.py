@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import pytest
 
@@ -14,7 +15,12 @@ from recollect.store.postgres.backend import PostgresBackend
 from tests.postgres.conftest import entered, make_token
 
 WRITES = ("read", "write")
-Opening = Callable[..., Memory]
+
+
+class Opening(Protocol):
+    def __call__(
+        self, verbs: Sequence[str] = ..., trust: Trust | None = ..., user: str | None = ...
+    ) -> Memory: ...
 
 
 @pytest.fixture
@@ -23,11 +29,11 @@ def opened(database: str) -> Iterator[Opening]:
     backend = PostgresBackend(database)
 
     def open_with(
-        verbs: Sequence[str] = WRITES, origin: Trust | None = None, user: str | None = None
+        verbs: Sequence[str] = WRITES, trust: Trust | None = None, user: str | None = None
     ) -> Memory:
-        if origin is None:
+        if trust is None:
             return Memory(Handle(backend.space("bob", create=True)))
-        token = make_token(database, "a token", space="bob", verbs=verbs, trust=origin, user=user)
+        token = make_token(database, "a token", space="bob", verbs=verbs, trust=trust, user=user)
         return Memory(Handle(entered(backend, token).space("bob", create=False)))
 
     yield open_with
