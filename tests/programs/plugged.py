@@ -1,8 +1,8 @@
 """The programs with our plugin or extension, installed from a local folder.
 
-Responsible for how each of them installs and removes one, names its tools and takes a command.
-Leaves the rest to ``driving``. Invariant: `recollect` is where a person's PATH finds it, and only
-there.
+Responsible for installing and removing one with the lines of the page, and for how each program
+names our tools and takes a command. Leaves the rest to ``driving``. Invariant: `recollect` is where
+a person's PATH finds it, and only there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ APPROVED: Final = (
     '\n[plugins."recollect@recollect".mcp_servers.recollect]\n'
     'default_tools_approval_mode = "approve"\n'
 )
-PLUGINS: Final = Path(__file__).resolve().parents[2] / "plugins"
+ROOT: Final = Path(__file__).resolve().parents[2]
+PAGE: Final = ROOT / "docs" / "start" / "assistant.md"
+REMOVING: Final = {"remove", "uninstall"}
 
 
 class Plugged(Program):
@@ -31,13 +33,13 @@ class Plugged(Program):
         return told | {"PATH": f"{self.home / 'bin'}:{told['PATH']}"}
 
     @property
-    def source(self) -> Path:
-        return self.home / "our plugins"
+    def copy(self) -> Path:
+        """A copy of this repository."""
+        return self.home / "our copy"
 
     def bring(self) -> None:
-        """The plugins as a person has them who downloaded this repository."""
         self.prepare()
-        shutil.copytree(PLUGINS, self.source)
+        shutil.copytree(ROOT / "plugins", self.copy / "plugins")
 
     def put_on_path(self) -> None:
         link = self.home / "bin" / "recollect"
@@ -47,16 +49,30 @@ class Plugged(Program):
     def take_from_path(self) -> None:
         (self.home / "bin" / "recollect").unlink()
 
-    def run(self, folder: Path, *words: str) -> str:
-        return self._run(folder, str(FOLDER / self.binary), *words)
+    def plug(self) -> None:
+        """Installs it as the page says."""
+        self._page(removing=False)
+
+    def unplug(self) -> None:
+        """Removes it as the page says."""
+        self._page(removing=True)
+
+    def _page(self, *, removing: bool) -> None:
+        lines = [line.split() for line in PAGE.read_text().splitlines()]
+        chosen = [
+            words[1:]
+            for words in lines
+            if words[:1] == [self.binary] and bool(REMOVING & set(words)) is removing
+        ]
+        assert chosen
+        for words in chosen:
+            self._run(self.copy, str(FOLDER / self.binary), *words, *self.confirming(words))
 
     # What differs.
 
-    def plug(self, folder: Path) -> None:
-        raise NotImplementedError
-
-    def unplug(self, folder: Path) -> None:
-        raise NotImplementedError
+    def confirming(self, words: list[str]) -> list[str]:
+        """Says yes where a person is asked at a terminal."""
+        return []
 
     def command(self, name: str, typed: str) -> str:
         """The prompt that gives our command; what is typed after it follows."""
@@ -66,14 +82,6 @@ class Plugged(Program):
 class PluggedClaudeCode(Plugged, ClaudeCode):
     """Claude Code."""
 
-    def plug(self, folder: Path) -> None:
-        self.run(folder, "plugin", "marketplace", "add", str(self.source))
-        self.run(folder, "plugin", "install", "recollect@recollect")
-
-    def unplug(self, folder: Path) -> None:
-        self.run(folder, "plugin", "uninstall", "recollect@recollect")
-        self.run(folder, "plugin", "marketplace", "remove", "recollect")
-
     def first(self, prompt: str) -> list[str]:
         allowed = ",".join(f"mcp__plugin_recollect_recollect__{tool}" for tool in TOOLS)
         return ["-p", prompt, "--allowedTools", allowed]
@@ -82,15 +90,10 @@ class PluggedClaudeCode(Plugged, ClaudeCode):
 class PluggedCodex(Plugged, Codex):
     """Codex. It has no commands, so a person names a skill."""
 
-    def plug(self, folder: Path) -> None:
-        self.run(folder, "plugin", "marketplace", "add", str(self.source))
-        self.run(folder, "plugin", "add", "recollect@recollect")
+    def plug(self) -> None:
+        super().plug()
         with (self.home / ".codex" / "config.toml").open("a") as settings:
             settings.write(APPROVED)
-
-    def unplug(self, folder: Path) -> None:
-        self.run(folder, "plugin", "remove", "recollect@recollect")
-        self.run(folder, "plugin", "marketplace", "remove", "recollect")
 
     def command(self, name: str, typed: str) -> str:
         return f"$recollect:{name} {typed}"
@@ -102,11 +105,8 @@ class PluggedCodex(Plugged, Codex):
 class PluggedGeminiCli(Plugged, GeminiCli):
     """Gemini CLI."""
 
-    def plug(self, folder: Path) -> None:
-        self.run(folder, "extensions", "install", "--consent", str(self.source / "gemini-cli"))
-
-    def unplug(self, folder: Path) -> None:
-        self.run(folder, "extensions", "uninstall", "recollect")
+    def confirming(self, words: list[str]) -> list[str]:
+        return ["--consent"] if "install" in words else []
 
 
 PLUGGED: Final[dict[str, type[Plugged]]] = {

@@ -51,7 +51,7 @@ def test_from_installing_to_removing(program: Plugged, model: Model) -> None:
     app, other = repository(program, "my app"), a_hostile_repository(program)
     program.bring()
     program.put_on_path()
-    program.plug(app)
+    program.plug()
     a_talk(program, model, app)
     a_talk_elsewhere_with_hooks_installed_as_well(program, model, other)
     a_command_without_the_program(program, model, app)
@@ -105,7 +105,7 @@ def a_talk_elsewhere_with_hooks_installed_as_well(
 
 
 def after_removing(program: Plugged, model: Model, app: Path) -> None:
-    program.unplug(app)
+    program.unplug()
     before = said(app), texts(app)
     model.will()
     program.ask(app, AFTER)
