@@ -66,7 +66,7 @@ class Plugged(Program):
         ]
         assert chosen
         for words in chosen:
-            self._run(self.copy, str(FOLDER / self.binary), *words, *self.confirming(words))
+            self.run(self.copy, str(FOLDER / self.binary), *words, *self.confirming(words))
 
     # What differs.
 
