@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from recollect import Episode, InvalidInput, Memory
-from recollect.assistants.capture import Captured, Keeping, claude_code
+from recollect.assistants.capture import Captured, Keeping, captured
 from recollect.config import Places, Settings
-from recollect.exchange.importers.claude_code import Transcript
+from recollect.exchange.talks.claude_code import ClaudeCode
 from recollect.interfaces.cli import main
 from tests.assistants.session import INJECTED, SAID, SESSION, Session, recorded, text
 from tests.exchange.test_redaction import NAMED, SECRETS
@@ -55,7 +55,7 @@ def _content(each: Episode) -> tuple[str, str, str, str, str | None, str]:
 
 
 def test_a_session_is_kept_as_it_was_said_with_an_agents_trust(places: Places, path: Path) -> None:
-    done = claude_code(places, recorded().write(path))
+    done = captured(places, recorded().write(path))
     assert (done.messages, done.kept, done.known) == (len(SAID), len(SAID), 0)
     found = content(places)
     assert [(role, words) for _, role, words, *_ in found] == SAID
@@ -84,8 +84,6 @@ def test_the_verb_says_what_becomes_of_prompts(
         places.project.where,
         "hooks",
         "capture",
-        "claude-code",
-        "--transcript",
         str(path),
     ]
     assert main([*words, "--prompts", prompts]) == 0
@@ -100,10 +98,10 @@ def test_the_verb_says_what_becomes_of_prompts(
 
 
 def test_capturing_twice_gives_the_same_memory(places: Places, path: Path) -> None:
-    claude_code(places, recorded().write(path))
+    captured(places, recorded().write(path))
     with Memory.open(places.project.where) as memory:
         digest, position = memory.admin.digest(), memory.events.position
-    again = claude_code(places, path)
+    again = captured(places, path)
     assert (again.kept, again.known, again.redacted) == (0, len(SAID), {})
     with Memory.open(places.project.where) as memory:
         assert (memory.admin.digest(), memory.events.position) == (digest, position)
@@ -111,9 +109,9 @@ def test_capturing_twice_gives_the_same_memory(places: Places, path: Path) -> No
 
 def test_a_transcript_that_grew_adds_what_is_new(places: Places, path: Path) -> None:
     session = recorded()
-    claude_code(places, session.write(path))
+    captured(places, session.write(path))
     session.user("The canary release is on the 20th.")
-    done = claude_code(places, session.write(path))
+    done = captured(places, session.write(path))
     assert (done.kept, done.known) == (1, len(SAID))
     assert content(places)[-1][2] == "The canary release is on the 20th."
 
@@ -123,20 +121,20 @@ def test_a_line_that_is_half_written_is_taken_up_later(places: Places, path: Pat
     session.write(path)
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
-    assert claude_code(places, path).bad_lines == 1
+    assert captured(places, path).bad_lines == 1
     path.write_bytes(whole)
-    assert claude_code(places, path).kept == 1
+    assert captured(places, path).kept == 1
     assert [(role, words) for _, role, words, *_ in content(places)] == SAID
 
 
 def test_what_was_forgotten_or_erased_does_not_come_back(places: Places, path: Path) -> None:
-    claude_code(places, recorded().write(path))
+    captured(places, recorded().write(path))
     with Memory.open(places.project.where) as memory:
         by_text = {episode.text: episode.id for episode in memory.sessions.episodes()}
         memory.forget(by_text["Never on a Monday, though."])
         memory.erase(by_text["Also, we deploy on Fridays only."])
         memory.admin.rebuild()
-    again = claude_code(places, path)
+    again = captured(places, path)
     assert (again.kept, again.known) == (0, len(SAID))
     with Memory.open(places.project.where) as memory:
         left = {episode.text for episode in memory.sessions.episodes()}
@@ -144,18 +142,18 @@ def test_what_was_forgotten_or_erased_does_not_come_back(places: Places, path: P
 
 
 def test_time_that_is_up_leaves_the_rest_for_the_next_time(places: Places, path: Path) -> None:
-    done = claude_code(places, recorded().write(path), time_limit_s=-1)
+    done = captured(places, recorded().write(path), time_limit_s=-1)
     assert (done.kept, done.left) == (0, len(SAID))
-    assert claude_code(places, path).kept == len(SAID)
+    assert captured(places, path).kept == len(SAID)
     assert "left for the next capture" in done.summary()
 
 
 def test_an_empty_or_missing_transcript_makes_no_memory(places: Places, path: Path) -> None:
     path.write_bytes(b"")
-    assert claude_code(places, path).messages == 0
+    assert captured(places, path).messages == 0
     assert list(Path(places.project.where).iterdir()) == []
     with pytest.raises(InvalidInput):
-        claude_code(places, path.with_name("nowhere.jsonl"))
+        captured(places, path.with_name("nowhere.jsonl"))
 
 
 def test_a_very_long_text_is_cut_and_a_session_without_a_name_is_taken(
@@ -164,7 +162,7 @@ def test_a_very_long_text_is_cut_and_a_session_without_a_name_is_taken(
     session = Session("\x01" * 300)
     session.user("word " * 200_000)
     session.tool("Bash", {}, "x" * 100_000)
-    done = claude_code(places, session.write(path), tool_results=True)
+    done = captured(places, session.write(path), tool_results=True)
     assert (done.kept, done.refused) == (2, 0)
     (_, _, long, *_), (_, _, result, *_) = content(places)
     assert long.endswith(" more characters)")
@@ -219,7 +217,7 @@ def test_no_secret_is_in_any_byte_and_without_redaction_all_are(
     places: Places, path: Path, tmp_path: Path
 ) -> None:
     with_secrets().write(path)
-    done = claude_code(places, path, tool_results=True)
+    done = captured(places, path, tool_results=True)
     assert done.kept == done.messages == len(PLANTED) >= 20
     assert set(done.redacted) == set(PLANTED)
     assert sum(done.redacted.values()) == len(PLANTED)
@@ -228,7 +226,7 @@ def test_no_secret_is_in_any_byte_and_without_redaction_all_are(
     control = tmp_path / "control"
     with open(path, "rb") as file, Memory.open(control) as memory:
         keeping = Keeping(memory.scoped(trust="agent"), redacts=False)
-        keeping.keep(Transcript(tool_results=True).read(file), time.monotonic() + 60)
+        keeping.keep(ClaudeCode(tool_results=True).read(file), time.monotonic() + 60)
     assert found_in(control) == set(PLANTED)
 
 
@@ -236,13 +234,13 @@ def test_what_was_handed_out_is_never_learned_and_without_stripping_it_is(
     places: Places, path: Path, tmp_path: Path
 ) -> None:
     recorded().write(path)
-    claude_code(places, path, tool_results=True)
+    captured(places, path, tool_results=True)
     held = [each.read_bytes() for each in Path(places.project.where).rglob("*") if each.is_file()]
     assert not any(INJECTED.encode() in data for data in held)
 
     control = tmp_path / "control"
     with open(path, "rb") as file, Memory.open(control) as memory:
-        transcript = Transcript(tool_results=True, strip=False)
+        transcript = ClaudeCode(tool_results=True, strip=False)
         Keeping(memory).keep(transcript.read(file), time.monotonic() + 60)
     assert any(INJECTED.encode() in (control / name).read_bytes() for name in ("events.wal",))
 
@@ -255,7 +253,7 @@ KILLED = """
 import os, signal, sys, time
 from recollect import Memory
 from recollect.interfaces.cli import main
-from recollect.exchange.importers.claude_code import Transcript
+from recollect.exchange.talks.claude_code import ClaudeCode
 from recollect.interfaces.cli import main
 from recollect.assistants.capture import Keeping
 
@@ -267,7 +265,7 @@ def until_killed(messages):
 
 memory = Memory.open(sys.argv[1]).scoped(agent="claude-code", trust="agent")
 with open(sys.argv[2], "rb") as file:
-    Keeping(memory).keep(until_killed(Transcript().read(file)), time.monotonic() + 60)
+    Keeping(memory).keep(until_killed(ClaudeCode().read(file)), time.monotonic() + 60)
 """
 
 
@@ -277,8 +275,6 @@ def capturing(places: Places, path: Path) -> subprocess.Popen[bytes]:
         places.project.where,
         "hooks",
         "capture",
-        "claude-code",
-        "--transcript",
         str(path),
     ]
     return subprocess.Popen(
@@ -321,5 +317,5 @@ def test_two_processes_at_once_and_one_that_was_killed_give_the_same_memory(
 
     alone = Settings(where=str(tmp_path / "alone"), why="named")
     once = Places(project=alone, personal=places.personal, named=True)
-    assert claude_code(once, path).kept == 260
+    assert captured(once, path).kept == 260
     assert content(places) == content(once)

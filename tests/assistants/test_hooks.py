@@ -69,9 +69,7 @@ class Project:
 
     def end(self, path: Path, *more: str) -> Ran:
         said = {"hook_event_name": "SessionEnd", "reason": "exit", **self.common()}
-        return self.hook(
-            "hooks", "capture", "claude-code", *more, said=said | {"transcript_path": str(path)}
-        )
+        return self.hook("hooks", "capture", *more, said=said | {"transcript_path": str(path)})
 
     def common(self) -> dict[str, Any]:
         return {"session_id": SESSION, "cwd": str(self.folder), "transcript_path": "/nowhere.jsonl"}
@@ -181,7 +179,7 @@ def test_an_index_that_lags_is_healed_before_it_speaks(project: Project) -> None
 @pytest.mark.parametrize("raw", [b"", b"[]", b"\xff\xff", b'{"hook_event_name": 3}'])
 def test_what_does_not_read_is_logged_and_no_error(project: Project, raw: bytes) -> None:
     assert project.hook("context", raw=raw) == Ran(0, "", "")
-    assert project.hook("hooks", "capture", "claude-code", raw=raw) == Ran(0, "", "")
+    assert project.hook("hooks", "capture", raw=raw) == Ran(0, "", "")
     assert len(project.log) == 2
     assert all("failed" in line for line in project.log)
 
@@ -220,9 +218,7 @@ def test_a_read_only_folder_is_not_an_error(project: Project, tmp_path: Path) ->
 
 def test_no_word_of_a_memory_or_a_session_is_in_the_log(project: Project, tmp_path: Path) -> None:
     said = {"hook_event_name": CANARY, "transcript_path": f"/{CANARY}", "session_id": CANARY}
-    project.hook(
-        "hooks", "capture", "claude-code", said={**said, "hook_event_name": f"x\n{CANARY} y"}
-    )
+    project.hook("hooks", "capture", said={**said, "hook_event_name": f"x\n{CANARY} y"})
     project.hook("context", said={**project.common(), "hook_event_name": {CANARY: 1}})
     project.end(recorded().write(tmp_path / "t.jsonl"))
     assert len(project.log) == 3

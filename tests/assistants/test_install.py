@@ -14,8 +14,8 @@ from tests.cli.running import Shell
 MOMENTS = {
     "SessionStart": "context --hook",
     "UserPromptSubmit": "context --hook",
-    "PreCompact": "hooks capture claude-code --hook",
-    "SessionEnd": "hooks capture claude-code --hook",
+    "PreCompact": "hooks capture --hook",
+    "SessionEnd": "hooks capture --hook",
 }
 THEIRS = {
     "model": "opus",
@@ -115,7 +115,7 @@ def test_what_others_changed_since_stays(shell: Shell) -> None:
 def test_hooks_of_an_earlier_release_are_known_and_replaced(shell: Shell) -> None:
     shell.run("hooks", "install", "claude-code", "--yes")
     now = local(shell).read_text()
-    before = now.replace("hooks capture claude-code", "capture claude-code")
+    before = now.replace("hooks capture", "capture claude-code")
     assert before != now
     local(shell).write_text(before)
     assert shell.run("hooks", "status").code == 0
@@ -131,7 +131,7 @@ def test_project_and_user_name_other_files(shell: Shell) -> None:
     own = shell.home / ".claude" / "settings.json"
     assert shell.run("hooks", "install", "claude-code", "--project", "--yes").code == 0
     assert commands(json.loads(shared.read_text()), "SessionEnd") == [
-        "recollect hooks capture claude-code --hook"
+        "recollect hooks capture --hook"
     ]
     assert shell.run("hooks", "install", "claude-code", "--user", "--yes").code == 0
     assert own.exists()
@@ -167,9 +167,9 @@ def test_settings_of_another_form_are_left_alone(shell: Shell, bad: str) -> None
 def test_the_installed_commands_do_what_they_say(shell: Shell) -> None:
     shell.run("init")
     shell.run("remember", "The staging database moved to port 5433.")
-    captured = shell.run("hooks", "capture", "claude-code", "--transcript", "nowhere.jsonl")
+    captured = shell.run("hooks", "capture", "nowhere.jsonl")
     assert captured.code == 2
-    assert shell.run("hooks", "capture", "claude-code").code == 2
+    assert shell.run("hooks", "capture").code == 2
     assert shell.run("context", "staging port").code == 0
     assert "hooks" in shell.run("--help").out
 
@@ -191,9 +191,13 @@ def test_other_assistants_get_memory_in_their_own_form(
     place.write_bytes(before)
     done = shell.run("hooks", "install", assistant, where, "--yes")
     assert done.code == 0
-    assert "are not stored" in done.err
+    assert "run: recollect init" in done.err
     hooks = json.loads(place.read_text())["hooks"]
-    assert set(hooks) == {"enabled", "SessionStart", event}
+    more = {"codex": {"PreCompact"}, "gemini-cli": set[str]()}[assistant]
+    assert set(hooks) == {"enabled", "SessionStart", event, "SessionEnd"} | more
+    (end,) = hooks["SessionEnd"][0]["hooks"]
+    assert end["command"].endswith("hooks capture --hook")
+    assert end["timeout"] == 6 * timeout
     (hook,) = hooks[event][0]["hooks"]
     assert hook["command"].endswith("context --hook")
     assert hook["timeout"] == timeout

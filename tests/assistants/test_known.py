@@ -97,7 +97,7 @@ def test_nothing_is_captured_into_a_cloned_memory(cloned: Project, tmp_path: Pat
     assert everything_in(cloned.store) == before
     with Memory.open(cloned.home / ".recollect") as mine:
         assert mine.sessions.episodes() == []
-    by_hand = command(cloned, "capture", "claude-code", "--transcript", str(path))
+    by_hand = command(cloned, "capture", str(path))
     assert by_hand.code != 0
     assert "was not created on this machine" in by_hand.err
     assert everything_in(cloned.store) == before

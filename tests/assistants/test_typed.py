@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Episode, Memory, Quote
 from recollect.assistants import typed
-from recollect.assistants.capture import claude_code
+from recollect.assistants.capture import captured
 from recollect.config import Places, Settings
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.indexed.backend import MemorySpace
@@ -197,7 +197,7 @@ def test_an_erased_prompt_does_not_come_back(tmp_path: Path) -> None:
     other.user(MOVED)  # the control: what was said in another session is stored
     session.assistant(text("Noted."))
     session.lines += other.lines
-    done = claude_code(places, session.write(tmp_path / "t.jsonl"))
+    done = captured(places, session.write(tmp_path / "t.jsonl"))
     assert (done.kept, done.known) == (2, 2)
     with Memory.open(store) as memory:
         assert sorted(kept(memory)) == sorted(["Noted.", MOVED])

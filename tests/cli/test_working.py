@@ -22,7 +22,7 @@ def shell_at(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 
 def hooked(shell: Shell, **said: str) -> Ran:
-    verb = ["hooks", "capture", "claude-code"] if "transcript_path" in said else ["context"]
+    verb = ["hooks", "capture"] if "transcript_path" in said else ["context"]
     return shell.process(*verb, "--hook", stdin=json.dumps({"cwd": str(shell.folder), **said}))
 
 

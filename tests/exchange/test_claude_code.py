@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.exchange.importers.claude_code import Message, Transcript
 from recollect.exchange.injected import without_machinery, without_memory
+from recollect.exchange.talks.claude_code import ClaudeCode
+from recollect.exchange.talks.transcript import Message
 from tests.assistants.session import INJECTED, SAID, SESSION, Session, handed_out, recorded, text
 
 
 def read(session: Session, *, tool_results: bool = False, strip: bool = True) -> list[Message]:
-    transcript = Transcript(tool_results=tool_results, strip=strip)
+    transcript = ClaudeCode(tool_results=tool_results, strip=strip)
     return list(transcript.read(line.encode() for line in session.lines))
 
 
@@ -61,7 +62,7 @@ def test_what_was_handed_out_is_never_read_and_the_control_reads_it() -> None:
 )
 def test_a_bad_line_is_counted_and_the_rest_goes_on(bad: bytes) -> None:
     session = recorded()
-    transcript = Transcript()
+    transcript = ClaudeCode()
     lines = [line.encode() for line in session.lines]
     found = list(transcript.read([*lines[:8], bad, b"", *lines[8:]]))
     assert [(message.role, message.text) for message in found] == SAID
@@ -85,9 +86,9 @@ def test_a_bad_line_is_counted_and_the_rest_goes_on(bad: bytes) -> None:
 def test_no_line_of_json_stops_a_reading(value: object) -> None:
     for kind in ("user", "assistant"):
         entry = {"type": kind, "uuid": "u", "message": {"content": value}, "timestamp": value}
-        list(Transcript(tool_results=True).read([json.dumps(entry).encode()]))
+        list(ClaudeCode(tool_results=True).read([json.dumps(entry).encode()]))
         list(
-            Transcript().read([json.dumps({"type": kind, "uuid": "u", "message": value}).encode()])
+            ClaudeCode().read([json.dumps({"type": kind, "uuid": "u", "message": value}).encode()])
         )
 
 
@@ -98,7 +99,7 @@ def test_ids_and_instants_from_outside_are_checked() -> None:
         "timestamp": "soon",
         "uuid": "a b\n" * 99,
     }
-    (message,) = Transcript().read([json.dumps(entry).encode()])
+    (message,) = ClaudeCode().read([json.dumps(entry).encode()])
     assert message.at is None
     assert message.id.isascii()
     assert len(message.id) < 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.assistants import prompts
-from recollect.assistants.capture import claude_code
+from recollect.assistants.capture import captured
 from recollect.config import Places, places
 from recollect.memory import Memory
 from tests.assistants.session import SAID, recorded
@@ -23,8 +23,8 @@ def test_a_session_is_captured_and_asked_about(url: str, tmp_path: Path) -> None
     token = make_token(url, "hooks", space="team")
     where = at(url, tmp_path, token)
     path = recorded().write(tmp_path / "t.jsonl")
-    assert claude_code(where, path, space="team").kept == len(SAID)
-    assert claude_code(where, path, space="team").kept == 0
+    assert captured(where, path, space="team").kept == len(SAID)
+    assert captured(where, path, space="team").kept == 0
     told = prompts.for_prompt(where, "which staging database port", tokens=500, space="team")
     assert "5433" in told
     assert "drinks tea" in prompts.for_session(where, tokens=500, space="team")

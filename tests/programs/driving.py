@@ -86,7 +86,6 @@ class Program:
     # What differs.
 
     has_hooks = True
-    keeps_answers = False  # whether our hooks store what the model says
     drops_prompts = False  # whether a resumed talk lacks the prompts that a hook added to
     binary = ""
 
@@ -104,7 +103,6 @@ class ClaudeCode(Program):
     """Anthropic's."""
 
     binary = "claude"
-    keeps_answers = True
 
     @property
     def environment(self) -> dict[str, str]:
@@ -234,3 +232,35 @@ PROGRAMS: Final[dict[str, type[Program]]] = {
     "gemini-cli": GeminiCli,
     "opencode": OpenCode,
 }
+
+
+# --- what a program keeps of a talk, and forking one
+
+_KEPT: Final = {
+    "claude-code": ".claude/projects/*/*.jsonl",
+    "codex": ".codex/sessions/*/*/*/rollout-*.jsonl",
+    "gemini-cli": ".gemini/tmp/*/chats/session-*.jsonl",
+    "opencode": ".local/share/opencode/opencode.db",
+}
+
+
+def kept_talks(program: Program) -> list[Path]:
+    """The files in which a program keeps its talks, oldest first."""
+    found = sorted(program.home.glob(_KEPT[program.name]), key=lambda path: path.stat().st_mtime)
+    assert found
+    return found
+
+
+def fork(program: Program, folder: Path, prompt: str) -> bool:
+    """Goes on with a copy of the last talk of a folder; false if the program cannot do that."""
+    if program.name == "codex":
+        session = kept_talks(program)[-1].stem[-36:]
+        words = ["exec", "fork", *program.first(prompt)[1:-1], session, prompt]
+    elif program.name == "opencode":
+        words = ["run", "--continue", "--fork", prompt]
+    elif program.name == "claude-code":
+        words = [*program.again(prompt), "--fork-session"]
+    else:
+        return False
+    program.run(folder, str(FOLDER / program.binary), *words)
+    return True

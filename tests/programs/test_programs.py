@@ -152,9 +152,9 @@ def said(folder: Path) -> list[tuple[str, str]]:
 
 
 def sides_are_kept_once(program: Program, folder: Path, prompts: list[str]) -> None:
-    """What the person said, and where our hooks can read it what the model answered, once each."""
+    """What the person said and what the model answered, where the program has hooks, once each."""
     kept = said(folder)
     for prompt in prompts:
         assert [role for role, text in kept if prompt in text] == ["user"] * program.has_hooks
     answers = [role for role, text in kept if LAST in text]
-    assert answers == ["assistant"] * len(prompts) * program.keeps_answers
+    assert answers == ["assistant"] * len(prompts) * program.has_hooks

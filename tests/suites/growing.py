@@ -20,8 +20,8 @@ from msgspec import structs
 
 from recollect import Memory, Quote, Store
 from recollect.assistants.capture import Keeping
-from recollect.exchange.importers.claude_code import Message
 from recollect.exchange.redaction import redact
+from recollect.exchange.talks.transcript import Message
 from recollect.lifecycle.commands import Reinforce
 from recollect.model.presets import BUILT_IN, Preset
 from recollect.model.validate import Json

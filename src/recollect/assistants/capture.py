@@ -1,7 +1,7 @@
-"""Capture: storing an assistant's session from its transcript.
+"""Capture: storing a talk with an assistant from the file in which its program keeps it.
 
 Responsible for storing each message once, without secrets, with at most the trust of an agent.
-Leaves a transcript's format to ``exchange``, secrets to ``exchange.redaction``. Invariants: each
+Leaves the file to ``assistants.programs``, secrets to ``exchange.redaction``. Invariants: each
 message is one command named after the message's id, so that it is stored once for the life of the
 ledger, however often it is captured, and an erased message does not come back; redacted text is
 never hashed.
@@ -10,21 +10,22 @@ never hashed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from msgspec import field
+from msgspec import field, structs
 
 from recollect.assistants.mounts import Mounts
 from recollect.assistants.place import Scoping
-from recollect.assistants.typed import Typed, metadata_for, stored_text
-from recollect.config import Places
+from recollect.assistants.programs import talks_in
+from recollect.assistants.typed import Said, Typed, metadata_for, stored_text
+from recollect.config import Places, project
 from recollect.errors import Conflict, InvalidInput, LimitExceeded, NotFound, RecollectError
-from recollect.exchange.importers.claude_code import LINE_MAX_BYTES, Message, Transcript
+from recollect.exchange.talks.transcript import Message
 from recollect.memory import Memory
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.handle.healed import asked_again
@@ -32,7 +33,6 @@ from recollect.model.counts import counted
 from recollect.model.values import Value
 from recollect.places.consent import Prompts
 
-AGENT: Final = "claude-code"
 _AT_ONCE: Final = 200  # messages whose commands are looked up in one read
 _TIME_LIMIT_S: Final = 600.0
 
@@ -41,7 +41,8 @@ class Captured(Value, frozen=True, kw_only=True):
     """The result of a capture."""
 
     where: str
-    messages: int  # in the transcript
+    agent: str = ""  # whose talk it is
+    messages: int  # in the file
     kept: int  # stored by this capture
     known: int
     refused: int = 0  # not accepted by any memory
@@ -59,7 +60,7 @@ class Captured(Value, frozen=True, kw_only=True):
         return ", ".join(parts)
 
 
-def claude_code(
+def captured(
     places: Places,
     path: Path,
     *,
@@ -69,21 +70,32 @@ def claude_code(
     prompts: Prompts = "quoting",
     time_limit_s: float = _TIME_LIMIT_S,
 ) -> Captured:
-    """Stores a transcript of Claude Code in the project's memory, or else in the person's own."""
+    """Stores the talk in a file in the project's memory, or else in the person's own."""
     until = monotonic() + time_limit_s
-    transcript = Transcript(tool_results=tool_results)
+    program, lines = talks_in(path, _is_of_this_project)
+    transcript = program(tool_results=tool_results)
     messages = [
-        message
-        for message in transcript.read(_lines(path))
-        if message.role != "user" or prompts != "none"
+        message for message in transcript.read(lines) if message.role != "user" or prompts != "none"
     ]
-    with closing(Mounts(places, space=space, scope=Scoping(agent=AGENT, trust="agent"))) as mounts:
+    scope = Scoping(agent=program.agent, trust="agent")
+    with closing(Mounts(places, space=space, scope=scope)) as mounts:
         if not messages:  # do not create a memory for nothing
-            return Captured(where="", messages=0, kept=0, known=0, bad_lines=transcript.bad_lines)
-        _, memory = mounts.writer()
-        keeping = Keeping(memory, session, prompts=prompts)
-        keeping.keep(messages, until)
-        return keeping.report(bad_lines=transcript.bad_lines)
+            done = Captured(where="", messages=0, kept=0, known=0)
+        else:
+            _, memory = mounts.writer()
+            keeping = Keeping(memory, session, prompts=prompts)
+            keeping.keep(messages, until)
+            done = keeping.report()
+    return structs.replace(done, agent=program.agent, bad_lines=transcript.bad_lines)
+
+
+def _is_of_this_project(folder: str) -> bool:
+    """True if a folder has the memory that the current one has."""
+    there = Path(folder)
+    try:
+        return there.is_absolute() and project(there).where == project(Path.cwd()).where
+    except (OSError, ValueError):  # what no system has as a path
+        return False
 
 
 class Keeping:
@@ -103,6 +115,8 @@ class Keeping:
         self._redacts = redacts  # the negative control of a test switches it off
         self._handles: dict[str | None, Memory] = {}
         self._typed: dict[str, Typed] = {}
+        self._forked: dict[str | None, set[str]] = {}  # from which talks one has messages
+        self._said = Said(memory, [])
         self._count: Counter[str] = Counter()
         self._redacted: Counter[str] = Counter()
 
@@ -112,6 +126,10 @@ class Keeping:
         while some := list(islice(rest, _AT_ONCE)):
             self._count["messages"] += len(some)
             known = self._known(some)
+            typed = [one.at for one in some if one.role == "user" and one.id not in known]
+            if typed:
+                self._said = Said(self._memory, typed)
+                self._note_forks([one for one in some if one.id in known])
             for message in some:
                 is_known = message.id in known
                 known.add(message.id)  # a resumed transcript may hold a line twice
@@ -119,7 +137,7 @@ class Keeping:
                 word = "known" if is_known else "left" if is_late else self._observe(message)
                 self._count[word] += 1
 
-    def report(self, *, bad_lines: int = 0) -> Captured:
+    def report(self) -> Captured:
         """The result so far."""
         count = self._count
         return Captured(
@@ -129,7 +147,6 @@ class Keeping:
             known=count["known"],
             refused=count["refused"],
             left=count["left"],
-            bad_lines=bad_lines,
             redacted=dict(sorted(self._redacted.items())),
         )
 
@@ -142,6 +159,17 @@ class Keeping:
         except NotFound:
             return set()  # no memory was created yet
 
+    @asked_again
+    def _note_forks(self, known: list[Message]) -> None:
+        """Which talks these were stored from: a fork copies them, and what was typed there."""
+        if not known:
+            return
+        with handle_of(self._memory).reading() as reads:
+            for message in known:
+                talk, before = self._session or message.session, reads.episode(message.id)
+                if before is not None and before.session and before.session != talk:
+                    self._forked.setdefault(talk, set()).add(before.session)
+
     def _observe(self, message: Message) -> str:
         """Stores one message; returns ``kept``, ``known`` or ``refused``."""
         text, found = message.text, dict[str, int]()
@@ -153,7 +181,7 @@ class Keeping:
             self._handle(message).observe(
                 text,
                 role=message.role,
-                said_at=message.at,
+                said_at=self._at(message),
                 metadata=metadata_for(self._prompts) if message.role == "user" else None,
                 id=message.id,
                 idempotency_key=message.id,
@@ -166,13 +194,22 @@ class Keeping:
         return "kept"
 
     def _was_typed(self, message: Message, text: str) -> bool:
-        """True if the hook of the prompt stored these words of the session already."""
-        session = self._session or message.session
-        if session is None:
-            return False
+        """True if the hook of the prompt stored these words already, here or before a fork."""
+        talk = self._session or message.session
+        talks = [talk, *sorted(self._forked.get(talk, ()))] if talk else []
+        return any(self._typed_in(one).covers(text) for one in talks) or self._said.covers(
+            text, message.at
+        )
+
+    def _typed_in(self, session: str) -> Typed:
         if session not in self._typed:
             self._typed[session] = Typed(self._memory, session)
-        return self._typed[session].covers(text)
+        return self._typed[session]
+
+    def _at(self, message: Message) -> str | None:
+        """When it was said; a time that is still to come is not believed."""
+        is_past = message.at is not None and message.at <= handle_of(self._memory).now()
+        return message.at if is_past else None
 
     def _handle(self, message: Message) -> Memory:
         session = self._session or message.session
@@ -186,13 +223,3 @@ def _in_session(memory: Memory, session: str | None) -> Memory:
         return memory.scoped(session=session)
     except RecollectError:  # not a valid name for a session
         return memory
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file; a line that is too long is split, and its pieces fail to parse."""
-    try:
-        with open(path, "rb") as file:
-            while line := file.readline(LINE_MAX_BYTES + 1):
-                yield line
-    except OSError as error:
-        raise InvalidInput(f"{path} could not be read: {error.strerror}") from error

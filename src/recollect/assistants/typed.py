@@ -35,6 +35,7 @@ TYPED_MAX_CHARS: Final = 16_000
 _TEXT_MAX_CHARS: Final = 200_000
 _RESULT_MAX_CHARS: Final = 16_000
 _SAME_WITHIN: Final = timedelta(seconds=10)  # a prompt that two installed hooks report is one
+_TYPED_WITHIN: Final = timedelta(minutes=1)  # a hook and the program tell about the same time
 _TRIES: Final = 60  # each is lost only to a prompt that another process has kept
 # A server of tools is not told the session, so words are looked for in what was said last.
 QUOTABLE: Final = timedelta(hours=12)
@@ -124,6 +125,39 @@ class Typed:
                         self._texts[episode.text] += 1
         except NotFound:
             return  # no memory was created yet
+
+
+class Said:
+    """What a person said around some instants, in whichever session.
+
+    A fork of a talk holds its prompts again, and may be captured before the talk itself.
+    """
+
+    def __init__(self, memory: Memory, instants: list[str | None]) -> None:
+        self._texts: dict[str, list[str]] = {}
+        around = [at for at in instants if at is not None]
+        if around:
+            self._read(
+                memory, later(min(around), -_TYPED_WITHIN), later(max(around), _TYPED_WITHIN)
+            )
+
+    def covers(self, text: str, at: str | None) -> bool:
+        """True if a person said these words at about this time."""
+        if at is None:
+            return False
+        first, last = later(at, -_TYPED_WITHIN), later(at, _TYPED_WITHIN)
+        return any(first <= said <= last for said in self._texts.get(text, ()))
+
+    def _read(self, memory: Memory, since: str, before: str) -> None:
+        try:
+            found = memory.sessions.recent(
+                unit="episode", since=since, before=before, limit=_LOOKED_AT
+            )
+        except NotFound:
+            return  # no memory was created yet
+        for said in found:
+            if said.trust == "person" and said.said_at is not None:
+                self._texts.setdefault(said.text, []).append(said.said_at)
 
 
 @asked_again

@@ -26,7 +26,7 @@ FORMATS: Final = {
     "stargraph": "stargraph",
     "elfmem": "elfmem",
     "mcp-memory": "mcp_memory",
-    "claude-code": "claude_code_items",
+    "claude-code": "claude_code",
     "codex": "codex",
     "chatgpt": "chatgpt",
     "claude": "claude",

@@ -25,7 +25,7 @@ _MARK: Final = re.compile(
 # Blocks that the assistant's program adds to a person's message. A truncated block ends with the
 # text.
 _MACHINERY: Final = re.compile(
-    r"<(system-reminder|user-prompt-submit-hook|session-start-hook|ide_opened_file|ide_selection"
+    r"<(system-reminder|hook_context|user-prompt-submit-hook|session-start-hook|ide_opened_file|ide_selection"
     r"|ide_diagnostics|local-command-caveat|local-command-stdout|local-command-stderr"
     r"|command-name|command-message|command-args|command-contents|bash-input|bash-stdout"
     r"|bash-stderr|task-notification|persisted-output)\b[^>]{0,400}>"

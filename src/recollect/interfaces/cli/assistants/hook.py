@@ -30,7 +30,7 @@ _MAX_S: Final = {"context": 8.0, "capture": 50.0}  # the assistant itself waits 
 _LOG_MAX_S: Final = 1.0
 _LIMIT_MAX_S: Final = 86_400.0
 _HANGING_S: Final = 1.5  # how long after the time limit a hook that still runs is killed
-_WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "transcript", "session", "prompts")
+_WITH_VALUE: Final = ("store", "space", "tokens", "time-limit", "session", "prompts")
 _PASSED_OVER: Final = "ignored a memory that is not known"
 _NOT_ASKED: Final = "stored nothing, because `recollect init` was not run here"
 _IGNORED: Final = "ignored settings that only a person can choose, or that could not be read"
@@ -114,7 +114,7 @@ def _context(places: Places, options: Mapping[str, str], said: Given) -> str | N
     tokens, space = int(options.get("tokens", _TOKENS)), options.get("space", "main")
     is_unknown = False
     if event in _PROMPTS:
-        prompt, session = str(said.get("prompt")), _session(said)
+        prompt, session = _prompt(said), _session(said)
         text = prompts.for_prompt(places, prompt, tokens=tokens, space=space, session=session)
     elif event == "SessionStart":
         text = prompts.for_session(places, tokens=tokens, space=space)
@@ -144,7 +144,7 @@ def _keep_prompt(places: Places, options: Mapping[str, str], said: Given) -> Non
     """Stores what a person typed, with a person's trust, where sessions may be stored."""
     from recollect.assistants import prompts
 
-    prompt, session = str(said.get("prompt")), _session(said)
+    prompt, session = _prompt(said), _session(said)
     if session is None or not prompts.says_something(prompt) or _why_not(places, options):
         return
     if options.get("prompts") == "none":
@@ -159,6 +159,16 @@ def _keep_prompt(places: Places, options: Mapping[str, str], said: Given) -> Non
     scope = Scoping(session=session, trust="person")
     with closing(Mounts(places, space=options.get("space", "main"), scope=scope)) as mounts:
         typed.keep(mounts.writer()[1], prompt, session, _prompts(options))
+
+
+def _prompt(said: Given) -> str:
+    """What a person typed, without what a program put before it, such as memory of ours."""
+    prompt = str(said.get("prompt"))
+    if "<" not in prompt:
+        return prompt
+    from recollect.exchange.injected import spoken
+
+    return spoken(prompt)
 
 
 def _prompts(options: Mapping[str, str]) -> Prompts:
@@ -200,7 +210,7 @@ def _capture(places: Places, options: Mapping[str, str], said: Given) -> str | N
     path = said.get("transcript_path")
     if not isinstance(path, str) or not path:
         return "failed: no transcript_path"
-    done = capture.claude_code(
+    done = capture.captured(
         places,
         Path(path).expanduser(),
         session=_session(said),

@@ -25,12 +25,11 @@ from recollect.places.consent import PROMPTS, Prompts
 Settings = dict[str, Any]
 
 _CONTEXT: Final = "context --hook"
-_CAPTURE: Final = "hooks capture claude-code --hook"
-_FORMER: Final = "capture claude-code --hook"  # as earlier releases wrote it
+_CAPTURE: Final = "hooks capture --hook"
 _PROMPTS: Final = "--prompts="
 Assistant = Literal["claude-code", "codex", "gemini-cli"]
 # For each hook event: our command, and the time after which the assistant stops waiting: seconds,
-# for Gemini CLI milliseconds. Only Claude Code's transcripts can be captured.
+# for Gemini CLI milliseconds. That one tells of each request that it might compact the talk.
 _MOMENTS: Final[dict[Assistant, dict[str, tuple[str, int]]]] = {
     "claude-code": {
         "SessionStart": (_CONTEXT, 10),
@@ -38,12 +37,21 @@ _MOMENTS: Final[dict[Assistant, dict[str, tuple[str, int]]]] = {
         "PreCompact": (_CAPTURE, 60),
         "SessionEnd": (_CAPTURE, 60),
     },
-    "codex": {"SessionStart": (_CONTEXT, 10), "UserPromptSubmit": (_CONTEXT, 10)},
-    "gemini-cli": {"SessionStart": (_CONTEXT, 10_000), "BeforeAgent": (_CONTEXT, 10_000)},
+    "codex": {
+        "SessionStart": (_CONTEXT, 10),
+        "UserPromptSubmit": (_CONTEXT, 10),
+        "PreCompact": (_CAPTURE, 60),
+        "SessionEnd": (_CAPTURE, 60),
+    },
+    "gemini-cli": {
+        "SessionStart": (_CONTEXT, 10_000),
+        "BeforeAgent": (_CONTEXT, 10_000),
+        "SessionEnd": (_CAPTURE, 60_000),
+    },
 }
 _EVENTS: Final = tuple(dict.fromkeys(event for each in _MOMENTS.values() for event in each))
 _FILES: Final = {"codex": (".codex", "hooks.json"), "gemini-cli": (".gemini", "settings.json")}
-_OURS: Final = re.compile(rf"recollect\b.* (?:{_CONTEXT}|{_FORMER})\b")
+_OURS: Final = re.compile(r"recollect\b.* (?:context|capture(?: claude-code)?) --hook\b")
 _COMMAND_MAX_CHARS: Final = 4_096  # ours are shorter, and the search takes the square of it
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from recollect.config import config_home, load, places
 from recollect.errors import InvalidInput
@@ -24,17 +24,16 @@ from recollect.interfaces.cli.declare import Argument, Option
 from recollect.places import consent, known
 from recollect.places.consent import PROMPTS, Prompts
 
-Source = Annotated[Literal["claude-code"], Argument(metavar="ASSISTANT", help="claude-code.")]
 Hooked = Annotated[
     hook_settings.Assistant,
     Argument(metavar="ASSISTANT", help="claude-code, codex or gemini-cli."),
 ]
-TranscriptPath = Annotated[
+TalkPath = Annotated[
     str | None,
-    Option("--transcript", metavar="PATH", help="The session's transcript, a .jsonl file."),
+    Argument(metavar="FILE", help="The file in which the assistant's program keeps the talk."),
 ]
 Session = Annotated[
-    str | None, Option(metavar="ID", help="The session's name.  [default: the transcript's own]")
+    str | None, Option(metavar="ID", help="The session's name.  [default: the file's own]")
 ]
 ToolResults = Annotated[
     bool, Option("--tool-results", help="Also store the output of tools, not only their names.")
@@ -74,26 +73,30 @@ _CHOICES: Final = (
 @verb
 def capture(
     call: Call,
-    assistant: Source,
-    transcript: TranscriptPath = None,
+    file: TalkPath = None,
     session: Session = None,
     tool_results: ToolResults = False,
     prompts: CapturePrompts = "quoting",
     hook: o.AsHook = False,
 ) -> None:
-    """Store an assistant's session from its transcript, each message once."""
-    if transcript is None or hook:  # a hook's call is answered before it gets here
-        raise InvalidInput("capture needs --transcript", hint="give the path of a .jsonl file")
-    from recollect.assistants.capture import Captured, claude_code
+    """Store a talk with an assistant from its program's file, each message once.
+
+    Claude Code, Codex, Gemini CLI or opencode: the file says which.
+    """
+    from recollect.assistants.capture import Captured, captured
+    from recollect.assistants.programs import where_they_are
+
+    if file is None or hook:  # a hook's call is answered before it gets here
+        raise InvalidInput("capture needs the file of a talk", hint=where_they_are())
 
     def show(done: Captured) -> None:
         plain.say(f"{plain.bold(plain.one_line(done.summary()))}")
         if done.where:
             plain.say(plain.dim(f"  in {plain.safe(done.where)}"))
 
-    done = claude_code(
+    done = captured(
         places(call.store),
-        Path(transcript).expanduser(),
+        Path(file).expanduser(),
         session=session,
         space=call.space,
         tool_results=tool_results,
@@ -144,9 +147,7 @@ def _asked(call: Call, *, yes: bool) -> Prompts:
 
 def _note(call: Call, assistant: hook_settings.Assistant) -> None:
     """Says what else a person has to do or to know."""
-    if assistant != "claude-code":
-        call.note(f"Memory is added to sessions of {assistant}; they are not stored.")
-    elif not _keeps(call):
+    if not _keeps(call):
         call.note("Sessions are stored only where you ask for it; run: recollect init")
     if assistant == "codex":
         call.note(

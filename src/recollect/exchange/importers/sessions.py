@@ -1,15 +1,13 @@
-"""Transcripts of Claude Code, as items.
+"""Sessions with assistants, as items.
 
-Responsible for the files of a folder of sessions. Leaves the lines to
-``exchange.importers.claude_code``. Invariant: a message has the id that capturing the session gives
-it, so that it is stored once.
+Responsible for the files of a folder of sessions. Leaves the lines to ``exchange.talks``.
+Invariant: what was said comes without the output of tools.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recollect.exchange.importers.claude_code import Transcript
 from recollect.exchange.items import (
     Altered,
     EpisodeItem,
@@ -20,19 +18,15 @@ from recollect.exchange.items import (
     moment_of,
     name_of,
 )
+from recollect.exchange.talks.transcript import Transcript
 
 
-def recognizes(name: str, head: bytes) -> bool:
-    """True if a file begins like one of these."""
-    return name.endswith(".jsonl") and b'"sessionId"' in head and b'"uuid"' in head
-
-
-def read(sources: Sequence[Source]) -> Iterator[Found]:
-    """What was said in some sessions."""
+def items(sources: Sequence[Source], program: type[Transcript]) -> Iterator[Found]:
+    """What was said in the sessions of a program."""
     for source in sources:
         if not source.name.endswith(".jsonl"):
             continue
-        transcript = Transcript()
+        transcript = program()
         lines = (b"{" if line is None else line for _, line in lines_of(source))
         for message in transcript.read(lines):
             if message.text:
@@ -43,7 +37,7 @@ def read(sources: Sequence[Source]) -> Iterator[Found]:
                     role=message.role,
                     said_at=moment_of(message.at),
                     session=name_of(message.session),
-                    agent="claude-code",
+                    agent=program.agent,
                 )
         if transcript.undated:
             why = f"{transcript.undated:,} messages have a time that cannot be read"

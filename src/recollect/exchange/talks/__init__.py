@@ -1,0 +1,1 @@
+"""What assistants' programs keep of a talk: one module for each program."""
