@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Quote
 from recollect.finding import briefing
 from recollect.memory.handle.handle import handle_of
+from recollect.model.events import Role
 
 # Prompts that are no questions and no clear orders, so they are memory.
 AGAIN = (
@@ -77,11 +78,104 @@ def test_what_says_more_or_confirms_is_handed_over(memory: Memory, said: str, pr
     assert told(memory, prompt) == [said]
 
 
-def test_a_record_and_an_assistants_turn_are_never_a_repeated_prompt(memory: Memory) -> None:
-    memory.remember("Staging port: get it from Dana.")
-    memory.observe("Get the staging port from Dana.", role="assistant", session="s1")
-    prompt = "get me the staging port from Dana, it is hers to say"
-    assert len(told(memory, prompt)) == 2
+@pytest.mark.parametrize("is_record", [True, False])
+def test_a_record_and_an_assistants_turn_are_never_a_repeated_prompt(
+    memory: Memory, is_record: bool
+) -> None:
+    text = "Get the staging port from Dana."
+    if is_record:
+        memory.remember(text)
+    else:
+        memory.observe(text, role="assistant", session="s1")
+    assert told(memory, "get me the staging port from Dana, it is hers to say") == [text]
+
+
+PORT = "The staging database is on port 5440."
+
+
+@pytest.mark.parametrize(
+    ("role", "said"),
+    [
+        ("user", "The staging database is on port 5433."),
+        ("user", "Hi Dana! The staging database is on port 5433, as far as I know."),
+        ("user", "Let us move the staging database to another port. Which port is free?"),
+        ("assistant", "I suggest port 7000 for the staging database."),
+        ("assistant", "It is 5433."),
+    ],
+)
+def test_what_was_said_before_a_record_settled_it_is_not_handed_over(
+    memory: Memory, role: Role, said: str
+) -> None:
+    record = memory.remember("The staging database is on port 5433.", key="staging.port")
+    memory.observe("Which port is the staging database on?", session="s1")
+    memory.observe(said, role=role, session="s1")
+    memory.revise(record.id, PORT)
+    assert told(memory, "Which port is the staging database on?") == [PORT]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The staging database was moved to port 5450 today.",  # nothing else may hold it
+        "Dana is whom to ask about the staging database.",
+    ],
+)
+def test_what_a_person_says_beyond_a_record_is_handed_over(memory: Memory, said: str) -> None:
+    memory.remember(PORT, key="staging.port")
+    memory.observe(said, session="s1")
+    assert said in told(memory, "Which port is the staging database on, and whom do I ask?")
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+def test_a_suggestion_does_not_outlive_the_decision(memory: Memory, is_later: bool) -> None:
+    said = "gRPC would suit the payment service of the shop."
+    decided = "The payment service of the shop stays on REST."
+    for text in (
+        "Python is formatted with Black.",
+        "Ines tags the releases.",
+        "Standup is at ten.",
+    ):
+        memory.remember(text)
+    for step in (said, decided) if is_later else (decided, said):
+        if step == said:
+            memory.observe(said, role="assistant", session="s1")
+        else:
+            memory.remember(decided)
+    found = told(memory, "gRPC, payment service of the shop")
+    assert decided in found
+    assert (said in found) is not is_later
+
+
+def test_a_persons_word_is_not_settled_by_a_record_with_less_trust(memory: Memory) -> None:
+    said = "The staging database is on port 5433."
+    memory.observe(said, session="s1")
+    memory.scoped(trust="agent").remember(PORT)
+    assert said in told(memory, "Which port is the staging database on?")
+
+
+def test_an_agents_record_settles_what_a_person_said_if_it_rests_on_later_words(
+    memory: Memory,
+) -> None:
+    memory.observe("The staging database is on port 5433.", session="s1")
+    (later,) = memory.observe("It is on port 5440 now.", session="s2")
+    quote = Quote(later.id, "port 5440")
+    memory.scoped(trust="agent").remember(PORT, evidence=[quote])
+    found = told(memory, "Which port is the staging database on?")
+    assert PORT in found
+    assert not any("5433" in text for text in found)
+
+
+def test_without_a_record_the_answer_of_a_talk_is_handed_over(memory: Memory) -> None:
+    memory.observe("Which port is the staging database on?", session="s1")
+    memory.observe("The port is 5433.", role="assistant", session="s1")
+    assert "The port is 5433." in told(memory, "Which port is the staging database on?")
+
+
+def test_a_question_about_an_earlier_value_gets_what_was_said_of_it(memory: Memory) -> None:
+    record = memory.remember("The staging database is on port 5433.", key="staging.port")
+    memory.observe("The staging database is on port 5433.", session="s1")
+    memory.revise(record.id, PORT)
+    assert len(told(memory, "What was the old port of the staging database?")) > 1
 
 
 def test_a_long_prompt_of_blanks_is_asked_in_few_looks(memory: Memory) -> None:

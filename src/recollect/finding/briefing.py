@@ -16,6 +16,7 @@ from recollect.index.statements import NOW
 from recollect.index.words.text import STOP_WORDS, token_list, words
 from recollect.model import limits
 from recollect.model.presets import Template
+from recollect.model.rules import at_least
 from recollect.model.values import Hit
 from recollect.recall.pack import pack
 from recollect.recall.presets import hit_of
@@ -95,7 +96,8 @@ def _sure_of(reads: Reads, question: Question, viewer: Viewer, said: frozenset[s
     found = _without_repeats(found, question, said)
     if not found or not (found[0].relevance >= _SURE_MIN or _says_all(question, found[0])):
         return []
-    return [hit for hit in found if hit.relevance >= _WITH_IT_MIN]
+    # A turn that is sure and settled hands over to the record that settles it.
+    return _without_settled([hit for hit in found if hit.relevance >= _WITH_IT_MIN], question)
 
 
 def _is_of(hit: Hit, session: str) -> bool:
@@ -121,6 +123,61 @@ def _without_repeats(hits: list[Hit], question: Question, said: frozenset[str]) 
             and 2 * len(terms.intersection(token_list(hit.text))) < len(terms)
         )
     ]
+
+
+def _without_settled(hits: list[Hit], question: Question) -> list[Hit]:
+    """These hits without what was said on the way to a record that is among them.
+
+    A question about an earlier value wants it.
+    """
+    records = [hit for hit in hits if hit.record is not None]
+    if len(records) == len(hits) or any(hit.until is not None for hit in records):
+        return hits
+    terms = frozenset(question.asked.terms)
+    has = [(record, frozenset(token_list(record.text))) for record in records]
+    return [hit for hit in hits if hit.episode is None or not _is_settled(hit, terms, has)]
+
+
+def _is_settled(hit: Hit, terms: frozenset[str], records: list[tuple[Hit, frozenset[str]]]) -> bool:
+    """True if a turn of a talk adds nothing to one of the records.
+
+    An assistant's words, a prompt that asks, and a value that was replaced: if the record has every
+    term of the question that they have; of an assistant's words a later record half of these, so
+    that a suggestion does not outlive the decision. What a person states: only if a later record
+    has every word of it but numbers, because nothing else may hold it.
+    """
+    turn, said = hit.episode, frozenset(token_list(hit.text[: limits.QUESTION_MAX_CHARS]))
+    if turn is None or turn.role != "user":
+        asked = terms & said
+        return any(
+            2 * len(asked & has) >= len(asked) * (1 if hit.at <= one.at else 2)
+            for one, has in records
+        )
+    asks = _asks(hit.text)
+    if asks or hit.changed:
+        return any(terms & said <= has for one, has in records if _may_settle(one, hit, asks=asks))
+    telling = frozenset(token_list(" ".join(_telling(hit.text))))
+    tells = {term for term in telling if not term.isdigit()}
+    is_whole = len(hit.text) <= limits.QUESTION_MAX_CHARS
+    return is_whole and any(tells <= has for one, has in records if _may_settle(one, hit))
+
+
+def _may_settle(record: Hit, hit: Hit, *, asks: bool = False) -> bool:
+    """True for a later record with at least the trust of what was said, or one that rests on what
+    a person said later. Any later one settles a question.
+    """
+    if record.at < hit.at:
+        return False
+    is_trusted = asks or at_least(record.trust, hit.trust)
+    return is_trusted or any(
+        source.role == "user" and source.said_at >= hit.at for source in record.sources
+    )
+
+
+def _asks(text: str) -> bool:
+    from recollect.index.words.transient import questions_in
+
+    return "?" in text and bool(questions_in(text[: limits.QUESTION_MAX_CHARS]))
 
 
 def _is_prompt(hit: Hit) -> bool:
