@@ -18,9 +18,9 @@ from recollect import AsyncMemory, InvalidInput, Memory
 from recollect.interfaces.cli.daily.fields import field_options
 from recollect.interfaces.mcp.tools import Remember as Tool
 from recollect.lifecycle.commands import Remember as Act
-from recollect.model.record_fields import RecordFields
 from recollect.memory.writing import Writing
 from recollect.model.events import RecordAdded
+from recollect.model.record_fields import RecordFields
 from recollect.model.values import Record
 from recollect.model.words import COLUMNS
 from tests.cli.running import Shell

@@ -9,6 +9,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -115,20 +116,18 @@ def in_the_inspector(store: Store, field: str) -> None:
 def main(field: str) -> None:
     with TemporaryDirectory() as name, Store.open(Path(name) / "w", embedder="none") as store:
         memory = store.space("main")
-        in_memory(memory, field)
-        print("memory")
-        in_review(memory, field)
-        print("review")
-        on_a_branch(memory, field)
-        print("branch")
-        in_an_export(memory, field, Path(name))
-        print("export")
-        over_a_service(store, field)
-        print("service")
-        in_a_shell(Path(name), field)
-        print("shell")
-        in_the_inspector(store, field)
-        print("ui")
+        uses: dict[str, Callable[[], None]] = {
+            "memory": lambda: in_memory(memory, field),
+            "review": lambda: in_review(memory, field),
+            "branch": lambda: on_a_branch(memory, field),
+            "export": lambda: in_an_export(memory, field, Path(name)),
+            "service": lambda: over_a_service(store, field),
+            "shell": lambda: in_a_shell(Path(name), field),
+            "inspector": lambda: in_the_inspector(store, field),
+        }
+        for where, use in uses.items():
+            use()
+            sys.stdout.write(f"{where}\n")
 
 
 if __name__ == "__main__":

@@ -23,16 +23,21 @@ from recollect.model.validate import Json
 from recollect.model.values import Episode, Record
 from recollect.model.words import Sources
 
-Submit = Callable[[list[dict[str, Any]]], list[Record | Episode]]
+Send = Callable[[list[dict[str, Any]]], list[Record | Episode]]
 
 
 class Batch:
     """Use as ``with memory.batch() as batch:``; ``batch.results`` has what came of each write."""
 
-    def __init__(self, submit: Submit) -> None:
-        self._submit = submit
-        self._acts: list[dict[str, Any]] = []
-        self.results: list[Record | Episode] = []
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._sent: list[dict[str, Any]] = []
+        self._results: list[Record | Episode] = []
+
+    @property
+    def results(self) -> list[Record | Episode]:
+        """What came of each write, in order."""
+        return self._results
 
     def remember(self, text: str, **fields: Unpack[RecordFields]) -> None:
         """Store a statement as a record, with the fields of ``Memory.remember``."""
@@ -59,7 +64,7 @@ class Batch:
         given = validate.arguments("revise", fields, RevisedFields)
         self._add("revise", id=id, text=text, **given)
         if given.get("expires", UNSET) is None:
-            self._acts[-1]["expires"] = None  # no end; anything else that is None stays as it is
+            self._sent[-1]["expires"] = None  # no end; anything else that is None stays as it is
 
     def forget(self, id: str, *, sources: Sources = "hide", reason: str | None = None) -> None:
         """Take something out of default reads."""
@@ -90,10 +95,10 @@ class Batch:
     def _add(self, act: str, /, **fields: object) -> None:
         said = ((name, each) for name, each in fields.items() if each is not UNSET)
         given = {name: plain(each) for name, each in said if each is not None}
-        self._acts.append({"act": act, **given})
+        self._sent.append({"act": act, **given})
 
     def __enter__(self) -> Self:
-        if self._acts:
+        if self._sent:
             raise Conflict("this batch was used before", hint="begin a new one")
         return self
 
@@ -103,8 +108,8 @@ class Batch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None and self._acts:
-            self.results = self._submit(self._acts)
+        if error is None and self._sent:
+            self._results = self._send(self._sent)
 
 
 def messages(content: Content, role: str, shared: Mapping[str, object]) -> list[dict[str, Any]]:

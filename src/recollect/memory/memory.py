@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 from msgspec import structs
 
@@ -75,10 +75,9 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
         """
         settings = settings or load(where, embedder=embedder, token=token)
         if settings.is_service:
-            from recollect.client import Memory as Remote  # the same calls, sent to a service
+            from recollect.memory.service.memory import ServiceMemory  # the same calls, sent
 
-            remote = Remote.open(settings.where, space=space, token=settings.token or "")
-            return cast(Memory, remote)
+            return ServiceMemory.open(settings=settings, space=space)
         settings = move_if_needed(settings)
         name = validate.space_name(space)
         backend = open_backend(settings)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self
 
 from msgspec import structs
 
@@ -79,11 +79,9 @@ class Store:
         """
         settings = settings or load(where, embedder=embedder, token=token)
         if settings.is_service:
-            from recollect.client import Store as Remote  # the same calls, sent to a service
+            from recollect.memory.service.store import ServiceStore  # the same calls, sent
 
-            opened = Remote.open(settings.where, token=settings.token or "")
-            opened.settings = settings
-            return cast(Store, opened)
+            return ServiceStore.open(settings=settings)
         settings = move_if_needed(settings)
         return cls(open_backend(settings), settings)
 
