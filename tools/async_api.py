@@ -22,7 +22,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 PLAIN: Final = ROOT / "src/recollect/memory"
 ASYNC: Final = ROOT / "src/recollect/aio"
-SERVICE: Final = "service"  # the room with the same calls, sent
+REMOTE: Final = "remote"  # the room with the same calls, sent
 FIELDS: Final = ROOT / "src/recollect/model/record_fields.py"
 
 # Each plain module with its class, and the class whose calls the async one runs.
@@ -55,7 +55,7 @@ Method = ast.FunctionDef
 
 def plain(module: str) -> Path:
     """The plain module of that name, in whichever room it is."""
-    (found,) = (each for each in PLAIN.rglob(f"{module}.py") if each.parent.name != SERVICE)
+    (found,) = (each for each in PLAIN.rglob(f"{module}.py") if each.parent.name != REMOTE)
     return found
 
 

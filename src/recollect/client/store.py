@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self
 import msgspec
 
 from recollect.client.asking import Handle, Opening
+from recollect.client.looking import position_of
 from recollect.client.memory import Memory
 from recollect.client.transport import Transport
 from recollect.errors import InvalidInput, NotFound, Unsupported
@@ -41,8 +42,8 @@ class _Dropping(msgspec.Struct, frozen=True):
     dropped: Dropped | None
 
 
-class Store:
-    """The memories of a service; open one for each process."""
+class StoreCalls:
+    """What a store of a service can do, but for opening a memory."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -83,15 +84,6 @@ class Store:
         """The address of the service."""
         return self._transport.url
 
-    def space(self, name: str = "main", *, create: bool = True) -> Memory:
-        """The memory of one user, project or team; nothing is created before its first use.
-
-        Args:
-            name: The name of the space.
-            create: False to refuse a space that does not exist.
-        """
-        return Memory(self._space(name, create=create))
-
     def _space(self, name: str, *, create: bool) -> Handle:
         name = validate.space_name(name)
         opening = Opening(self._transport, name) if create else None
@@ -130,7 +122,7 @@ class Store:
         found = {}
         for name in dict.fromkeys(names):
             with suppress(NotFound):
-                found[name] = self.space(name, create=False).events.position
+                found[name] = position_of(self._space(name, create=False))
         return found
 
     def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
@@ -177,6 +169,19 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.where!r})"
+
+
+class Store(StoreCalls):
+    """The memories of a service; open one for each process."""
+
+    def space(self, name: str = "main", *, create: bool = True) -> Memory:
+        """The memory of one user, project or team; nothing is created before its first use.
+
+        Args:
+            name: The name of the space.
+            create: False to refuse a space that does not exist.
+        """
+        return Memory(self._space(name, create=create))
 
 
 def _lacking(name: str) -> Unsupported:
