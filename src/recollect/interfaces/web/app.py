@@ -134,7 +134,7 @@ class App:
         """The page on the disk lets its browser in; it comes from no page of ours."""
         if not self._is_key(visit, "POST"):
             return None
-        visit.headers = self._guard.named(visit.scope["headers"])  # its key lets in
+        visit.headers = self._guard.named(visit.scope["headers"])  # from a file; its key lets in
         return self._posted(visit, await body_of(visit.receive, LOGIN_MAX_BYTES))
 
     async def _check(self, visit: Visit) -> None:
