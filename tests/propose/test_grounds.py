@@ -63,6 +63,10 @@ OTHER_NUMBER = [
     ("Bob runs version 1.2.3.", "Bob runs 1.2.4 and 2.3"),
     ("Bob has 10\u00b2 cats.", "Bob has 102 cats"),
     ("Bob has \u2461 cats.", "Bob has 3 cats"),
+    ("Bob has \U0001f51f cats.", "Bob has 12 cats"),
+    ("Bob has 1\ufe0f\u20e32\ufe0f\u20e3 cats.", "Bob has 1 or 2 cats"),
+    ("Bob has tw\u0435lve cats.", "Bob has 13 cats"),
+    ("Bob has \u5341\u4e8c cats.", "Bob has 12 cats"),
     ("Bob is l2.", "Bob is 12"),
     ("Bob is 1\u200a2.", "Bob is 1 or 2"),  # a reader sees 12
     ("Bob is born in 2021.", "Bob was born in 1990"),

@@ -24,6 +24,7 @@ _FOLDED_MAX_COUNT: Final = 4_096
 _VOWELS: Final = range(0x0900, 0x10A0)  # where a mark may be a vowel
 _MARK_MIN_CLASS: Final = 10  # marks of a lower class change the letter, as in Japanese
 _QUOTES: Final = frozenset("\u2019\u2018\u02bc\u00b4\uff07`")
+_PICTURES: Final = {"\U0001f51f": " 10 ", "\U0001f4af": " 100 "}  # of numbers
 # Letters in signs that have no other form: circles, squares and flags.
 _SIGNS: Final = ((0x1F150, 26), (0x1F170, 26), (0x1F1E6, 26))
 
@@ -88,6 +89,8 @@ def _folded(sign: str) -> str:
     """One character as it is compared; none for what no reader sees."""
     if sign in _QUOTES:
         return "'"
+    if sign in _PICTURES:
+        return _PICTURES[sign]
     if sign in THIN:
         return THIN[0]
     if sign == "_" or sign.isspace():
