@@ -13,7 +13,7 @@ from typing import Final
 
 from recollect.interfaces.web.guard import HEADERS, SAFE, Headers
 from recollect.interfaces.web.login.session import Session
-from recollect.serving.guard import Scope, Send
+from recollect.serving.guard import Receive, Scope, Send
 
 HTML: Final = "text/html; charset=utf-8"
 _OWN: Final = re.compile(r"(?:/[A-Za-z0-9_.~-]*)+(?:\?[A-Za-z0-9_.~%&=+-]*)?")
@@ -22,12 +22,13 @@ _OWN: Final = re.compile(r"(?:/[A-Za-z0-9_.~-]*)+(?:\?[A-Za-z0-9_.~%&=+-]*)?")
 class Visit:
     """One request: what it asks for, and who it turned out to be."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope, self.receive, self.send = scope, receive, send
         self.method: str = scope["method"]
         self.path: str = scope["raw_path"].decode("latin-1")
         self.query: bytes = scope["query_string"]
         self.headers: Headers = {}
+        self.segments: tuple[str, ...] = ()  # of the path below the root
         self.session: Session | None = None
 
     @property

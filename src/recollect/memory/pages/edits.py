@@ -22,7 +22,6 @@ from recollect.errors import Changed, Forbidden, InvalidInput, RecollectError
 from recollect.index.rows import DocumentRow, document_id, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.memory.handle import acts, answers
-from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle
 from recollect.memory.pages.adoption import adopt
 from recollect.memory.pages.page_care import checked_line, checked_tags, flag_long
@@ -33,6 +32,7 @@ from recollect.mirror.names import DOCUMENT, FLAG, document_name
 from recollect.mirror.page import Page
 from recollect.model import validate
 from recollect.model.instants import dated
+from recollect.model.record_fields import RecordFields
 from recollect.model.validate import Json
 from recollect.model.values import PageChange, Refusal, Rendered, Synced
 

@@ -56,6 +56,8 @@ from recollect.model.events.proposals import (
     Settled,
 )
 from recollect.model.events.records import (
+    NOTED,
+    PLAIN,
     EpisodeForgotten,
     EpisodeObserved,
     EpisodeRestored,
@@ -72,6 +74,7 @@ from recollect.model.events.records import (
     RecordSuperseded,
     RecordTagged,
     RecordVouched,
+    Said,
 )
 from recollect.model.events.settings import (
     DocumentDropped,
@@ -115,7 +118,9 @@ __all__ = [
     "LinkAdded",
     "LinkRemoved",
     "LossAccepted",
+    "NOTED",
     "Origin",
+    "PLAIN",
     "ProposalApplied",
     "ProposalApproved",
     "ProposalMade",
@@ -135,6 +140,7 @@ __all__ = [
     "Reinforcement",
     "Role",
     "RulePassed",
+    "Said",
     "SessionClosed",
     "SessionOpened",
     "Settled",
