@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from tests.tidy import rules
-from tests.tidy.exceptions import CROWDED, TOO_LONG
+from tests.tidy.exceptions import CROWDED, OF_ONE, TOO_LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "recollect"
@@ -41,6 +41,11 @@ def test_functions_and_modules_keep_their_size() -> None:
 
 def test_a_folder_can_be_taken_in() -> None:
     assert rules.sizes(rules.crowded(SOURCES), CROWDED) == []
+
+
+def test_a_short_module_has_more_than_one_reader() -> None:
+    said = "short and imported by one module: put it there, or beside what is the same concern"
+    assert rules.sizes(rules.of_one(SOURCES), OF_ONE, said) == []
 
 
 def test_no_module_has_an_empty_name() -> None:
