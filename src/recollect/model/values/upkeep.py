@@ -12,12 +12,13 @@ from recollect.model.events import Origin, Trust
 from recollect.model.validate import Json
 from recollect.model.values.records import Unit, Value
 
+# Another kind needs another revision in ``store.postgres.schema``: earlier workers would end it.
 JobKind = Literal[
-    "embed", "consolidate", "curate", "retain", "verify", "seal", "rebuild", "checkpoint"
+    "embed", "consolidate", "archive", "expire", "verify", "seal", "rebuild", "checkpoint"
 ]
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 JOB_KINDS: Final = (
-    "embed", "consolidate", "curate", "retain", "verify", "seal", "rebuild", "checkpoint",
+    "embed", "consolidate", "archive", "expire", "verify", "seal", "rebuild", "checkpoint",
 )  # fmt: skip
 
 
@@ -45,7 +46,7 @@ class Erasure(Value, frozen=True, kw_only=True):
 
     ``kept`` are episodes that other records still need. ``remaining`` are those records: earlier
     values of the same key, and others that rest on what was erased. ``reasons`` are records that
-    an erased one superseded with a reason: the reason is a part of them, and is still there.
+    an erased one replaced with a reason: the reason is a part of them, and is still there.
     ``naming`` are records and episodes of others that still name the person in their text.
     """
 
