@@ -205,6 +205,42 @@ def unlayered(layers: Sequence[str], modules: Iterable[str]) -> list[str]:
     return [f"{module}: in no layer of pyproject.toml" for module in sorted(set(modules) - named)]
 
 
+def unknown_names(page: str, sources: Mapping[str, str]) -> list[str]:
+    """Find the dotted names in code type that begin with a package and lead nowhere."""
+    modules = {_dotted(where).removeprefix("recollect."): said for where, said in sources.items()}
+    packages = {name.partition(".")[0] for name in modules} - {"recollect"}
+    named = sorted(set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)(?:\(\))?`", page)))
+    files = (".py", ".lock")
+    return [
+        f"{name}: no such module, and no such name in one"
+        for name in named
+        if name.partition(".")[0] in packages and not name.endswith(files)
+        if name not in modules and not _is_in_one(name, modules)
+    ]
+
+
+def _is_in_one(name: str, modules: Mapping[str, str]) -> bool:
+    home, _, last = name.rpartition(".")
+    return re.search(rf"\b{last}\b", modules.get(home, "")) is not None
+
+
+def misdrawn(picture: str, layers: Sequence[str]) -> list[str]:
+    """Find the packages that the picture of them lacks, or shows beside or below their layer."""
+    rooms = re.findall(r'data-name="(\w+)"><rect x="\d+" y="(\d+)"', picture)
+    tops = {name: int(top) for name, top in rooms}
+    named = [re.findall(r"\w+", layer) for layer in layers]
+    known = {name for names in named for name in names}
+    drawn = [[tops[name] for name in names if name in tops] for names in named]
+    found = [f"{name}: not in the picture" for name in sorted(known - set(tops))]
+    found += [f"{name}: in no layer" for name in sorted(set(tops) - known)]
+    found += [
+        f"{', '.join(lower)}: not below {', '.join(upper)}"
+        for upper, lower, above, below in zip(named, named[1:], drawn, drawn[1:], strict=False)
+        if above and below and max(above) >= min(below)
+    ]
+    return found
+
+
 def unguarded(pure: Iterable[str], contract: Sequence[str]) -> list[str]:
     """Find the pure packages that exist and that the contract on drivers forgets."""
     return [f"{name}: not held pure" for name in pure if f"recollect.{name}" not in contract]

@@ -215,3 +215,23 @@ def test_a_missing_pin_or_hash_is_seen() -> None:
 def test_a_dependency_without_a_reason_is_seen() -> None:
     assert rules.unexplained(["Py_Thing>=1"], "We use `py-thing` because.") == []
     assert len(rules.unexplained(["other<2"], "We use `py-thing` because.")) == 1
+
+
+def test_a_picture_that_differs_from_the_layers_is_seen() -> None:
+    def picture(**tops: int) -> str:
+        return "".join(f'<g data-name="{n}"><rect x="1" y="{y}"/></g>' for n, y in tops.items())
+
+    layers = ["(top) | beside", "below"]
+    assert rules.misdrawn(picture(top=1, beside=9, below=10), layers) == []
+    assert rules.misdrawn(picture(top=1, below=10), layers) == ["beside: not in the picture"]
+    assert rules.misdrawn(picture(top=1, beside=1, below=2, old=3), layers) == ["old: in no layer"]
+    assert rules.misdrawn(picture(top=1, beside=5, below=5), layers) == [
+        "below: not below top, beside"
+    ]
+
+
+def test_a_name_that_leads_nowhere_is_seen() -> None:
+    sources = {"src/recollect/store/port.py": "class Space: ...\ndef opened(): ...\n"}
+    good = "`store.port`, `store.port.opened`, `store.port.opened()`, `other.thing`, `store.lock`"
+    assert rules.unknown_names(good, sources) == []
+    assert len(rules.unknown_names("`store.gone`, `store.port.closed`", sources)) == 2

@@ -63,6 +63,16 @@ def test_every_module_stands_in_a_layer() -> None:
     assert rules.unlayered(CONTRACTS["layers"]["layers"], modules - {"__init__"}) == []
 
 
+def test_the_architecture_names_what_is_there() -> None:
+    assert rules.unknown_names((ROOT / "ARCHITECTURE.md").read_text("utf-8"), SOURCES) == []
+
+
+def test_the_picture_of_the_packages_has_the_layers() -> None:
+    picture = (ROOT / "docs/pictures/architecture.svg").read_text("utf-8")
+    layers = [name for name in CONTRACTS["layers"]["layers"] if name != "(__main__)"]
+    assert rules.misdrawn(picture, layers) == []
+
+
 def test_every_pure_package_is_held_pure() -> None:
     there = [name for name in PURE if (PACKAGE / name).is_dir()]
     for contract in ("pure", "pure-files"):

@@ -1,4 +1,4 @@
-"""``memory.prove``: one event with all that is needed to check it elsewhere.
+"""``memory.proof.prove``: one event with all that is needed to check it elsewhere.
 
 Responsible for which event it is, who may have it, and the checkpoint above it. Leaves lines and
 hashes to ``store.checkpoints.proofs`` and the document to ``recollect.proof``. Invariant: a proof
