@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,7 +18,14 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.contracts.chrono import ChronoRecord, ChronoStore, EsdbBridge
-from recollect.errors import ConfigError, Conflict, Forbidden, LimitExceeded, Unsupported
+from recollect.errors import (
+    ConfigError,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    LimitExceeded,
+    Unsupported,
+)
 from recollect.ledger.scan import scan
 from recollect.lifecycle.commands import Forget, Restore
 from tests.contract.test_s2_files import environment
@@ -384,10 +392,14 @@ def test_a_backup_is_in_a_folder_named_after_its_time(tmp_path: Path) -> None:
     # S0-26 S0-27
     records = filled(tmp_path)
     with ChronoStore(tmp_path) as store:
+        before = datetime.now(UTC).replace(microsecond=0)
         path = store.backup()
+        after = datetime.now(UTC)
         assert type(path) is str
         assert Path(path).parent == home(tmp_path) / "backup"
         assert re.fullmatch(r"\d{8}T\d{6}", Path(path).name)
+        named = datetime.strptime(Path(path).name, "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        assert before <= named <= after
         store.upsert(ChronoRecord(id="D", label="after it"))
         assert store.backup() != path
     with Store.restore_backup(path, tmp_path / "restored") as memory:
@@ -422,6 +434,14 @@ def test_evidence_counts_once_and_is_short(tmp_path: Path) -> None:
         known = store.get("H")
         assert known is not None
         assert known.evidence == ["a", "b", "run 7"]
+        found.evidence = [" run 8 ", "Zoe\u0308"]
+        store.upsert(found)
+        known = store.get("H")
+        assert known is not None
+        assert known.evidence == ["run 8", "Zo\u00eb"]
+        found.evidence = ["run 9\nfailed"]
+        with pytest.raises(InvalidInput):
+            store.upsert(found)
         found.evidence = ["x" * 201]
         with pytest.raises(LimitExceeded, match="longer than 200"):
             store.upsert(found)

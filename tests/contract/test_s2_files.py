@@ -358,7 +358,7 @@ def test_facts_and_episodes_share_a_path(tmp_path: Path) -> None:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
 
 
 def printed(program: str, *arguments: str) -> list[str]:

@@ -31,7 +31,7 @@ from recollect.contracts.episodic import (
 from recollect.contracts.episodic.deltas import check
 from recollect.contracts.episodic.models import Model
 from recollect.errors import RecollectError
-from recollect.model.limits import DATA_MAX_DEPTH, TEXT_MAX_BYTES
+from recollect.model.limits import DATA_MAX_BYTES, DATA_MAX_DEPTH, TEXT_MAX_BYTES
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAIVE = NOW.replace(tzinfo=None)
@@ -114,6 +114,8 @@ def test_an_episode_has_the_stated_fields() -> None:
         ({"metadata": {5: "x"}}, "key that is not text"),
         ({"metadata": {"episodic": {}}}, "used by this API"),
         ({"metadata": [("a", 1)]}, "must be a mapping"),
+        ({"metadata": {"k": "x" * DATA_MAX_BYTES}}, "longer than 262,144 bytes"),
+        ({"metadata": {f"k{n}": n for n in range(2_001)}}, "2,000"),
     ],
 )
 def test_an_episode_that_could_not_be_kept_cannot_be_made(
@@ -121,6 +123,20 @@ def test_an_episode_that_could_not_be_kept_cannot_be_made(
 ) -> None:  # S2-145 S2-146 S2-147 S2-150
     with pytest.raises(InvalidInput, match=message):
         Episode(**{**EPISODE, **changed})
+
+
+def test_metadata_may_be_large_up_to_the_limit() -> None:  # S2-150
+    text = "x" * (DATA_MAX_BYTES - len('{"k":""}'))
+    for metadata in ({"k": text}, {f"k{n}": n for n in range(2_000)}):
+        assert Episode(**EPISODE, metadata=metadata).metadata == metadata
+
+
+def test_a_tuple_in_metadata_is_a_list() -> None:  # S2-150
+    given = {"replaces": ("f1", "f2"), "in": {"deep": (1, (2,))}}
+    made = Episode(**EPISODE, metadata=given)
+    assert made.metadata == {"replaces": ["f1", "f2"], "in": {"deep": [1, [2]]}}
+    given["replaces"] = ()
+    assert made.metadata["replaces"] == ["f1", "f2"]  # it is a value of its own
 
 
 def test_metadata_may_be_deep_up_to_the_limit() -> None:  # S2-150

@@ -188,6 +188,11 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
         "ISO 8601",
     ),
     (
+        insert(edges).values(from_id="b", to_id="a", weight=0.5, created_at=LONG_AGO),
+        InvalidInput,
+        "Edge.canonical(a, b)",
+    ),
+    (
         insert(contradictions).values(block_a_id="a", block_b_id="b", score=0.5, created_at=""),
         InvalidInput,
         "ISO 8601",
@@ -204,6 +209,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
 def test_what_cannot_be_kept_is_refused_with_the_way_out(number: int, tmp_path: Path) -> None:
+    # S4-248: an edge also where the caller writes the statement
     statement, error, said = REFUSED[number]
 
     async def work(engine: AsyncEngine) -> None:

@@ -70,6 +70,24 @@ STATE: list[e.AnyBody] = [
     record("was-key", trust="unverified"),
     record("was-1", "was-key"),
     e.RecordForgotten(id="was-1"),
+    record("day-1", "day"),
+    record("day-2", "day"),
+    e.RecordSuperseded(id="day-1", by="day-2"),
+    record("day-3", "day"),
+    e.RecordSuperseded(id="day-2", by="day-3"),
+    e.RecordForgotten(id="day-3"),
+    *(
+        body
+        for number in range(1, 12)  # more than are looked at
+        for body in (
+            record(f"week-{number}", "week"),
+            e.RecordSuperseded(id=f"week-{number}", by=f"week-{number + 1}"),
+        )
+    ),
+    record("night-1", "night"),
+    e.RecordForgotten(id="night-1"),
+    record("night-2", "night"),
+    e.RecordForgotten(id="night-2"),
 ]
 
 
@@ -106,6 +124,7 @@ def folded() -> Iterator[Reads]:
         ("agent-key", None, "agent-2"),  # a key wins over a beginning of the same trust
         ("alone", None, "bait-3"),  # nothing else has this name
         ("left", None, "left-1"),  # a held record does not block the one that had the key
+        ("day", None, "day-3"),  # nothing holds the key; it replaced the others
         ("own-2", None, "own-2"),  # an id that is its own key
     ],
 )
@@ -124,6 +143,8 @@ def test_what_a_name_means(reads: Reads, name: str, user: str | None, id: str) -
         ("was-key", r"was-key \(an id\), was-1 \(its key\)$"),
         ("anns-plan", r"anns-plan \(an id\), plan-1 \(its key\)$"),
         ("salary-20", r"bait-1 \(its key\), salary-2026$"),
+        ("week", r"week-1 \(archived\), .* and more$"),
+        ("night", r"night-1 \(forgotten\), night-2 \(forgotten\)$"),
         ("said-e", r"bait-2 \(its key\), said-e-1$"),
     ],
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from msgspec.structs import replace
 
 from recollect.errors import Forbidden
 from recollect.index.reads import Reads
@@ -59,3 +62,47 @@ def test_what_was_forgotten_meanwhile_comes_back_held_too() -> None:
     assert isinstance(first, e.RecordRevised)
     assert first.trust == "unverified"
     assert second == e.RecordRestored(id="tea")
+
+
+def replaced(id: str, by: str) -> Event:
+    return "person", e.RecordSuperseded(id=id, by=by)
+
+
+def chain(*ids: str) -> list[Event]:
+    """Records of which each replaced the one before."""
+    made: list[Event] = [("person", added(ids[0], f"Tea: {ids[0]}"))]
+    for before, id in pairwise(ids):
+        text = f"Tea: {id}"
+        body = replace(added(id, text), supersedes=before)
+        made += [("person", body), replaced(before, id)]
+    return made
+
+
+def ended(events: list[Event], id: str) -> list[str]:
+    """What no longer holds once this record is brought back."""
+    db = index_of(events)
+    try:
+        bodies = decide(Reads(db), PERSON, c.Revert(id=id))[0]
+        return [body.id for body in bodies if isinstance(body, e.RecordSuperseded)]
+    finally:
+        db.close()
+
+
+def test_it_takes_the_place_of_the_last_in_a_chain() -> None:
+    assert ended(chain("a", "b", "c", "d"), "a") == ["d"]
+    assert ended(chain("a", "b", "c", "d"), "c") == ["d"]
+
+
+def test_what_was_there_before_holds_beside_it() -> None:
+    events = [("person", added("twin", "Tea: twin")), *chain("a", "b"), replaced("b", "twin")]
+    assert ended([*events], "b") == []
+
+
+def test_it_takes_the_place_of_what_was_brought_back() -> None:
+    back: list[Event] = [replaced("b", "a"), ("person", e.RecordRestored(id="a"))]
+    more: list[Event] = [("person", e.RecordTagged(id="a", add=("hot",)))]
+    assert ended([*chain("a", "b"), *back, *more], "b") == ["a"]
+
+
+def test_a_ring_ends() -> None:
+    assert ended([*chain("a", "b"), replaced("b", "a")], "a") == []

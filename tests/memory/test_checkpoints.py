@@ -152,9 +152,16 @@ def test_a_ledger_whose_first_event_was_rewritten_too_is_another_one(place: Path
         note = memory.proof.checkpoint().note
     chained_again(place / "events.wal", without=0, keep=0)
     with reopened(place) as memory:
-        assert memory.admin.verify().status == "self-consistent"  # never anchored
+        check = memory.admin.verify()
+        assert (check.status, check.ok) == ("not anchored", False)
+        assert "one that was signed in this folder on this machine is gone" in str(check.problem)
+        (found,) = [one for one in memory.admin.doctor() if one.level == "problem"]
+        assert (found.what, ".head and the .note" in str(found.fix)) == ("ledger", True)
         with pytest.raises(BadNote, match="it is a checkpoint of"):
             memory.admin.verify(anchor=note)
+        (kept,) = keys_folder().glob("*.head")
+        kept.unlink()  # the control: without what is kept elsewhere, each is consistent in itself
+        assert memory.admin.verify().status == "self-consistent"
 
 
 def test_a_ledger_that_was_cut_is_found_even_with_its_checkpoints(place: Path) -> None:
@@ -170,8 +177,8 @@ def test_a_ledger_that_was_cut_is_found_even_with_its_checkpoints(place: Path) -
         assert "a signed checkpoint has 10 events" in (report.problem or "")
         with pytest.raises(Damage, match="a signed checkpoint has 10 events"):
             memory.proof.checkpoint()
-    (last,) = keys_folder().glob("*.note")
-    last.unlink()  # control: without what is kept elsewhere, the cut is not seen
+    for last in (*keys_folder().glob("*.note"), *keys_folder().glob("*.head")):
+        last.unlink()  # control: without what is kept elsewhere, the cut is not seen
     with Memory.open(place) as memory:
         assert memory.admin.verify().status == "self-consistent"
 

@@ -52,6 +52,18 @@ class Model:
         active = self.active().items()
         return sorted(id for id, r in active if r["text"] == text)
 
+    def last_after(self, id: str) -> str | None:
+        """The record that holds at the end of what replaced this one in turn."""
+        seen = {id}
+        while (by := self.records[id]["by"]) in self.records and by not in seen:
+            if id != self.records[by]["replaces"] and by != self.records[id]["replaces"]:
+                return None  # it was there before
+            if self.records[by]["status"] == "active":
+                return str(by)
+            seen.add(by)
+            id = by
+        return None
+
     def sessions(self) -> dict[str, str]:
         """Those that were opened, and those that what is left names."""
         named = {one["session"]: "named" for one in self.episodes.values() if one["session"]}
@@ -116,13 +128,16 @@ class Machine(RuleBasedStateMachine):
                 known["versions"][-1]["evidence"] += more
             return multiple()
         if holder is not None:
-            self._retire(holder, "archived")
-        if key and same and model.records[same[0]]["key"] is None:
-            self._retire(same[0], "archived")
+            self._retire(holder, "archived", record.id)
+        taken = same[0] if key and same and model.records[same[0]]["key"] is None else None
+        if taken is not None:
+            self._retire(taken, "archived", record.id)
         model.records[record.id] = {
             "text": text,
             "key": key,
             "status": "active",
+            "replaces": holder or taken,
+            "by": None,
             "count": 0,
             "tags": set(),
             "versions": [{"text": text, "evidence": evidence, "live": True}],
@@ -179,17 +194,19 @@ class Machine(RuleBasedStateMachine):
         key, same = known["key"], model.saying(text)
         twins = [] if key else same
         record = self.memory.remember(text, replaces=id)
-        self._retire(id, "archived")
+        self._retire(id, "archived", record.id)
         if twins:
             assert record.id in twins
             model.records[record.id]["count"] += 1
             return multiple()
         if same and model.records[same[0]]["key"] is None:
-            self._retire(same[0], "archived")
+            self._retire(same[0], "archived", record.id)
         model.records[record.id] = {
             "text": text,
             "key": key,
             "status": "active",
+            "replaces": id,
+            "by": None,
             "count": 0,
             "tags": set(known["tags"]),
             "versions": [{"text": text, "evidence": [], "live": True}],
@@ -211,8 +228,10 @@ class Machine(RuleBasedStateMachine):
         if known is None:
             with pytest.raises(NotFound):
                 self.memory.undo(id)
-        elif known["status"] != "forgotten":
-            return  # an undo would take back its last change, or what replaced it
+        elif known["status"] == "active":
+            return  # an undo would take back its last change
+        elif known["by"] is not None:
+            self._in_place(id)
         elif self.model.holder(known["key"]) is not None:
             with pytest.raises(Conflict):
                 self.memory.undo(id)
@@ -220,6 +239,17 @@ class Machine(RuleBasedStateMachine):
             self.memory.undo(id)
             known["status"] = "active"
             known["versions"][-1]["live"] = True
+
+    def _in_place(self, id: str) -> None:
+        """What was replaced holds again in the place of what came in its place, however often."""
+        model, known = self.model, self.model.records[id]
+        found = (model.holder(known["key"]), model.last_after(id))
+        ended = {other for other in found if other is not None}
+        self.memory.undo(id)
+        for other in ended:
+            self._retire(other, "archived", id)
+        known.update(status="active", by=None)
+        known["versions"][-1]["live"] = True
 
     @rule(id=episodes)
     def forget_episode(self, id: str) -> None:
@@ -308,7 +338,9 @@ class Machine(RuleBasedStateMachine):
             if word in e["text"] and self.model.shows(id)
         }
         hits = self.memory.recall(word, k=100)
-        assert {hit.id for hit in hits if hit.unit == "record"} == active
+        records = {hit.id for hit in hits if hit.unit == "record"}
+        # With what still says a former value comes the record that holds now.
+        assert active <= records <= active | self._since(word)
         folded = {source.id for hit in hits for source in hit.sources}
         found = {hit.id for hit in hits if hit.unit == "episode"} | folded
         repeats = {hit.text: hit.said for hit in hits}
@@ -316,6 +348,16 @@ class Machine(RuleBasedStateMachine):
         for text in {self.model.episodes[id]["text"] for id in shown - found}:
             same = {id for id in shown if self.model.episodes[id]["text"] == text}
             assert len(same) >= repeats[text]  # said again: one hit stands for all
+
+    def _since(self, word: str) -> set[str]:
+        """The records that hold, of all that once said a word and what came in their place."""
+        model = self.model.records
+        found = {id for id, r in model.items() if any(word in v["text"] for v in r["versions"])}
+        while more := {r["by"] for id, r in model.items() if id in found} - found - {None}:
+            found |= more
+        keys = {model[id]["key"] for id in found & model.keys()} - {None}
+        holding = self.model.active()
+        return {id for id, r in holding.items() if id in found or r["key"] in keys}
 
     def _beside(self, shown: set[str]) -> set[str]:
         """What shows in the same sessions: the neighbour of a turn may be found with it."""
@@ -343,8 +385,8 @@ class Machine(RuleBasedStateMachine):
             with pytest.raises(NotFound):
                 self.memory.get(id)
 
-    def _retire(self, id: str, status: str) -> None:
-        self.model.records[id]["status"] = status
+    def _retire(self, id: str, status: str, by: str | None = None) -> None:
+        self.model.records[id].update(status=status, by=by)
         self.model.records[id]["versions"][-1]["live"] = False
 
     @staticmethod

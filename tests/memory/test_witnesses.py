@@ -150,7 +150,7 @@ def cut(place: Path, keep: int) -> None:
 
 def without_last() -> None:
     """As if somebody could write beside the keys too, but not to the witness."""
-    for path in keys_folder().glob("*.note"):
+    for path in (*keys_folder().glob("*.note"), *keys_folder().glob("*.head")):
         path.unlink()
 
 

@@ -2745,8 +2745,9 @@ export interface components {
          * @description The answer of ``verify``. Without an outside anchor a ledger is at best self-consistent.
          *
          *         ``anchored`` means that it agrees with what was kept elsewhere: an anchor, or a signed
-         *         checkpoint. It is ``not anchored`` if it does not have the event that an anchor names, and
-         *         ``broken`` if it contradicts a checkpoint that a known key signed.
+         *         checkpoint. It is ``not anchored`` if it does not have the event that an anchor names, or if
+         *         another ledger was signed in its folder on this machine, and ``broken`` if it contradicts a
+         *         checkpoint that a known key signed.
          */
         readonly Verification: {
             /** @enum {unknown} */

@@ -87,6 +87,9 @@ class Admin(Calls):
         good = {each.what for each in found if each.level == "ok"}
         if self._handle.actor.user is not None or any(each.level == "problem" for each in found):
             return found
+        replaced = verification.replaced(self._handle.space)
+        if replaced:
+            return [*found, *replaced]
         overdue = verification.overdue(self._handle) if good & {"index", "server"} else []
         return [*found, *overdue, *(self.check() if "index" in good else ())]
 

@@ -325,6 +325,20 @@ class MemoryFilesSuite:
         assert advised.index(True) < flagged.index(True)
         assert all(flagged[flagged.index(True) :])
 
+    def test_what_something_else_made_too_long_is_flagged(
+        self, memory: Memory, files: MemoryFiles
+    ) -> None:
+        # S3-219: both reads say it at once, the file when it is written next
+        files.append("user-profile", "User goes by Kming.", ["identity"])
+        memory.pages.set_limits(soft_limit_tokens=100, hard_limit_tokens=200)
+        assert not files.read_memory("user-profile").needs_compact
+        memory.remember("User wrote. " + "And more by others. " * 100, about="user-profile")
+        flagged = [one.path for one in files.list_memories() if one.needs_compact]
+        assert flagged == ["user-profile.md"]
+        assert files.read_memory("user-profile").needs_compact
+        files.append("user-profile", "User sleeps late.", ["sleep"])
+        assert "needs_compact: true\n" in text(files, "user-profile")
+
     def test_a_file_that_a_hand_edit_made_too_long_is_flagged(
         self, memory: Memory, files: MemoryFiles
     ) -> None:

@@ -45,8 +45,10 @@ class Episode(Model):
             value = getattr(self, part)
             if value != "":
                 scope.name(value, part)
-        if KEY in validate.data(self.metadata, "metadata"):
+        metadata = validate.data(self.metadata, "metadata")
+        if KEY in metadata:
             raise InvalidInput(f"the key {KEY!r} of metadata is used by this API", hint="rename it")
+        object.__setattr__(self, "metadata", metadata)  # as it is stored: a tuple is a list
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ from recollect.memory import Memory
 from recollect.memory.erasure import clean
 from recollect.memory.handle.acts import Acts, stamp
 from recollect.memory.handle.handle import handle_of
-from recollect.memory.pages.page_care import created_now, flag_once, preseed
+from recollect.memory.pages.page_care import created_now, flag_once, is_flagged, preseed
 from recollect.memory.pages.page_limits import status_at, why_long
 from recollect.mirror import words
 from recollect.mirror.names import DOCUMENT, INDEX, document_name
@@ -223,9 +223,11 @@ class MemoryFiles:
         """A file and its entries, oldest first; with ``tags`` those that have all of them."""
         name, wanted = self._existing(path), checks.asked_tags(tags)
         page = read_page(self._memory, name)
-        # The file depends on no clock; like list_memories, the answer says that it is dormant.
-        now = handle_of(self._memory).now()
-        page = page._replace(status=status_at(page, now, self.limits()))
+        # A file shows neither the clock nor the limits. The answer says what list_memories says.
+        now, limits = handle_of(self._memory).now(), self.limits()
+        page = page._replace(
+            status=status_at(page, now, limits), needs_compact=is_flagged(page, limits)
+        )
         return contents_of(page, wanted, include_superseded=include_superseded)
 
     def search(

@@ -172,9 +172,20 @@ def _trust_after(now: VersionRow, content: list[e.AnyBody]) -> e.Trust:
 
 
 def _successor(view: View, now: VersionRow) -> VersionRow | None:
-    """The record that came in the place of this one; not one that was there before."""
-    found = view.version(now.superseded_by) if now.superseded_by else None
-    return found if found is not None and found.supersedes == now.id else None
+    """The record that holds in the place of this one, at the end of what replaced it in turn.
+
+    A record that was there before did not come in its place, unless it was brought back into it.
+    """
+    last, seen = now, {now.id}
+    while last.superseded_by and last.superseded_by not in seen:  # a forged chain may be a ring
+        found = view.version(last.superseded_by)
+        if found is None or (last.id != found.supersedes and last.supersedes != found.id):
+            return None
+        if found.status in LIVE:
+            return found
+        seen.add(found.id)
+        last = found
+    return None
 
 
 def _falls(content: list[e.AnyBody], now: VersionRow) -> bool:

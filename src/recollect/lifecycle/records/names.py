@@ -98,10 +98,13 @@ def require_free(view: View, actor: c.Actor, id: str) -> None:
 
 
 def _under_key(view: View, user: str | None, key: str) -> VersionRow | None:
-    """The record that holds a key; if none does, the only one that ever had it."""
+    """The record that holds a key; if none does, the one that had it last."""
     rows = view.under_key(key, user, _LISTED_MAX_COUNT + 1)
     found = [row for row in rows if row.status == "active"]
     found = found or [row for row in rows if row.status != "held"] or rows
+    if len(rows) <= _LISTED_MAX_COUNT and found and found[0].status != "active":
+        ids = {row.id for row in found}
+        found = [row for row in found if row.superseded_by not in ids] or found
     if len(found) > 1:
         raise _several(f"the key {key!r}", [_told(row) for row in found], "use one of these ids")
     return found[0] if found else None

@@ -21,11 +21,18 @@ from recollect.index.statements import NOW
 from recollect.lifecycle.commands import Act, DropDocument, SetDocument
 from recollect.memory.handle import answers
 from recollect.memory.handle.handle import Handle
-from recollect.memory.pages.page_limits import limits_of, status_at, tokens_above, why_long
+from recollect.memory.pages.page_limits import (
+    is_above,
+    limits_of,
+    status_at,
+    tokens_above,
+    why_long,
+)
 from recollect.memory.pages.page_sources import Sources
 from recollect.mirror import words
 from recollect.mirror.gather import Made
 from recollect.mirror.names import DOCUMENT, FLAG, PREFERENCES, PROFILE, document_name
+from recollect.mirror.page import Page
 from recollect.model import validate
 from recollect.model.rules import at_least
 from recollect.model.validate import Json
@@ -60,10 +67,15 @@ def info_of(made: Made, limits: PageLimits, now: str) -> PageInfo:
         created=page.created,
         updated=page.updated,
         entry_count=len(page.entries),
-        needs_compact=page.needs_compact or (tokens or 0) > limits.hard_limit_tokens,
+        needs_compact=page.needs_compact or is_above(tokens, limits),
         position=page.position,
         compact_reason=made.flagged_for or long,
     )
+
+
+def is_flagged(page: Page, limits: PageLimits) -> bool:
+    """True if a page is flagged to be condensed, or is longer than the hard limit."""
+    return page.needs_compact or is_above(tokens_above(page, limits), limits)
 
 
 def preseed(handle: Handle) -> None:
@@ -102,7 +114,7 @@ def is_long(handle: Handle, reads: Reads, page: str) -> bool:
     """True if a page is longer than the hard limit, so that it stays flagged."""
     limits = limits_of(reads)
     found = (tokens_above(one.page, limits) for one in Sources(handle, reads).pages({page}))
-    return any((tokens or 0) > limits.hard_limit_tokens for tokens in found)
+    return any(is_above(tokens, limits) for tokens in found)
 
 
 def flag_long(handle: Handle, pages: Callable[[Reads], Iterable[Made]]) -> None:

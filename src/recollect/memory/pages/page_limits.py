@@ -73,6 +73,11 @@ def page_tokens(page: Page) -> int:
     return count_tokens(render(page))
 
 
+def is_above(tokens: int | None, limits: PageLimits) -> bool:
+    """True if a page of so many tokens, if they were counted, is longer than the hard limit."""
+    return (tokens or 0) > limits.hard_limit_tokens
+
+
 def tokens_above(page: Page, limits: PageLimits) -> int | None:
     """The tokens of a page that is longer than the soft limit; None for any other."""
     # A character makes at most two tokens, and rendering at most doubles a text: most pages need

@@ -31,6 +31,7 @@ from recollect.model.events import EventsErased, LedgerSealed
 from recollect.model.rules import may_erase
 from recollect.model.values import Finding, OrderedErasure, Sealed, Verification
 from recollect.store import clock
+from recollect.store.checkpoints.seen_heads import ANOTHER, contradiction
 from recollect.store.checkpoints.walk import walk_for
 from recollect.store.disk.regular_files import read_regular
 from recollect.store.port import Progress, Space
@@ -87,6 +88,8 @@ def verify(
         check = signed.result(check)
     if wanted is not None and check.ok:
         check = _anchored(check, wanted, found)
+    if check.ok and anchor is None:
+        check = _as_seen(check, space)
     if check.ok:
         check = _with_overdue(check, space, seam)
     if not deep or not check.ok:
@@ -94,6 +97,15 @@ def verify(
     space.head()  # an index that is missing, old or behind is made good first
     problem = space.index_problem(folded)
     return check if problem is None else lines.as_misfolded(check, problem)
+
+
+def _as_seen(check: Verification, space: Space) -> Verification:
+    """Also says if another ledger was signed here; each of them is consistent in itself."""
+    found = contradiction(space, keys_folder()) if has_keys() else None
+    if found is None:
+        return check
+    told = f"{ANOTHER}: {found.what}, as {found.path} says"
+    return structs.replace(check, status="not anchored", problem=told)
 
 
 def _with_overdue(check: Verification, space: Space, seam: Seam) -> Verification:
@@ -215,6 +227,22 @@ def findings(space: Space, now: str, progress: Progress | None) -> list[Finding]
     found = space.examine(progress)
     last = space.seen()
     return [*found, *(clock.findings(last.at, now) if last is not None and last.seq > 1 else ())]
+
+
+def replaced(space: Space) -> list[Finding]:
+    """What a doctor says of a sound ledger where another one was signed."""
+    found = contradiction(space, keys_folder()) if has_keys() else None
+    if found is None:
+        return []
+    return [
+        Finding(
+            level="problem",
+            what="ledger",
+            detail=f"{ANOTHER}: {found.what}. Nothing is read from it or written to it",
+            fix="1. Find the ledger that was here before, or a backup, and put it back. "
+            f"2. If you replaced it on purpose, remove {found.path} and the .note beside it.",
+        )
+    ]
 
 
 def overdue(handle: Handle) -> list[Finding]:

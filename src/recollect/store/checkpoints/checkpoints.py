@@ -30,7 +30,7 @@ from recollect.proof.checkpoints import Checkpoint, parse_text, sign
 from recollect.proof.keys import PublicKey, signers
 from recollect.proof.notes import BadNote, Note, Signature, parse, plus, render
 from recollect.store.checkpoints.key_ring import KeyRing, ledger_name, no_key
-from recollect.store.checkpoints.seen_heads import place_of
+from recollect.store.checkpoints.seen_heads import ANOTHER, place_of
 from recollect.store.checkpoints.walk import walk_for
 from recollect.store.port import Space
 from recollect.store.seam import Seam
@@ -147,7 +147,7 @@ def require_last(space: Space, ring: KeyRing) -> None:
         _grown(space, _position(space), last)
     except Damage as error:
         raise IntegrityError(
-            f"this is not the ledger that was seen here before: {error.problem}",
+            f"{ANOTHER}: {error.problem}",
             hint="see what is missing or changed: recollect admin verify",
         ) from error
 

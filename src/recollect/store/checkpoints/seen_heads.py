@@ -24,6 +24,7 @@ from recollect.store.port import Space
 from recollect.store.seam import Seam
 
 SUFFIX: Final = ".head"
+ANOTHER: Final = "this is not the ledger that was seen here before"
 _MOST_BYTES: Final = 4_096
 _NAME_DIGITS: Final = 32  # as ``store.checkpoints.key_ring`` names a ledger
 
@@ -46,38 +47,45 @@ def keep(folder: Path, first: str, head: SeenHead, seam: Seam) -> None:
                 replace_file(seam, _path(folder, first), [msgspec.json.encode(head)])
 
 
-def require(space: Space, folder: Path) -> None:
-    """Refuses a ledger whose event is not the one that was signed here."""
+class Contradiction(NamedTuple):
+    """What was signed at this place and is not in the ledger, and the file that names it."""
+
+    what: str
+    path: Path
+
+
+def contradiction(space: Space, folder: Path) -> Contradiction | None:
+    """Whether this is not the ledger that was signed here, which costs one line."""
     if not any(folder.glob(f"*{SUFFIX}")):
-        return
+        return None
     with suppress(BadLine):  # the call itself says what is wrong
         first = _hash(space, 1)
         if first is None and not _is_empty(space):
-            return
+            return None
         head, place = None if first is None else _kept(folder, first), place_of(space)
         if first is None or head is None or head.where != place:
-            _require_no_other(place, folder)
-            return
-        if _hash(space, head.seq) == head.hash:
-            return
-        raise IntegrityError(
-            "this is not the ledger that was seen here before: "
-            f"event {head.seq} is not the one that was signed on this machine",
-            hint="run `recollect admin verify`; if you restored an older backup on purpose, remove "
-            f"{_path(folder, first)} and the .note beside it",
-        )
+            return _another(place, folder)
+        if _hash(space, head.seq) != head.hash:
+            told = f"event {head.seq} is not the one that was signed on this machine"
+            return Contradiction(told, _path(folder, first))
+    return None
 
 
-def _require_no_other(place: str, folder: Path) -> None:
-    """Refuses a folder that had another ledger when it was signed; a server has many at a place."""
-    if not os.path.isdir(place):
-        return
-    for path in _at(folder, place):
+def _another(place: str, folder: Path) -> Contradiction | None:
+    """Whether a folder had another ledger when it was signed; a server has many at a place."""
+    for path in _at(folder, place) if os.path.isdir(place) else ():
+        return Contradiction("one that was signed in this folder on this machine is gone", path)
+    return None
+
+
+def require(space: Space, folder: Path) -> None:
+    """Refuses a ledger that is not the one which was signed here."""
+    found = contradiction(space, folder)
+    if found is not None:
         raise IntegrityError(
-            "this is not the ledger that was seen here before: one that was signed in this folder "
-            "on this machine is gone",
-            hint="compare it with a backup; if you replaced it on purpose, remove "
-            f"{path} and the .note beside it",
+            f"{ANOTHER}: {found.what}",
+            hint="`recollect admin doctor` says what to do; if you replaced it on purpose, remove "
+            f"{found.path} and the .note beside it",
         )
 
 
