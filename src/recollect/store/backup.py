@@ -1,10 +1,9 @@
 """Backups: a copy of a ledger in a folder, with a manifest that completes it.
 
-Responsible for the folder, its manifest and the checkpoints in it. Leaves restoring a backup to
-``store.files.copies.restore``, erasing from copies to ``store.files.copies`` and checking
-signatures to ``store.checkpoints``. Invariants: the manifest is written last, so a copy without one
-is incomplete; only checkpoints of this ledger are copied, and none of more events than the copy
-has.
+Responsible for the folder and its manifest. Leaves restoring a backup to
+``store.files.copies.restore``, erasing from copies to ``store.files.copies`` and which checkpoints
+are copied to ``store.checkpoints``. Invariant: the manifest is written last, so a copy without one
+is incomplete.
 """
 
 from __future__ import annotations
@@ -18,9 +17,6 @@ import msgspec
 from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
 from recollect.model.events import Head
 from recollect.model.values import Backup
-from recollect.proof.checkpoints import parse_text
-from recollect.proof.notes import BadNote, Note, parse
-from recollect.store.checkpoints.key_ring import ledger_name
 from recollect.store.disk.disk import make_folder, replace_file, sync_folder, write_file
 from recollect.store.disk.layout import BACKUP, LEDGER, MANIFEST
 from recollect.store.disk.regular_files import read_regular
@@ -91,7 +87,7 @@ def copy_checkpoints(
     """Copies the checkpoints of a ledger up to an event that the other one lacks; says how many."""
     if not source.sizes() or not target.keeps:
         return 0
-    from recollect.store.backup import copied  # loaded only if there are any
+    from recollect.store.checkpoints.checkpoints import copied  # only if there are any
 
     return copied(source, target, through, first)
 
@@ -118,44 +114,3 @@ def read_manifest(backup: Path) -> Manifest:
         raise InvalidInput(f"{backup / MANIFEST} could not be parsed: {error}") from error
     except OSError as error:
         raise Unavailable(f"{backup / MANIFEST} could not be read: {error}") from error
-
-
-def copied(source: Checkpoints, target: Checkpoints, through: int, first: str | None) -> int:
-    """Copies the notes up to an event that the other one lacks; says how many.
-
-    ``first`` is the hash of the ledger's first event. A note that both have is replaced by the
-    same one with more signatures. Only the last such note can have got any: a key is replaced at
-    the end of a ledger.
-    """
-    ledger = None if first is None else ledger_name(first)
-    sizes, there = [size for size in source.sizes() if size <= through], set(target.sizes())
-    shared = [size for size in sizes if size in there][-1:]
-    count = 0
-    for size in [*shared, *(size for size in sizes if size not in there)]:
-        raw = source.note(size)
-        note = _fitting(raw, size, ledger)
-        if note is None or (size in there and not _adds(note, target.note(size))):
-            continue
-        target.keep(size, raw)
-        count += 1
-    return count
-
-
-def _fitting(raw: bytes, size: int, ledger: str | None) -> Note | None:
-    """The note, if it is a checkpoint of so many events of this ledger."""
-    try:
-        note = parse(raw)
-        checkpoint = parse_text(note.text)
-    except BadNote:
-        return None
-    fits = checkpoint.size == size and ledger in (None, checkpoint.origin)
-    return note if fits else None
-
-
-def _adds(note: Note, raw: bytes) -> bool:
-    """True if a note has all the signatures of another one of the same text, and more."""
-    try:
-        other = parse(raw)
-    except BadNote:
-        return True
-    return note.text == other.text and set(note.signatures) > set(other.signatures)
