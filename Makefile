@@ -59,7 +59,7 @@ endef
 
 check: ## Lint, format, types of the program, imports, tidiness, generated files; one minute
 	$(call linted,src tools)
-	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py tests/docs/test_reference.py
+	$(BIN)/python -m pytest -q tests/tidy tests/aio/test_same_api.py tests/docs/test_reference.py tests/tools/test_plugins.py
 
 lint: ## Lint, format, types of everything, imports
 	$(call linted)
@@ -103,8 +103,9 @@ async: ## Write the async API and the calls of the client from the plain API
 	$(BIN)/python -m tools.async_api
 	$(BIN)/python -m tools.client_api
 
-reference: ## Write docs/reference/cli.md, python.md and openapi.json from the code, and the client's types; CHECK=1 checks
+reference: ## Write docs/reference/cli.md, python.md and openapi.json from the code, the plugins, and the client's types; CHECK=1 checks
 	$(BIN)/python -m tools.reference $(if $(CHECK),--check)
+	$(BIN)/python -m tools.plugins $(if $(CHECK),--check)
 	$(if $(CHECK),,@if command -v npm >/dev/null; then $(MAKE) --silent types; fi || \
 	  echo 'the types of the TypeScript client were not written; run `make types`' >&2)
 

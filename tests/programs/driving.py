@@ -46,7 +46,7 @@ class Program:
 
     def recollect(self, folder: Path, *words: str) -> str:
         """Runs a command as the person; it must succeed."""
-        return self._run(folder, sys.executable, "-P", "-m", "recollect", *words)
+        return self.run(folder, sys.executable, "-P", "-m", "recollect", *words)
 
     def install(self, folder: Path) -> None:
         self.prepare()
@@ -62,9 +62,9 @@ class Program:
     def ask(self, folder: Path, prompt: str, *, resumed: bool = False) -> str:
         """One talk of one prompt; ``resumed`` goes on with the last one of the folder."""
         program = str(FOLDER / self.binary)
-        return self._run(folder, program, *(self.again(prompt) if resumed else self.first(prompt)))
+        return self.run(folder, program, *(self.again(prompt) if resumed else self.first(prompt)))
 
-    def _run(self, folder: Path, *words: str) -> str:
+    def run(self, folder: Path, *words: str) -> str:
         with subprocess.Popen(
             words,
             cwd=folder,

@@ -84,6 +84,8 @@ def _run(verb: str, options: Mapping[str, str]) -> None:
     said: Given = {}
     try:
         said = _stdin()
+        if "plugin" in options and _gives_way(options["plugin"], said):
+            return
         answer = _context if verb == "context" else _capture
         note = answer(_places(options, said), options, said)
     except Exception as error:  # noqa: BLE001 - the assistant must go on after any error
@@ -93,6 +95,14 @@ def _run(verb: str, options: Mapping[str, str]) -> None:
             _limit_time(_LOG_MAX_S)
             line = f"{verb} {_word(said.get('hook_event_name'))} {note}"
             _log(_places(options, said), options, line)
+
+
+def _gives_way(assistant: str, said: Given) -> bool:
+    """True for a plugin's hook where the settings have one: that one has what a person chose."""
+    from recollect.interfaces.cli.assistants import hook_settings
+
+    here, event = _start(said) or Path.cwd(), str(said.get("hook_event_name"))
+    return hook_settings.answers(assistant, event, here, Path.home())
 
 
 def _context(places: Places, options: Mapping[str, str], said: Given) -> str | None:
@@ -254,9 +264,13 @@ def _stdin() -> Given:
 def _places(options: Mapping[str, str], said: Given) -> Places:
     from recollect.config import places
 
+    return places(options.get("store"), start=_start(said))
+
+
+def _start(said: Given) -> Path | None:
+    """The folder that the assistant works in, if it names one."""
     cwd = said.get("cwd")
-    start = Path(cwd) if isinstance(cwd, str) and Path(cwd).is_dir() else None
-    return places(options.get("store"), start=start)
+    return Path(cwd) if isinstance(cwd, str) and Path(cwd).is_dir() else None
 
 
 def _limit_time(seconds: float) -> None:

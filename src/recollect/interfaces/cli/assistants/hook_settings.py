@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from recollect.config import project_root
-from recollect.errors import ConfigError, InvalidInput
+from recollect.errors import ConfigError, InvalidInput, RecollectError
 from recollect.interfaces.cli.assistants import changes
 from recollect.interfaces.cli.assistants.changes import Change
 from recollect.interfaces.cli.assistants.program import guarded_text, is_exposed
@@ -103,6 +103,20 @@ def found(file: Path) -> dict[str, str]:
             if _is_ours(hook)
         }
     return {}
+
+
+def answers(assistant: str, event: str, here: Path, home: Path) -> bool:
+    """True if a command of ours in the assistant's settings answers this event."""
+    for each, file in places(here, home):
+        with suppress(OSError, RecollectError):  # what cannot be read, the assistant does not run
+            if each == assistant and event in found(file):
+                return True
+    return False
+
+
+def moments(assistant: Assistant) -> dict[str, tuple[str, int]]:
+    """For each event of an assistant, our command and the time after which it stops waiting."""
+    return _MOMENTS[assistant]
 
 
 def repair(file: Path) -> Change:

@@ -1,8 +1,8 @@
 """Is it working? What the server's and the hooks' settings and logs say.
 
-Responsible for ``mcp status`` and ``hooks status``. Leaves the settings to ``clients`` and
-``hook_settings``. Invariants: nothing is changed; no program that a file names is run, because a
-cloned repository may bring such files along.
+Responsible for ``mcp status`` and ``hooks status``. Leaves the settings to ``clients``,
+``hook_settings`` and ``plugged``. Invariants: nothing is changed; no program that a file names is
+run, because a cloned repository may bring such files along.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 from recollect.config import config_home, places
 from recollect.errors import RecollectError
 from recollect.interfaces.cli import answer, plain
-from recollect.interfaces.cli.assistants import clients, hook_settings
+from recollect.interfaces.cli.assistants import clients, hook_settings, plugged
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Exit
 from recollect.places import consent, known
@@ -51,7 +51,7 @@ class Installed(msgspec.Struct, frozen=True, omit_defaults=True):
 @verb
 def mcp_status(call: Call) -> None:
     """Show which clients start the server, and whether they can."""
-    found = list(_clients())
+    found = [*_clients(), *_plugins("mcp")]
     call.answer({"installed": found}, lambda _: _draw_clients(found))
     _exit_unless(bool(found) and not any(each.problem for each in found))
 
@@ -75,6 +75,13 @@ def _clients() -> Iterator[Installed]:
                 yield Installed(client, str(place.file), shlex.join(words), _missing(words))
 
 
+def _plugins(words: str) -> Iterator[Installed]:
+    """The plugins, each with what it starts."""
+    for assistant, file in plugged.found(Path.cwd(), Path.home()):
+        command = f"{plugged.COMMAND} {words}"
+        yield Installed(assistant, str(file), command, _missing(command.split()))
+
+
 def _draw_clients(found: list[Installed]) -> None:
     for each in found:
         _draw(each)
@@ -91,7 +98,7 @@ def _draw_clients(found: list[Installed]) -> None:
 @verb
 def hooks_status(call: Call) -> None:
     """Show whether hooks are installed, store sessions here, and what they last did."""
-    found = list(_hooks())
+    found = [*_hooks(), *_plugins("context --hook")]
     where = places(call.store)
     known.follow(where.project, call.space)  # as the hooks do: a renamed folder keeps its yes
     is_known = where.is_one or known.is_known(where.project, call.space)

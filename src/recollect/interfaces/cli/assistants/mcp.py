@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from recollect.config import config_home, load
 from recollect.errors import Unsupported
 from recollect.interfaces.cli import options as o
-from recollect.interfaces.cli.assistants import changes, clients, entries
+from recollect.interfaces.cli.assistants import changes, clients, entries, plugged
 from recollect.interfaces.cli.assistants.program import command, note_if_fragile
 from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.declare import Argument, Option
@@ -82,7 +82,16 @@ def install(
         if not undo:
             if fragile := note_if_fragile():
                 call.note(fragile)
+            if client == "claude-code" and _is_plugged():
+                call.note(
+                    "The plugin starts the server, too, under another name: keep one of them."
+                )
             call.note_if_unknown()
+
+
+def _is_plugged() -> bool:
+    """True if Claude Code has our plugin. The others start one server of a name."""
+    return any(name == "claude-code" for name, _ in plugged.found(Path.cwd(), Path.home()))
 
 
 def _options(call: Call) -> list[str]:
