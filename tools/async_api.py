@@ -1,12 +1,13 @@
 """Writes the async API from the plain one.
 
-    python -m tools.async_api           writes src/recollect/aio/
+    python -m tools.async_api           writes src/recollect/aio/ and model/record_fields.py
     python -m tools.async_api --check   fails if what is there differs
 
 Responsible for one async method for each public method of the groups that ``Memory`` is made of:
 the same signature, the same documentation, one call in a worker thread. Leaves what cannot be
-derived (opening, narrowing, batches) to ``aio/memory.py``, which is written by hand. Invariant: a
-generated module holds nothing that its plain module does not say.
+derived (opening, narrowing, batches) to ``aio/memory.py``, which is written by hand. The arguments
+of ``remember`` and ``revise`` are also written as types, for what passes them on.
+Invariant: a generated module holds nothing that its plain module does not say.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 PLAIN: Final = ROOT / "src/recollect/memory"
 ASYNC: Final = ROOT / "src/recollect/aio"
+REMOTE: Final = "remote"  # the room with the same calls, sent
+FIELDS: Final = ROOT / "src/recollect/model/record_fields.py"
 
 # Each plain module with its class, and the class whose calls the async one runs.
 GROUPS: Final = {
@@ -52,7 +55,7 @@ Method = ast.FunctionDef
 
 def plain(module: str) -> Path:
     """The plain module of that name, in whichever room it is."""
-    (found,) = PLAIN.rglob(f"{module}.py")
+    (found,) = (each for each in PLAIN.rglob(f"{module}.py") if each.parent.name != REMOTE)
     return found
 
 
@@ -107,6 +110,44 @@ memory, which may be that of a service. Invariant: signatures and documentation 
 """'''
 _CHANGE: Final = "from recollect.model.values import Change"
 _CALLS: Final = "from recollect.aio.workers import AsyncCalls"
+
+
+_FIELDS_HEAD: Final = '''"""What ``remember`` and ``revise`` take besides the text.
+
+Responsible for their names and types, for what passes them on: a batch, a mount, a client, a
+command. Leaves what they mean to ``memory.writing``, whose signatures these are. Invariant: a field
+that is left out is not set, or stays as it is.
+"""'''
+
+
+def record_fields() -> str:
+    """The text of the module with the fields of a record."""
+    source = plain("writing").read_text("utf-8")
+    tree = ast.parse(source)
+    calls = {method.name: method for method in _public(_class(tree, "Writing"))}
+    names = {name for call in ("remember", "revise") for name in _names(calls[call])}
+    return formatted(
+        "\n\n".join(
+            [
+                WARNING.format(maker="async_api", source="memory/writing.py"),
+                _FIELDS_HEAD,
+                "from __future__ import annotations\nfrom typing import TypedDict",
+                "\n".join(imports(tree, names)),
+                _typed_dict("RecordFields", "What a record is given.", calls["remember"]),
+                _typed_dict("RevisedFields", "What a correction is given.", calls["revise"]),
+            ]
+        )
+    )
+
+
+def _typed_dict(name: str, words: str, call: Method) -> str:
+    fields = [
+        f"    {one.arg}: {ast.unparse(one.annotation)}"
+        for one in call.args.kwonlyargs
+        if one.annotation is not None and one.arg not in ("idempotency_key", "expect")
+    ]
+    head = f'class {name}(TypedDict, total=False):\n    """{words}"""\n'
+    return "\n".join([head, *fields])
 
 
 def _of_part(part: str) -> str:
@@ -256,13 +297,17 @@ def formatted(text: str) -> str:
     return text
 
 
+def written() -> dict[Path, str]:
+    """Every generated file with its text."""
+    return {FIELDS: record_fields()} | {ASYNC / f"{each}.py": generated(each) for each in GROUPS}
+
+
 def stale() -> list[str]:
     """The generated modules that differ from what would be written now."""
     return [
-        module
-        for module in GROUPS
-        if not (ASYNC / f"{module}.py").exists()
-        or (ASYNC / f"{module}.py").read_text("utf-8") != generated(module)
+        path.stem
+        for path, text in written().items()
+        if not path.exists() or path.read_text("utf-8") != text
     ]
 
 
@@ -272,8 +317,8 @@ def main() -> None:
         if found := stale():
             sys.exit(f"out of date: {', '.join(found)}; run `make async`")
         return
-    for module in GROUPS:
-        (ASYNC / f"{module}.py").write_text(generated(module), "utf-8")
+    for path, text in written().items():
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -212,7 +212,10 @@ def _method(source: str, module: str, method: Method) -> str:
     """The signature as it is written, the first line of its words, and one request."""
     lines = source.splitlines()
     document = method.body[0]
-    shown = lines[method.lineno - 1 : document.lineno - 1]
+    shown = [
+        line.replace(": Calls,", ": object,")  # another memory cannot be sent
+        for line in lines[method.lineno - 1 : document.lineno - 1]
+    ]
     first, *more = async_api._doc(method).splitlines()
     words = [f'        """{first}"""']
     if more:

@@ -1,7 +1,7 @@
 """Every place that takes the fields of a record takes all of them.
 
-``memory.fields.RecordFields`` is the one list. To add a field, follow the list in CONTRIBUTING.md;
-these tests name the place that was forgotten.
+``model.record_fields.RecordFields`` is made from the signature of ``Memory.remember``. To add a
+field, follow the list in CONTRIBUTING.md; these tests name the place that was forgotten.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import pytest
 
 from recollect import AsyncMemory, InvalidInput, Memory
 from recollect.interfaces.cli.daily.fields import field_options
+from recollect.interfaces.http import shapes
 from recollect.interfaces.mcp.tools import Remember as Tool
 from recollect.lifecycle.commands import Remember as Act
-from recollect.memory.handle.fields import RecordFields
 from recollect.memory.writing import Writing
 from recollect.model.events import RecordAdded
+from recollect.model.record_fields import RecordFields
 from recollect.model.values import Record
 from recollect.model.words import COLUMNS
 from tests.cli.running import Shell
@@ -79,6 +80,8 @@ def test_each_place_names_every_field() -> None:
     for stored in (Act, RecordAdded):
         assert missing(stored.__struct_fields__, codes) == []
     assert missing(option.field for option in field_options()) == []
+    assert missing(shapes.Remember.__struct_fields__) == []
+    assert missing(shapes.RememberAct.__struct_fields__) == []
     assert missing({*Tool.__struct_fields__, *NOT_FOR_MODELS}) == []
 
 

@@ -12,6 +12,14 @@ import pytest
 import recollect
 from recollect import AsyncMemory
 from recollect.client import Memory
+from recollect.errors import Unsupported
+from recollect.memory.contexts.receipts import Receipts
+from recollect.memory.handle.handle import handle_of
+from recollect.memory.memory import service_memory
+from recollect.memory.remote import doors
+from recollect.memory.review import Review
+from recollect.memory.rules.rules import Rules
+from recollect.memory.tokens import Tokens
 from tests.aio.test_same_api import function, public
 from tests.client.test_cli import service  # noqa: F401 - the same service
 from tests.http.test_process import Service
@@ -166,3 +174,62 @@ def test_to_await_a_service_loads_no_engine(opened: str, is_engine: bool) -> Non
         [sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True
     )
     assert (ran.stdout.strip() != "[]") == is_engine, ran.stdout
+
+
+ADDRESS, TOKEN = "https://memory.example", "rct_" + "A" * 43
+
+
+def parts() -> list[type]:
+    """Every class of a store of a service."""
+    with recollect.Store.open(ADDRESS, token=TOKEN) as store:
+        memory = store.space("main")
+        found = [store, store.tokens, store.jobs, memory, memory.batch()]
+    behind = [each for name, each in vars(doors).items() if name.startswith("Service")]
+    return [*map(type, found), *behind]
+
+
+OURS = ("Service", "MemoryCalls", "StoreCalls")  # made of calls of the client
+
+
+def engine_calls(kind: type) -> list[str]:
+    """The public calls of a class that code of the engine would answer."""
+    public = [name for name in dir(kind) if not name.startswith("_")]
+    homes = {name: next(base for base in kind.__mro__ if name in vars(base)) for name in public}
+    return [
+        name
+        for name, home in homes.items()
+        if home.__module__.startswith("recollect.memory.") and not home.__name__.startswith(OURS)
+    ]
+
+
+@pytest.mark.parametrize("kind", parts(), ids=lambda kind: kind.__name__)
+def test_no_call_to_a_service_reaches_the_engine(kind: type) -> None:
+    assert engine_calls(kind) == []
+
+
+def test_a_call_that_the_client_lacks_is_named() -> None:
+    """The control."""
+
+    class Lacking(recollect.Memory):
+        pass
+
+    assert "remember" in engine_calls(Lacking)
+
+
+def test_what_open_gives_for_an_address_is_of_its_type() -> None:
+    with recollect.Memory.open(ADDRESS, token=TOKEN) as memory:
+        assert isinstance(memory, recollect.Memory)
+        assert type(memory) is service_memory()
+        assert isinstance(memory.scoped(user="ana"), recollect.Memory)
+        assert isinstance(memory.batch(), recollect.memory.Batch)
+        assert isinstance(memory.review, Review)
+        assert isinstance(memory.proof.receipts, Receipts)
+        assert isinstance(memory.settings.rules, Rules)
+        with pytest.raises(Unsupported, match="a service does not offer this"):
+            handle_of(memory)
+    with recollect.Store.open(ADDRESS, token=TOKEN) as store:
+        assert isinstance(store, recollect.Store)
+        assert isinstance(store.space("main"), recollect.Memory)
+        assert isinstance(store.tokens, Tokens)
+        with pytest.raises(Unsupported, match="`dropped`"):
+            store.dropped()

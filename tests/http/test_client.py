@@ -248,7 +248,7 @@ def test_a_closed_or_forked_memory_refuses(store: Store, token: str) -> None:
     with served(store) as port:
         memory = Memory.open(f"http://127.0.0.1:{port}", token=token)
         memory.status()
-        memory._handle.transport._process = os.getpid() + 1  # as a child would see it
+        memory._remote.transport._process = os.getpid() + 1  # as a child would see it
         with pytest.raises(Unavailable, match="forked"):
             memory.status()
         memory.close()
@@ -264,7 +264,7 @@ def test_connections_that_the_service_closed_are_replaced(store: Store, token: s
             each.start()
         for each in readers:
             each.join()
-        assert memory._handle.transport._idle
+        assert memory._remote.transport._idle
         time.sleep(5.5)  # the service closes a connection that waits for five seconds
         assert memory.status().records == 1
 
@@ -325,6 +325,6 @@ def test_one_connection_serves_call_after_call(memory: Memory) -> None:
     kept = set()
     for number in range(5):
         memory.observe(f"Message {number}.")
-        ((_, connection),) = memory._handle.transport._idle
+        ((_, connection),) = memory._remote.transport._idle
         kept.add(connection.sock)
     assert len(kept) == 1

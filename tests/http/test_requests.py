@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 import pytest
+from msgspec import UNSET, UnsetType
 
 from recollect.errors import (
     Ambiguous,
@@ -18,9 +21,14 @@ from recollect.errors import (
     Unavailable,
     Unsupported,
 )
-from recollect.interfaces.http import problems, requests, shapes
+from recollect.interfaces.http import problems, requests, routes, shapes, signatures
 from recollect.interfaces.http.limits.gate import Gate
 from recollect.interfaces.http.problems import Refused
+from recollect.model.instants import Moment
+
+
+class Told(msgspec.Struct):
+    text: str
 
 
 @pytest.mark.parametrize(
@@ -177,3 +185,62 @@ def test_only_so_many_requests_are_in_work() -> None:
     gate.is_draining = True
     with pytest.raises(Refused, match="stopping"):
         gate.enter()
+
+
+def unlimited(schema: object) -> list[object]:
+    """The texts in a schema that may have any length; quotes have their limits in the memory."""
+    if isinstance(schema, list):
+        return [each for one in schema for each in unlimited(one)]
+    if not isinstance(schema, dict):
+        return []
+    is_text = schema.get("type") == "string" and "enum" not in schema
+    own = [schema] if is_text and not {"maxLength", "pattern"} & schema.keys() else []
+    return own + [
+        each for name, one in schema.items() if name != "Quote" for each in unlimited(one)
+    ]
+
+
+REQUESTS: dict[str, type] = {
+    shape.__name__: shape
+    for row in routes.TABLE
+    for shape in (row.takes, row.query)
+    if isinstance(shape, type) and issubclass(shape, shapes.Request)
+}
+
+
+@pytest.mark.parametrize("name", sorted(REQUESTS))
+def test_no_text_in_a_request_is_without_a_limit(name: str) -> None:
+    assert unlimited(msgspec.json.schema(REQUESTS[name], schema_hook=lambda _: {})) == []
+
+
+def test_a_parameter_has_the_limit_of_its_name_or_of_its_type() -> None:
+    def call(
+        self: object,
+        text: str,
+        *,
+        colour: str | None = None,
+        at: Moment | None = None,
+        shades: Iterable[str] = (),
+        ends: Moment | None | UnsetType = UNSET,
+        idempotency_key: str | None = None,
+    ) -> None:
+        """A call of no memory."""
+
+    made = signatures.request("Call", call, "Said.", base=shapes.Request)
+    schema = msgspec.json.schema(made)["$defs"]["Call"]
+    limits = {name: kind.get("maxLength") for name, kind in schema["properties"].items()}
+    assert limits == {"text": 1_048_576, "colour": 200, "at": 64, "shades": None, "ends": None}
+    assert schema["required"] == ["text"]
+    assert unlimited(schema) == []
+    for wrong in (b'{"text": "a", "colour": null}', b'{"text": "a", "shade": "b"}', b"{}"):
+        with pytest.raises(Refused):
+            requests.body(wrong, made)
+    assert requests.body(b'{"text": "a", "ends": null}', made).given() == {
+        "text": "a",
+        "ends": None,
+    }
+
+
+def test_a_text_without_a_limit_is_found() -> None:
+    """The control."""
+    assert unlimited(msgspec.json.schema(Told)) != []

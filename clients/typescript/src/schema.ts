@@ -2148,6 +2148,7 @@ export interface components {
         readonly ReviseAct: {
             /** @enum {unknown} */
             readonly act: "revise";
+            readonly id: string;
             readonly text?: string;
             readonly reason?: string;
             readonly evidence?: readonly (string | components["schemas"]["Quote"])[];
@@ -2155,7 +2156,6 @@ export interface components {
             readonly untag?: readonly string[];
             readonly data?: Record<string, unknown>;
             readonly expires?: string | null;
-            readonly id: string;
         };
         /**
          * ForgetAct
@@ -2185,11 +2185,11 @@ export interface components {
         readonly LinkAct: {
             /** @enum {unknown} */
             readonly act: "link";
-            readonly weight?: number;
-            readonly name?: string;
             readonly source: string;
             readonly target: string;
             readonly kind?: string;
+            readonly weight?: number;
+            readonly name?: string;
         };
         /**
          * UsedAct
@@ -3649,9 +3649,9 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly derived?: boolean;
-                readonly dry_run?: boolean;
                 readonly sources?: "hide" | "keep";
                 readonly reason?: string;
+                readonly dry_run?: boolean;
             };
             readonly header?: {
                 /** @description Narrow the token to one user. */

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import Self, TypeVar
 
 from recollect.aio.contexts import AsyncContexts
 from recollect.aio.doors import AsyncDoors
@@ -58,9 +58,8 @@ class AsyncMemory(
             raise InvalidInput(
                 "a memory is opened, not constructed", hint=f"use await AsyncMemory.open({given})"
             )
-        plain = cast("Memory", memory)  # that of a service has the same calls
-        super().__init__(plain, workers or Workers())
-        self._close = close or partial(self._workers.close, plain.close)
+        super().__init__(memory, workers or Workers())
+        self._close = close or partial(self._workers.close, memory.close)
 
     @classmethod
     async def open(

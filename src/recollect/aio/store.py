@@ -7,10 +7,10 @@ Invariants: all memories of a store share its threads; over a service no engine 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 from recollect.aio.jobs import AsyncJobs
 from recollect.aio.memory import AsyncMemory
@@ -19,9 +19,10 @@ from recollect.aio.workers import Workers
 
 TYPE_CHECKING = False  # as type checkers know it
 if TYPE_CHECKING:
+    from recollect.client import Memory as RemoteMemory
     from recollect.client import Store as Remote
     from recollect.config import Settings, Where
-    from recollect.memory import Store
+    from recollect.memory import Memory, Store
     from recollect.model.values import Drop, Dropped, Token
 
 
@@ -31,7 +32,7 @@ class AsyncStore:
     def __init__(
         self, store: Store | Remote, workers: Workers | None = None, *, is_entered: bool = False
     ) -> None:
-        self._store = cast("Store", store)  # that of a service has the same calls
+        self._store = store  # that of a service has the same calls
         self._is_entered = is_entered  # the threads belong to the store that was entered
         self._workers = workers or Workers()
         self.settings = self._store.settings
@@ -73,7 +74,8 @@ class AsyncStore:
 
     async def space(self, name: str = "main", *, create: bool = True) -> AsyncMemory:
         """The memory of one user, project or team; nothing is created before its first use."""
-        memory = await self._workers.run(self._store.space, name, create=create)
+        opened: Callable[..., Memory | RemoteMemory] = self._store.space
+        memory = await self._workers.run(opened, name, create=create)
         return AsyncMemory(memory, self._workers, close=partial(self._workers.run, memory.close))
 
     def entered(self, token: str) -> AsyncStore:

@@ -36,12 +36,12 @@ from recollect.errors import (
 )
 from recollect.lifecycle.records.names import MORE_OF_THE_ID
 from recollect.memory import Memory
-from recollect.memory.handle.fields import RecordFields
 from recollect.model import limits, validate
 from recollect.model.events import Role, Trust
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
 from recollect.model.presets import Template, Units
+from recollect.model.record_fields import RecordFields
 from recollect.model.rules import at_least, lowest
 from recollect.model.validate import Json
 from recollect.model.values import (

@@ -184,7 +184,7 @@ class Calls:
     """A group of calls over one handle."""
 
     def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+        self._remote = handle
 
     def _do(
         self,
@@ -203,7 +203,7 @@ class Calls:
         for name_ in flags:
             if fields[name_] is not None:
                 validate.flag(fields[name_], name_)
-        answer = self._handle.ask(
+        answer = self._remote.ask(
             name, fields, key=idempotency_key, expect=expect, body=body, nulls=nulls
         )
         if kind is None:

@@ -7,60 +7,42 @@ Invariant: nothing is sent if the block raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self, Unpack, cast
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from recollect.client.plain import plain
 from recollect.errors import Conflict
-from recollect.model.events import Role, SourceType
+from recollect.model import validate
+from recollect.model.events import Role
 from recollect.model.instants import Moment
 from recollect.model.messages import Content, with_text
+from recollect.model.record_fields import RecordFields, RevisedFields
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Quote, Record
+from recollect.model.values import Episode, Record
 from recollect.model.words import Sources
 
-Submit = Callable[[list[dict[str, Any]]], list[Record | Episode]]
+Send = Callable[[list[dict[str, Any]]], list[Record | Episode]]
 
 
 class Batch:
     """Use as ``with memory.batch() as batch:``; ``batch.results`` has what came of each write."""
 
-    def __init__(self, submit: Submit) -> None:
-        self._submit = submit
-        self._acts: list[dict[str, Any]] = []
-        self.results: list[Record | Episode] = []
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._sent: list[dict[str, Any]] = []
+        self._results: list[Record | Episode] = []
 
-    def remember(
-        self,
-        text: str,
-        *,
-        key: str | None = None,
-        about: str | None = None,
-        kind: str | None = None,
-        tags: Iterable[str] | None = None,
-        data: Mapping[str, Json] | None = None,
-        confidence: float | None = None,
-        evidence: Iterable[str | Quote] = (),
-        expires: Moment | timedelta | None = None,
-        said_at: Moment | None = None,
-        valid_from: Moment | None = None,
-        valid_to: Moment | None = None,
-        how_known: SourceType | None = None,
-        is_hypothesis: bool | None = None,
-        replaces: str | None = None,
-        reason: str | None = None,
-        id: str | None = None,
-    ) -> None:
+    @property
+    def results(self) -> list[Record | Episode]:
+        """What came of each write, in order."""
+        return self._results
+
+    def remember(self, text: str, **fields: Unpack[RecordFields]) -> None:
         """Store a statement as a record, with the fields of ``Memory.remember``."""
-        self._add(
-            "remember", text=text, key=key, about=about, kind=kind, tags=tags, data=data,
-            confidence=confidence, evidence=evidence, expires=expires, said_at=said_at,
-            valid_from=valid_from, valid_to=valid_to, how_known=how_known,
-            is_hypothesis=is_hypothesis, replaces=replaces, reason=reason, id=id,
-        )  # fmt: skip
+        given = validate.arguments("remember", fields, RecordFields)
+        self._add("remember", text=text, **given)
 
     def observe(
         self,
@@ -77,25 +59,12 @@ class Batch:
         for message in messages(content, role, shared):
             self._add("observe", **message)
 
-    def revise(
-        self,
-        id: str,
-        text: str | None = None,
-        *,
-        reason: str | None = None,
-        evidence: Iterable[str | Quote] = (),
-        tags: Iterable[str] = (),
-        untag: Iterable[str] = (),
-        data: Mapping[str, Json] | None = None,
-        expires: Moment | timedelta | None | UnsetType = UNSET,
-    ) -> None:
-        """Correct a record, or change its tags."""
-        self._add(
-            "revise", id=id, text=text, reason=reason, evidence=evidence, tags=tags, untag=untag,
-            data=data,
-        )  # fmt: skip
-        if expires is not UNSET:
-            self._acts[-1]["expires"] = plain(expires)
+    def revise(self, id: str, text: str | None = None, **fields: Unpack[RevisedFields]) -> None:
+        """Correct a record, or change its tags, with the fields of ``Memory.revise``."""
+        given = validate.arguments("revise", fields, RevisedFields)
+        self._add("revise", id=id, text=text, **given)
+        if given.get("expires", UNSET) is None:
+            self._sent[-1]["expires"] = None  # no end; anything else that is None stays as it is
 
     def forget(self, id: str, *, sources: Sources = "hide", reason: str | None = None) -> None:
         """Take something out of default reads."""
@@ -124,11 +93,12 @@ class Batch:
         self._add("used", ids=ids)
 
     def _add(self, act: str, /, **fields: object) -> None:
-        given = {name: plain(value) for name, value in fields.items() if value is not None}
-        self._acts.append({"act": act, **given})
+        said = ((name, each) for name, each in fields.items() if each is not UNSET)
+        given = {name: plain(each) for name, each in said if each is not None}
+        self._sent.append({"act": act, **given})
 
     def __enter__(self) -> Self:
-        if self._acts:
+        if self._sent:
             raise Conflict("this batch was used before", hint="begin a new one")
         return self
 
@@ -138,8 +108,8 @@ class Batch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None and self._acts:
-            self.results = self._submit(self._acts)
+        if error is None and self._sent:
+            self._results = self._send(self._sent)
 
 
 def messages(content: Content, role: str, shared: Mapping[str, object]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from recollect.client.asking import Calls, value_of
-from recollect.client.batch import Batch, messages
+from recollect.client.batch import Batch, Send, messages
 from recollect.client.kinds import Expect, Progress
 from recollect.client.looking import position_of
 from recollect.errors import InvalidInput, NotFound
@@ -63,13 +63,17 @@ class Changing(Calls):
 
         The arguments are those of ``recollect.Memory.batch``.
         """
+        return Batch(self._sender(idempotency_key, expect))
 
-        def submit(acts: list[dict[str, Any]]) -> list[Record | Episode]:
-            answer = self._handle.ask("batch", {"acts": acts}, key=idempotency_key, expect=expect)
+    def _sender(self, key: str | None, expect: Expect | None) -> Send:
+        """What sends the acts of a batch."""
+
+        def send(acts: list[dict[str, Any]]) -> list[Record | Episode]:
+            answer = self._remote.ask("batch", {"acts": acts}, key=key, expect=expect)
             found: list[Record | Episode] = value_of(answer, list[Record | Episode])
             return found
 
-        return Batch(submit)
+        return send
 
     def undo(
         self,
@@ -162,7 +166,7 @@ class Changing(Calls):
     def _as_it_is(self, id: str | None, key: str | None) -> Expect:
         """What an erasure expects, if its caller does not say."""
         if id is None:
-            return position_of(self._handle)
+            return position_of(self._remote)
         try:
             found = self._do("get", Record | Episode, {"id": id, "include": _EVERYTHING})
         except NotFound:

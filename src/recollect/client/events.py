@@ -42,7 +42,7 @@ class Events(events.Events):
     @property
     def position(self) -> int:
         """How many events this handle sees."""
-        return position_of(self._handle)
+        return position_of(self._remote)
 
     def list(
         self,
@@ -96,11 +96,11 @@ class Events(events.Events):
         Raises:
             Unavailable: The service did not answer for a while.
         """
-        position = position_of(self._handle) if after is None else after
+        position = position_of(self._remote) if after is None else after
         ended = Ending()
-        return Following(self._looking(position, List(kinds), ended), ended.set)
+        return Following(self._heard(position, List(kinds), ended), ended.set)
 
-    def _looking(self, position: int, wanted: List[str], ended: Ending) -> Iterator[List[Change]]:
+    def _heard(self, position: int, wanted: List[str], ended: Ending) -> Iterator[List[Change]]:
         """Each event alone."""
         faults = 0
         while not ended.is_set():
@@ -126,7 +126,7 @@ class Events(events.Events):
     def _streamed(self, position: int, kinds: List[str], ended: Ending) -> Iterator[Sent]:
         """The events of one stream, until it says bye or breaks."""
         query = {"after": position, "kinds": kinds}
-        handle = self._handle
+        handle = self._remote
         path = f"{handle.root}/events"
         for sent in handle.transport.stream(path, ended, query=query, headers=handle.headers):
             if sent.name == "bye":
@@ -139,7 +139,7 @@ class Events(events.Events):
     def wait(self, seq: int, timeout_s: float = 30.0) -> bool:
         """Wait until the memory has this many events; False if it takes longer."""
         deadline = time.monotonic() + timeout_s
-        while position_of(self._handle) < seq:
+        while position_of(self._remote) < seq:
             if time.monotonic() >= deadline:
                 return False
             time.sleep(_LOOK_S)

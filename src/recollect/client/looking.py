@@ -52,7 +52,7 @@ class Looking(Calls):
         The arguments are those of ``recollect.Memory.list``.
         """
         wanted = {"filter": filter, "include": include}
-        return listed(self._handle, "list_records", Record, wanted, limit, after)
+        return listed(self._remote, "list_records", Record, wanted, limit, after)
 
     @overload
     def get(self, id: str, *, include: Iterable[Include] = ()) -> Record | Episode: ...
@@ -131,7 +131,7 @@ class Looking(Calls):
         k = validate.count(shared["k"], "k", at_most=limits.RECALL_MAX_HITS)
         left = validate.questions(queries)
         size = max(1, min(_QUERIES_MAX_COUNT, _HITS_MAX_COUNT // k))
-        handle = self._handle
+        handle = self._remote
         if len(left) > size:
             handle = handle.moved(position_of(handle))
         found: List[Recall] = []
@@ -164,7 +164,7 @@ class Looking(Calls):
         The answer is that of ``recollect.Memory.status``; ``where`` is the address of the service.
         """
         found: SpaceStatus = self._do("status", SpaceStatus, {})
-        return msgspec.structs.replace(found, where=self._handle.transport.url)
+        return msgspec.structs.replace(found, where=self._remote.transport.url)
 
 
 def position_of(handle: Handle) -> int:

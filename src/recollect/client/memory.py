@@ -65,7 +65,7 @@ class Memory(
         space: str = "main",
         token: str | None = None,
         timeout_s: float = 60.0,
-    ) -> Memory:
+    ) -> Self:
         """Open a memory of a service.
 
         Args:
@@ -92,7 +92,7 @@ class Memory(
         agent: str | None = None,
         trust: Trust | None = None,
         subject: str | None = None,
-    ) -> Memory:
+    ) -> Self:
         """A handle on the same memory for one user, session or agent, or with less trust.
 
         The arguments are those of ``recollect.Memory.scoped``.
@@ -108,7 +108,7 @@ class Memory(
             "subject": subject,
         }
         asked = {name: value for name, value in named.items() if value is not None}
-        made = Memory(self._handle.narrowed(**asked))
+        made = type(self)(self._remote.narrowed(**asked))
         if subject is not None:
             made.status()  # names the subject now, so that what is wrong is said now
         return made
@@ -118,21 +118,21 @@ class Memory(
             return None
         if trust not in TRUST_RANK:
             raise InvalidInput(f"trust must be person, agent or unverified, not {trust!r}")
-        mine: Any = self._handle.headers.get("Recollect-Trust", "person")
+        mine: Any = self._remote.headers.get("Recollect-Trust", "person")
         if not at_least(mine, trust):
             raise Forbidden(f"a handle with trust {mine!r} cannot be raised to {trust!r}")
         return trust
 
-    def on(self, branch: str) -> Memory:
+    def on(self, branch: str) -> Self:
         """The memory with the changes of an open branch; what is written here waits there.
 
         The argument is that of ``recollect.Memory.on``.
         """
-        handle = self._handle.narrowed(branch=validate.name(branch, "branch"))
+        handle = self._remote.narrowed(branch=validate.name(branch, "branch"))
         position_of(handle)  # refuses a branch that is closed or not there
-        return Memory(handle)
+        return type(self)(handle)
 
-    def at(self, position: int | datetime | str) -> Memory:
+    def at(self, position: int | datetime | str) -> Self:
         """The memory as it was; a handle that only reads.
 
         The argument is that of ``recollect.Memory.at``.
@@ -140,10 +140,10 @@ class Memory(
         if isinstance(position, int) and position < 0:
             raise InvalidInput(f"there is no position {position}")
         at = str(position) if isinstance(position, int) else instant(position)
-        handle = self._handle
+        handle = self._remote
         answer = handle.send("GET", f"{handle.root}/events", query={"limit": 1, "at": at})
         found = answer.read(Page[Change]).position
-        return Memory(
+        return type(self)(
             handle.moved(found if handle.position is None else min(found, handle.position))
         )
 
@@ -154,91 +154,91 @@ class Memory(
         """What waits for a person: proposals and waiting records."""
         from recollect.client.parts import Review
 
-        return Review(self._handle)
+        return Review(self._remote)
 
     @property
     def graph(self) -> Links:
         """The links between records."""
         from recollect.client.parts import Links
 
-        return Links(self._handle)
+        return Links(self._remote)
 
     @property
     def pages(self) -> Pages:
         """The memory as Markdown, one page for each entity."""
         from recollect.client.parts import Pages
 
-        return Pages(self._handle)
+        return Pages(self._remote)
 
     @property
     def branches(self) -> Branches:
         """Named lines of proposals: what would be changed, until a person merges it."""
         from recollect.client.parts import Branches
 
-        return Branches(self._handle)
+        return Branches(self._remote)
 
     @property
     def sessions(self) -> Sessions:
         """Conversations and runs of work, and what was said in them."""
         from recollect.client.parts import Sessions
 
-        return Sessions(self._handle)
+        return Sessions(self._remote)
 
     @property
     def events(self) -> Events:
         """The events of the ledger, as they were written."""
         from recollect.client.parts import Events
 
-        return Events(self._handle)
+        return Events(self._remote)
 
     @property
     def proof(self) -> Proofs:
         """Checkpoints, proofs, audits, certificates and receipts."""
         from recollect.client.parts import Proofs
 
-        return Proofs(self._handle)
+        return Proofs(self._remote)
 
     @property
     def settings(self) -> MemorySettings:
         """Presets, rules, documents and policies of this memory."""
         from recollect.client.parts import MemorySettings
 
-        return MemorySettings(self._handle)
+        return MemorySettings(self._remote)
 
     @property
     def admin(self) -> Admin:
         """What looks after this memory and moves it."""
         from recollect.client.parts import Admin
 
-        return Admin(self._handle)
+        return Admin(self._remote)
 
     # --- about the handle ---------------------------------------------------------------------
 
     @property
     def where(self) -> str:
         """The folder or address, without secrets."""
-        return self._handle.transport.url
+        return self._remote.transport.url
 
     @property
     def scope(self) -> MemoryScope:
         """The space, the user, session and agent of this handle, and its trust."""
-        return MemoryScope(**self._narrowed(), space=self._handle.name, trust=self._trust())
+        return MemoryScope(**self._narrowed(), space=self._remote.name, trust=self._trust())
 
     def _narrowed(self) -> dict[str, str | None]:
         """For whom this handle is, as far as it was narrowed."""
-        headers = self._handle.headers
+        headers = self._remote.headers
         parts = ("user", "session", "agent")
         return {part: headers.get(f"Recollect-{part.capitalize()}") for part in parts}
 
     def _trust(self) -> Trust:
         """The trust of what this handle writes."""
-        asked: Any = self._handle.headers.get("Recollect-Trust")
-        granted = self._handle.transport.granted().trust
+        asked: Any = self._remote.headers.get("Recollect-Trust")
+        granted = self._remote.transport.granted().trust
         return granted if asked is None or not at_least(granted, asked) else asked
 
     def close(self) -> None:
         """Release files and connections; closing twice is fine."""
-        self._handle.transport.close()
+        self._remote.transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -252,9 +252,9 @@ class Memory(
         self.close()
 
     def __repr__(self) -> str:
-        position = self._handle.position
+        position = self._remote.position
         past = "" if position is None else f", at={position}"
-        return f"Memory({self.where!r}, space={self._handle.name!r}{past})"
+        return f"Memory({self.where!r}, space={self._remote.name!r}{past})"
 
 
 def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:

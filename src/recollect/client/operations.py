@@ -32,7 +32,7 @@ list_records | GET | /records | include* filter limit cursor after after_seq | p
 get | GET | /records/{id} | include* | past
 get_key | GET | /keys/{key} | include* | past
 revise | PATCH | /records/{id} |  | write body
-forget | DELETE | /records/{id} | derived dry_run sources reason | write
+forget | DELETE | /records/{id} | derived sources reason dry_run | write
 erase | POST | /records/{id}/erase |  | write body
 history | GET | /records/{id}/history |  | past
 why | GET | /records/{id}/why |  | past

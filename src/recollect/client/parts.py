@@ -87,7 +87,7 @@ class Receipts(receipts.Receipts):
 
         The arguments are those of ``recollect.Memory.proof.receipts.list``.
         """
-        return listed(self._handle, "list_receipts", Receipt, {}, limit, after)
+        return listed(self._remote, "list_receipts", Receipt, {}, limit, after)
 
 
 class Documents(documents.Documents):
@@ -153,7 +153,7 @@ class Sessions(sessions.Sessions):
         The arguments are those of ``recollect.Memory.sessions.episodes``.
         """
         wanted = {"filter": filter, "include": include}
-        return listed(self._handle, "list_episodes", Episode, wanted, limit, after)
+        return listed(self._remote, "list_episodes", Episode, wanted, limit, after)
 
 
 class Admin(admin.Admin):
@@ -182,7 +182,7 @@ class Proofs(proofs.Proofs):
     @property
     def receipts(self) -> Receipts:
         """What contexts handed out."""
-        return Receipts(self._handle)
+        return Receipts(self._remote)
 
 
 class MemorySettings(settings.MemorySettings):
@@ -191,14 +191,14 @@ class MemorySettings(settings.MemorySettings):
     @property
     def presets(self) -> Presets:
         """The presets of this memory: built in, and set by its users."""
-        return Presets(self._handle)
+        return Presets(self._remote)
 
     @property
     def rules(self) -> Rules:
         """The rules of this memory: which episodes become records; ``run`` runs one."""
-        return Rules(self._handle)
+        return Rules(self._remote)
 
     @property
     def documents(self) -> Documents:
         """The documents of this memory: rules, settings and policies."""
-        return Documents(self._handle)
+        return Documents(self._remote)

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, NoReturn, Self
 
 import msgspec
 
 from recollect.client.asking import Handle, Opening
+from recollect.client.looking import position_of
 from recollect.client.memory import Memory
 from recollect.client.transport import Transport
 from recollect.errors import InvalidInput, NotFound, Unsupported
@@ -21,9 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from recollect.client.jobs import Jobs
     from recollect.client.tokens import Tokens
-
-# What a store has and this one lacks.
-_LACKING: Final = ("dropped", "entered")
 
 
 class _Name(msgspec.Struct, frozen=True):
@@ -44,12 +42,12 @@ class _Dropping(msgspec.Struct, frozen=True):
     dropped: Dropped | None
 
 
-class Store:
-    """The memories of a service; open one for each process."""
+class StoreCalls:
+    """What a store of a service can do, but for opening a memory."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self.settings: object = None  # set if it was opened by its settings
+        self.settings: Any = None  # set if it was opened by its settings
 
     @classmethod
     def open(
@@ -58,7 +56,7 @@ class Store:
         *,
         token: str | None = None,
         timeout_s: float = 60.0,
-    ) -> Store:
+    ) -> Self:
         """Open a service.
 
         Args:
@@ -72,7 +70,9 @@ class Store:
         return cls(Transport.of(where, token, timeout_s=timeout_s))
 
     @classmethod
-    def restore_backup(cls, backup: str | os.PathLike[str], where: str) -> Memory:
+    def restore_backup(
+        cls, backup: str | os.PathLike[str], where: str | os.PathLike[str] | None
+    ) -> NoReturn:
         """Create a memory from a backup."""
         raise Unsupported(
             "a service has no operation for `restore_backup`",
@@ -84,16 +84,10 @@ class Store:
         """The address of the service."""
         return self._transport.url
 
-    def space(self, name: str = "main", *, create: bool = True) -> Memory:
-        """The memory of one user, project or team; nothing is created before its first use.
-
-        Args:
-            name: The name of the space.
-            create: False to refuse a space that does not exist.
-        """
+    def _space(self, name: str, *, create: bool) -> Handle:
         name = validate.space_name(name)
         opening = Opening(self._transport, name) if create else None
-        return Memory(Handle(self._transport, name, opening=opening))
+        return Handle(self._transport, name, opening=opening)
 
     def spaces(self) -> list[str]:
         """The names of the memories that the token opens."""
@@ -128,7 +122,7 @@ class Store:
         found = {}
         for name in dict.fromkeys(names):
             with suppress(NotFound):
-                found[name] = self.space(name, create=False).events.position
+                found[name] = position_of(self._space(name, create=False))
         return found
 
     def drop(self, name: str, *, reason: str | None = None, dry_run: bool = False) -> Drop:
@@ -150,11 +144,13 @@ class Store:
             size_bytes=seen.size_bytes, places=(), dropped=seen.dropped,
         )  # fmt: skip
 
-    def __getattr__(self, name: str) -> Any:
-        """Says what to do instead of a call of a store that this one lacks."""
-        if name not in _LACKING:
-            raise AttributeError(f"a store has no attribute {name!r}", name=name, obj=self)
-        raise Unsupported(f"the client of a service has no `{name}`", hint="open the store itself")
+    def entered(self, token: str) -> NoReturn:
+        """A service is opened with a token; it cannot be entered with another one."""
+        raise _lacking("entered")
+
+    def dropped(self) -> NoReturn:
+        """A service does not tell which memories were dropped."""
+        raise _lacking("dropped")
 
     def close(self) -> None:
         """Close the connections of every memory that came from here."""
@@ -173,3 +169,20 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.where!r})"
+
+
+class Store(StoreCalls):
+    """The memories of a service; open one for each process."""
+
+    def space(self, name: str = "main", *, create: bool = True) -> Memory:
+        """The memory of one user, project or team; nothing is created before its first use.
+
+        Args:
+            name: The name of the space.
+            create: False to refuse a space that does not exist.
+        """
+        return Memory(self._space(name, create=create))
+
+
+def _lacking(name: str) -> Unsupported:
+    return Unsupported(f"the client of a service has no `{name}`", hint="open the store itself")

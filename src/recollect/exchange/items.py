@@ -92,6 +92,7 @@ class RecordItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     valid_to: str | None = None
     how_known: SourceType | None = None
     is_hypothesis: bool | None = None
+    noted: dict[str, str] = {}  # what no rule looks at, by its name here
     replaces: str | None = None  # from ``named``
     status: Standing | Literal["forgotten"] = "active"
     user: str | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from recollect.index.rows import EpisodeRow, LinkRow, VersionRow, unpack_names, unpack_object
+from recollect.model.events import NOTED
 from recollect.model.values import Episode, EpisodeStatus, Link, Op, Record, Scope, Source, Version
 from recollect.model.words import WORDS, reason_of, status_of
 
@@ -46,6 +47,7 @@ def record_of(row: VersionRow) -> Record:
         at=row.at,
         seq=row.seq,
         said_at=row.said_at,
+        **{name: getattr(row, name) for name in NOTED},
     )
 
 

@@ -29,6 +29,7 @@ from recollect.memory.handle.healed import asked_again
 from recollect.model import validate
 from recollect.model.limits import TEXT_MAX_BYTES
 from recollect.model.policy import Policy
+from recollect.model.record_fields import RecordFields
 from recollect.model.values import Record, Version
 
 ROOT: Final = "/memories"
@@ -40,6 +41,9 @@ _TOLD_MAX_COUNT: Final = 1_000  # lines named when a passage occurs more than on
 _PAGE_MAX_COUNT: Final = 100  # records read at a time: each may be as long as a text may be
 _BLANK: Final = "(blank file)"  # a record cannot be empty, a file can
 RENAMED: Final = "renamed_from"
+# What a record does not keep when its file gets another name.
+_NEW: Final = frozenset(("id", "key", "said_at", "replaces", "reason"))
+_KEPT: Final = sorted(RecordFields.__annotations__.keys() & set(Record.__struct_fields__) - _NEW)
 
 
 class Files:
@@ -269,17 +273,7 @@ def _move(batch: Batch, record: Record, key: str) -> None:
         record.text,
         id=id,
         key=key,
-        about=record.about,
-        kind=record.kind,
-        tags=record.tags,
-        data=record.data,
-        confidence=record.confidence,
-        evidence=record.evidence,
-        expires=record.expires,
-        valid_from=record.valid_from,
-        valid_to=record.valid_to,
-        how_known=record.how_known,
-        is_hypothesis=record.is_hypothesis,
+        **{name: getattr(record, name) for name in _KEPT},
     )
     batch.link(id, record.id, RENAMED)
     batch.forget(record.id, sources="keep", reason=f"renamed to {key}")

@@ -20,9 +20,8 @@ from recollect.model.events import (
     Intent,
     Reinforcement,
     Role,
+    Said,
     Sources,
-    SourceType,
-    Tier,
     Trust,
 )
 from recollect.model.presets import Preset
@@ -68,7 +67,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, tag_field="act", gc=False):
     """One thing to do."""
 
 
-class Remember(Act, frozen=True, kw_only=True):
+class Remember(Said, Act, frozen=True, kw_only=True):
     """Hold a belief. ``id`` is the caller's; else one is made from ``stamp`` and ``chance``.
 
     In the inbox it waits: it is listed, but not recalled, and takes no key. With ``fresh`` an
@@ -81,21 +80,10 @@ class Remember(Act, frozen=True, kw_only=True):
     stamp: str
     chance: str
     key: str | None = None
-    kind: str | UnsetType = UNSET
-    about: str | UnsetType = UNSET
     tags: tuple[str, ...] = ()
-    confidence: float | UnsetType = UNSET
-    source_type: SourceType | UnsetType = UNSET
-    is_hypothesis: bool | UnsetType = UNSET
     evidence: tuple[str, ...] = ()  # also the episodes that are quoted
     quotes: tuple[Quote, ...] | UnsetType = UNSET
-    said_at: str | UnsetType = UNSET
-    valid_from: str | UnsetType = UNSET
-    valid_to: str | UnsetType = UNSET
-    expires: str | UnsetType = UNSET
     expires_after_us: int | UnsetType = UNSET  # the span, if the expiry was given as one
-    decay_tier: Tier | UnsetType = UNSET
-    data: dict[str, Json] | UnsetType = UNSET
     status: Literal["inbox"] | UnsetType = UNSET
     fresh: bool | UnsetType = UNSET
     supersedes: str | UnsetType = UNSET
@@ -117,7 +105,7 @@ class Observe(Act, frozen=True, kw_only=True):
     metadata: dict[str, Json] = {}
 
 
-class Revise(Act, frozen=True, kw_only=True):
+class Revise(Said, Act, frozen=True, kw_only=True):
     """Correct a belief; unset fields stay as they were.
 
     ``patch`` changes parts of the data by JSON Merge Patch: keys that it does not name stay, so
@@ -129,17 +117,8 @@ class Revise(Act, frozen=True, kw_only=True):
     reason: str | None = None
     evidence: tuple[str, ...] = ()  # also the episodes that are quoted
     quotes: tuple[Quote, ...] | UnsetType = UNSET
-    expires: str | None | UnsetType = UNSET
     expires_after_us: int | UnsetType = UNSET
-    data: dict[str, Json] | UnsetType = UNSET
     patch: dict[str, Json] | UnsetType = UNSET
-    confidence: float | UnsetType = UNSET
-    decay_tier: Tier | UnsetType = UNSET
-    about: str | None | UnsetType = UNSET
-    kind: str | UnsetType = UNSET
-    source_type: SourceType | UnsetType = UNSET
-    is_hypothesis: bool | UnsetType = UNSET
-    said_at: str | None | UnsetType = UNSET
     regrounds: bool | UnsetType = UNSET  # the evidence is this, also if the text stays
     stamp: str = ""  # for the proposal that it becomes if it may not be done at once
     chance: str = ""

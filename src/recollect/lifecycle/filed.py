@@ -33,6 +33,7 @@ SPOKEN_OF: Final = (
     "data",
     "decay_tier",
     "is_hypothesis",
+    *e.NOTED,
 )
 LIVE: Final = ("inbox", "active", "held")
 OTHER_FIELDS: Final = (
@@ -40,6 +41,7 @@ OTHER_FIELDS: Final = (
     "decay_tier",
     "data",
     "is_hypothesis",
+    *e.NOTED,
 )  # of a revision, kept in ``changes``
 # Of a record that would supersede the target, kept in ``changes`` beside the word SUPERSEDE.
 FIELDS_OF_NEW: Final = (

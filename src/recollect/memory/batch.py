@@ -7,24 +7,21 @@ and deciding to ``lifecycle``. Invariant: nothing happens if the block raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import timedelta
 from types import TracebackType
 from typing import Self, Unpack
-
-from msgspec import UNSET, UnsetType
 
 from recollect.errors import Conflict
 from recollect.lifecycle.commands import Act, Reinforce
 from recollect.memory.handle import acts
 from recollect.memory.handle.acts import Acts
 from recollect.memory.handle.answers import Unmade, made
-from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate
 from recollect.model.events import Role
 from recollect.model.instants import Moment
 from recollect.model.messages import Content
+from recollect.model.record_fields import RecordFields, RevisedFields
 from recollect.model.validate import Json
-from recollect.model.values import Episode, Quote, Record
+from recollect.model.values import Episode, Record
 from recollect.model.words import Sources
 
 Submit = Callable[[tuple[Act, ...]], list[Unmade]]
@@ -68,29 +65,9 @@ class Batch:
         )
         self._acts.extend(made)
 
-    def revise(
-        self,
-        id: str,
-        text: str | None = None,
-        *,
-        reason: str | None = None,
-        evidence: Iterable[str | Quote] = (),
-        tags: Iterable[str] = (),
-        untag: Iterable[str] = (),
-        data: Mapping[str, Json] | None = None,
-        expires: Moment | timedelta | None | UnsetType = UNSET,
-    ) -> None:
-        """Correct a record, or change its tags."""
-        made = self._make.change(
-            id,
-            text,
-            reason=reason,
-            evidence=evidence,
-            tags=tags,
-            untag=untag,
-            data=data,
-            expires=expires,
-        )
+    def revise(self, id: str, text: str | None = None, **fields: Unpack[RevisedFields]) -> None:
+        """Correct a record, or change its tags, with the fields of ``Memory.revise``."""
+        made = self._make.change(id, text, **fields)
         self._acts.extend(made)
         self._within.update(range(len(self._acts) - len(made), len(self._acts) - 1))
 

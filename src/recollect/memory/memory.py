@@ -8,8 +8,9 @@ calls to the groups that it is made of: ``writing``, ``reading``, ``contexts``, 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 from msgspec import structs
 
@@ -75,10 +76,7 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
         """
         settings = settings or load(where, embedder=embedder, token=token)
         if settings.is_service:
-            from recollect.client import Memory as Remote  # the same calls, sent to a service
-
-            remote = Remote.open(settings.where, space=space, token=settings.token or "")
-            return cast(Memory, remote)
+            return service_memory().open(settings=settings, space=space)
         settings = move_if_needed(settings)
         name = validate.space_name(space)
         backend = open_backend(settings)
@@ -214,6 +212,20 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
     def __repr__(self) -> str:
         past = "" if self._handle.position == NOW else f", at={self._handle.position}"
         return f"Memory({self.where!r}, space={self._handle.space.name!r}{past})"
+
+
+@cache
+def service_memory() -> type[Memory]:
+    """What a memory of a service is: all calls are those of its client, and the type is ours.
+
+    It is made when one is opened, because other programs need not load the client.
+    """
+    from recollect.memory.remote.memory import MemoryCalls
+
+    class ServiceMemory(MemoryCalls, Memory):
+        """A memory that a service keeps."""
+
+    return ServiceMemory
 
 
 def _narrow(what: str, mine: str | None, wanted: str | None) -> str | None:

@@ -27,7 +27,7 @@ from recollect.memory.handle.fields import evidence as checked_evidence
 from recollect.memory.handle.handle import Calls
 from recollect.memory.handle.healed import compares, heals
 from recollect.model import limits, validate
-from recollect.model.events import Intent
+from recollect.model.events import NOTED, Intent
 from recollect.model.rules import is_visible
 from recollect.model.values import (
     Erasure,
@@ -53,6 +53,7 @@ _BESIDE: Final = (
     "decay_tier",
     "how_known",
     "is_hypothesis",
+    *NOTED,
 )
 _RESTING_MAX_COUNT: Final = 20
 List = list  # ``list`` is also the name of a call

@@ -7,20 +7,20 @@ Responsible for opening a place and for the spaces that were opened there. Leave
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from msgspec import structs
 
 from recollect.compose import Embedders, open_backend, restore_backup
 from recollect.config import AUTO, Settings, Where, keys_folder, load
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, Unsupported
 from recollect.index.caches import forget_texts
 from recollect.memory.handle.handle import Handle, named
-from recollect.memory.memory import Memory
+from recollect.memory.memory import Memory, service_memory
 from recollect.memory.tokens import Tokens
 from recollect.model import validate
 from recollect.model.values import Drop, Dropped, Token
@@ -31,7 +31,8 @@ from recollect.store.port import Backend, Space
 from recollect.store.seam import REAL, Seam
 from recollect.store.tokens.tokens import given_token
 
-if TYPE_CHECKING:  # loaded only if there is work
+if TYPE_CHECKING:  # loaded only if there is work, or a service
+    from recollect.client.asking import Handle as Remote
     from recollect.memory.jobs.jobs import Jobs
 
 
@@ -79,11 +80,7 @@ class Store:
         """
         settings = settings or load(where, embedder=embedder, token=token)
         if settings.is_service:
-            from recollect.client import Store as Remote  # the same calls, sent to a service
-
-            opened = Remote.open(settings.where, token=settings.token or "")
-            opened.settings = settings
-            return cast(Store, opened)
+            return _service_store().open(settings=settings)
         settings = move_if_needed(settings)
         return cls(open_backend(settings), settings)
 
@@ -236,6 +233,38 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.where!r})"
+
+
+@cache
+def _service_store() -> type[Store]:
+    """What a store of a service is; it is made as ``service_memory`` is."""
+    from recollect.client.jobs import Jobs as Sent
+    from recollect.memory.jobs.jobs import Jobs
+    from recollect.memory.remote.store import StoreCalls
+
+    class ServiceJobs(Sent, Jobs):
+        """The background work of a service."""
+
+        def _worker(self, kinds: Iterable[str] = (), *, closes: bool = False) -> NoReturn:
+            raise Unsupported(
+                "a client does no jobs",
+                hint="start `recollect serve --work`, or `recollect admin work` where the store is",
+            )
+
+    class ServiceStore(StoreCalls, Store):
+        """The memories of a service."""
+
+        def space(self, name: str = "main", *, create: bool = True) -> Memory:
+            """The memory of one user, project or team; nothing is created before its first use."""
+            made: Callable[[Remote], Memory] = service_memory()
+            return made(self._space(name, create=create))
+
+        @property
+        def jobs(self) -> ServiceJobs:
+            """The background work in memories of this service."""
+            return ServiceJobs(self._transport, self.spaces)
+
+    return ServiceStore
 
 
 def give_up(store: Store) -> None:

@@ -396,3 +396,11 @@ class _Checker:
     def _check_depth(self, depth: int) -> None:
         if depth > limits.DATA_MAX_DEPTH:
             raise LimitExceeded(f"{self.what} is nested deeper than {limits.DATA_MAX_DEPTH}")
+
+
+def arguments(call: str, given: Mapping[str, object], kind: type) -> Mapping[str, object]:
+    """The arguments that a call passes on; others are refused, as any function does."""
+    names = kind.__annotations__.keys()
+    if given.keys() <= names:
+        return given
+    raise TypeError(f"{call}() got an unexpected keyword argument {min(given.keys() - names)!r}")

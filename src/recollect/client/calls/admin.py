@@ -152,7 +152,7 @@ class Admin(Calls):
         """
         raise self._unsupported("admin.backup")
 
-    def copy_to(self, other: Calls, progress: Progress | None = None) -> Copied:
+    def copy_to(self, other: object, progress: Progress | None = None) -> Copied:
         """Append to another memory the events of this one that it lacks, byte for byte.
 
         It is ``recollect.Memory.admin.copy_to``.
@@ -161,7 +161,7 @@ class Admin(Calls):
 
     def merge_from(
         self,
-        other: Calls,
+        other: object,
         *,
         choose: Mapping[str, Choice] | None = None,
         digest: str | None = None,

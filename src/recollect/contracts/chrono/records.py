@@ -26,10 +26,10 @@ from recollect.exchange.items import Found, RecordItem
 from recollect.index.rows import VersionRow
 from recollect.index.values import record_of
 from recollect.lifecycle import commands as c
-from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.fields import evidence as checked_evidence
 from recollect.memory.handle.handle import Handle
 from recollect.model import validate
+from recollect.model.record_fields import RecordFields
 from recollect.model.validate import Json
 from recollect.model.values import Record
 from recollect.model.words import COLUMNS

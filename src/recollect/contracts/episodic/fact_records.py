@@ -22,9 +22,9 @@ from recollect.index.reads import Reads
 from recollect.index.rows import VersionRow, unpack_names, unpack_object
 from recollect.lifecycle.commands import Revise
 from recollect.memory.handle.acts import Acts
-from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate
 from recollect.model.instants import to_datetime
+from recollect.model.record_fields import RecordFields
 from recollect.model.validate import Json
 from recollect.model.values import Record
 

@@ -28,8 +28,8 @@ from recollect.lifecycle.filed import FIELDS_OF_NEW, SUPERSEDE, is_stale
 from recollect.lifecycle.settings.policy import require_at_once
 from recollect.lifecycle.trust.persons_word import may_alter
 from recollect.memory.handle.acts import Acts
-from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle, handle_of
+from recollect.model.record_fields import RecordFields
 from recollect.model.words import FORMER
 
 _A_PERSON: Final = "a person merges it: open the store with trust='person'"

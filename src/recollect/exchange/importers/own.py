@@ -34,7 +34,7 @@ from recollect.exchange.items import (
 )
 from recollect.exchange.json_stream import BrokenJsonError, elements
 from recollect.exchange.outward import VERSION
-from recollect.model.events import Role, SourceType, Tier, Trust
+from recollect.model.events import NOTED, Role, SourceType, Tier, Trust
 from recollect.model.values import Document, Episode, EpisodeStatus, Link, Record
 from recollect.model.words import RecordReason, RecordStatus, reason_code, status_code
 
@@ -236,6 +236,7 @@ def _record(where: str, value: Fields) -> RecordItem:
         valid_to=_plain(given.valid_to),
         how_known=given.how_known,
         is_hypothesis=given.is_hypothesis,
+        noted={name: storable(said) for name in NOTED if isinstance(said := value.get(name), str)},
         replaces=_plain(given.replaces),
         user=_plain(given.scope.user),
         session=_plain(given.scope.session),

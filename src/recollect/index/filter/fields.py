@@ -13,7 +13,7 @@ import msgspec
 
 from recollect.errors import InvalidInput
 from recollect.model import limits
-from recollect.model.events import Origin, Role, SourceType, Tier, Trust
+from recollect.model.events import NOTED, Origin, Role, SourceType, Tier, Trust
 from recollect.model.values import Unit
 from recollect.model.words import RecordStatus
 
@@ -52,6 +52,7 @@ TYPES: Final[dict[str, Type]] = {
     "at": "instant",
     "replaces": "text",
     "replaced_by": "text",
+    **dict.fromkeys(NOTED, "name"),
 }
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "status": get_args(RecordStatus),

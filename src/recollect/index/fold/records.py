@@ -10,6 +10,7 @@ link of a kind between two records.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from msgspec import UNSET
@@ -32,6 +33,7 @@ from recollect.index.statements import STILL
 from recollect.index.words.text import telling_tokens, token_list
 from recollect.model import rules
 from recollect.model.events import (
+    PLAIN,
     LinkAdded,
     LinkRemoved,
     Origin,
@@ -47,65 +49,28 @@ from recollect.model.events import (
     RecordVouched,
 )
 
-# Fields that a revision may change and that a row stores unchanged.
-_PLAIN: Final = (
-    "kind",
-    "about",
-    "confidence",
-    "source_type",
-    "valid_from",
-    "valid_to",
-    "decay_tier",
-    "said_at",
+# The cells of a new version that are not those of its event; `record_added` makes them.
+_MADE: Final = (
+    *("seq", "until", "at", "what", "origin", "note", "created_at", "text_seq", "content_id"),
+    *("tags", "evidence", "is_hypothesis", "reason", "superseded_by", "reinforcement_count"),
+    *("last_reinforced_at", "data", "reinforced_at"),
 )
-
-
+_TAKEN: Final = tuple(name for name in VersionRow._fields if name not in _MADE)
+# For speed, a row is not made by name: a rebuild makes millions of them.
+_taken: Final = attrgetter(*_TAKEN)
+_in_order: Final = itemgetter(*map((*_TAKEN, *_MADE).index, VersionRow._fields))
 _VALUE_MAX_CHARS: Final = 300  # a longer text says more than one thing
 
 
 def record_added(state: State, seq: int, at: str, origin: Origin, body: RecordAdded) -> None:
     if state.tables.has_version(body.id) or not rules.may_add(origin, body):
         return
-    cells = (  # in the order of VersionRow
-        body.id,
-        seq,
-        STILL,  # until
-        at,
-        "added",  # what
-        origin,
-        None,  # note
-        at,  # created_at
-        seq,  # text_seq
-        body.text,
-        content_id(body.text),  # content_id
-        body.kind,
-        body.key,
-        body.about,
-        pack_names(body.tags),  # tags
-        body.user,
-        body.session,
-        body.agent,
-        body.confidence,
-        body.source_type,
-        pack_names(body.evidence),  # evidence
-        int(body.is_hypothesis),  # is_hypothesis
-        body.status,
-        None,  # reason
-        body.valid_from,
-        body.valid_to,
-        body.expires,
-        body.trust,
-        body.supersedes,
-        None,  # superseded_by
-        0,  # reinforcement_count
-        state.clock.hours,  # last_reinforced_at
-        body.decay_tier,
-        pack_object(body.data),  # data
-        body.said_at,
-        None,  # reinforced_at
-        body.tz_minutes,
+    made = (
+        *(seq, STILL, at, "added", origin, None, at, seq, content_id(body.text)),
+        *(pack_names(body.tags), pack_names(body.evidence), int(body.is_hypothesis), None, None, 0),
+        *(state.clock.hours, pack_object(body.data), None),
     )
-    row = tuple.__new__(VersionRow, cells)  # for speed: a rebuild makes millions of them
+    row = tuple.__new__(VersionRow, _in_order(_taken(body) + made))
     state.tables.begin(row)
     state.shelve(row.text_seq, searched_text(row), recallable_record(row), (row.text, False))
     for tag in body.tags:
@@ -123,12 +88,8 @@ def record_revised(state: State, seq: int, at: str, origin: Origin, body: Record
     if old is None:
         return
     new = versions.revised(_next(old, "revised", seq, at, origin, body.reason), body.trust)
-    for field in _PLAIN:
-        value = getattr(body, field)
-        if value is not UNSET:
-            new = new._replace(**{field: value})
-    if body.expires is not UNSET:
-        new = new._replace(expires=body.expires)
+    said = ((name, getattr(body, name)) for name in PLAIN)
+    new = new._replace(**{name: value for name, value in said if value is not UNSET})
     if body.is_hypothesis is not UNSET:
         new = new._replace(is_hypothesis=int(body.is_hypothesis))
     if body.data is not UNSET:

@@ -61,8 +61,30 @@ _OPEN: Final = {
     "/": "ui", "/livez": "livez", "/readyz": "readyz", "/version": "version",
     "/openapi.json": "openapi",
 }  # fmt: skip
+# What is always the same.
+_TOLD: Final[dict[str, Callable[[], Reply]]] = {
+    "/livez": lambda: json_reply(200, {"status": "alive"}),
+    "/version": lambda: json_reply(200, {"name": "recollect", "version": __version__, "api": "v1"}),
+    "/openapi.json": lambda: Reply(200, document()),
+}
 STREAMED: Final = {"events": "events_stream", "get_job": "job_stream"}  # as figures name them
 _log: Final = logging.getLogger(__name__)
+
+
+SENT: Final = Reply(0)  # a stream, which has answered by itself
+
+
+class Ask:
+    """One request on its way through the steps."""
+
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, seen: Seen, path: str, headers: Headers
+    ) -> None:
+        self.scope, self.receive, self.send = scope, receive, send
+        self.method: str = scope["method"]
+        self.path, self.headers = path, headers
+        self.seen = seen  # what the log and the figures say of it
+        self.token = ""  # until a step needs one
 
 
 class App:
@@ -126,17 +148,18 @@ class App:
             await self._ui(with_root(scope, root, path), receive, send)
             return
         try:
-            reply = await self._reply(scope, receive, send, seen)
-            if reply is None:  # a stream, which has answered by itself
+            headers = self._gate.headers(scope["headers"])
+            reply = await self._reply(Ask(scope, receive, send, seen, path, headers))
+            if reply is SENT:
                 return
         except Refused as error:
-            reply = refused(error, seen, self._rules.root_path)
+            reply = refused(error, seen, root)
         except Exception as error:  # noqa: BLE001 - an error here is ours; the caller gets no trace
             _log.error("%s failed: %s", request_id(seen), frames(error))
             ours = Refused(500, "internal", "the service failed; its log says why")
-            reply = refused(ours, seen, self._rules.root_path)
+            reply = refused(ours, seen, root)
         if reply.status == 401 and self._mcp is not None:
-            told = mcp_port.challenge(self._path(scope), scope, self._rules.root_path)
+            told = mcp_port.challenge(path, scope, root)
             reply = reply._replace(headers={**reply.headers, "WWW-Authenticate": told})
         seen.code = reply.code
         try:
@@ -147,53 +170,75 @@ class App:
             if reply.file is not None:
                 reply.file.data.close()
 
-    async def _reply(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> Reply | None:
-        headers = self._gate.headers(scope["headers"])
-        path = self._path(scope)
-        if self._ui is not None and is_page(path):
+    async def _reply(self, ask: Ask) -> Reply:
+        """The answer of the first step that knows the request; each looks at it in this order."""
+        steps = (
+            self._drain_pages, self._open, self._let_in, self._enter, self._speak, self._measure,
+        )  # fmt: skip
+        for step in steps:
+            answer = await step(ask)
+            if answer is not None:
+                return answer
+        return await self._operate(ask)
+
+    async def _drain_pages(self, ask: Ask) -> None:
+        """Refuses pages while the service ends."""
+        if self._ui is not None and is_page(ask.path):
             self._gate.check_open()
-        opened = await self._open(scope["method"], path, scope)
-        if opened is not None:
-            seen.route = _OPEN.get(path) or ("problems" if path[1:2] == "p" else "well_known")
-            is_wanted = is_asked(headers.get("accept-encoding", ""))
-            return packed(opened) if is_wanted else opened
-        if self._oauth is not None and self._oauth.is_asked(scope["method"], path):
-            seen.route = "oauth"
-            return await self._let_in(self._oauth, path, headers, scope, receive)
-        token = self._gate.token(headers)
-        seen.has_token = True
-        if self._mcp is not None:
-            asked_mcp = mcp_port.asked(scope["method"], path, scope["query_string"])
-            if asked_mcp is not None:
-                seen.route = "mcp"
-                await self._speak(self._mcp, asked_mcp, token, headers, scope, receive, send, seen)
-                return None
-        if self._metrics is not None and path == "/metrics":
-            seen.route = "metrics"
-            return await self._in_thread(self._figures, self._metrics, token)
-        route, names = routes.find(scope["method"], path)
-        seen.route, seen.space = route.name, names.get("space")
-        query = scope["query_string"]
-        work = Work(self._entries, self._rules, route, path, names, token, headers, query, seen)
-        body = await self._body(receive, headers, route.body_max_bytes, scope, token)
+
+    async def _open(self, ask: Ask) -> Reply | None:
+        """What is answered without a token, because it says nothing about any memory."""
+        if ask.method not in ("GET", "HEAD"):
+            return None
+        told = _TOLD.get(ask.path, partial(self._told, ask))
+        reply = await self._ready() if ask.path == "/readyz" else told()
+        if reply is None:
+            return None
+        other = "problems" if ask.path[1:2] == "p" else "well_known"
+        ask.seen.route = _OPEN.get(ask.path, other)
+        return packed(reply) if is_asked(ask.headers.get("accept-encoding", "")) else reply
+
+    async def _enter(self, ask: Ask) -> None:
+        """From here on there is a token, which is checked where it is used."""
+        ask.token = self._gate.token(ask.headers)
+        ask.seen.has_token = True
+
+    async def _measure(self, ask: Ask) -> Reply | None:
+        """The figures about the whole service."""
+        if self._metrics is None or ask.path != "/metrics":
+            return None
+        ask.seen.route = "metrics"
+        return await self._in_thread(self._figures, self._metrics, ask.token)
+
+    async def _operate(self, ask: Ask) -> Reply:
+        """An operation on a memory or on the store."""
+        route, names = routes.find(ask.method, ask.path)
+        ask.seen.route, ask.seen.space = route.name, names.get("space")
+        headers, query, seen = ask.headers, ask.scope["query_string"], ask.seen
+        work = Work(
+            self._entries, self._rules, route, ask.path, names, ask.token, headers, query, seen
+        )
+        body = await self._body(ask, route.body_max_bytes)
         with self._counted(is_write=route.is_write):
-            if _is_stream(scope["method"], route, headers):
-                seen.route = STREAMED[route.name]
-                asked = await self._in_thread(work.asked, body)
-            else:
-                space, room = names.get("space"), self._room
-                if route.is_write:
-                    reply = await room.write(space, work.reply, body, owner=token)
-                else:
-                    long = route.rate_class == "admin"
-                    reply = await room.read(space, work.reply, body, owner=token, is_long=long)
-                if route.is_write and "space" in names and reply.status < 300:
-                    self.feed.wrote(names["space"])
-                return reply
+            if not _is_stream(ask.method, route, headers):
+                return await self._work(ask, route, work, body)
+            seen.route = STREAMED[route.name]
+            asked = await self._in_thread(work.asked, body)
         if isinstance(asked, Reply):
             return asked
-        await self._stream(route, *asked, headers, receive, send)
-        return None
+        await self._stream(route, *asked, ask)
+        return SENT
+
+    async def _work(self, ask: Ask, route: Route, work: Work, body: bytes) -> Reply:
+        """Has an operation done in a thread."""
+        space, owner = ask.seen.space, ask.token
+        if not route.is_write:
+            long = route.rate_class == "admin"
+            return await self._room.read(space, work.reply, body, owner=owner, is_long=long)
+        reply = await self._room.write(space, work.reply, body, owner=owner)
+        if space is not None and reply.status < 300:
+            self.feed.wrote(space)
+        return reply
 
     @contextmanager
     def _counted(self, *, is_write: bool) -> Iterator[None]:
@@ -211,27 +256,29 @@ class App:
         finally:
             self._gate.leave(is_write=is_write)
 
-    async def _let_in(
-        self, oauth: OAuth, path: str, headers: Headers, scope: Scope, receive: Receive
-    ) -> Reply:
+    async def _let_in(self, ask: Ask) -> Reply | None:
         """Answers an assistant that has no token yet."""
-        body = await self._body(receive, headers, OAUTH_MAX_BYTES, scope)
-        query = scope["query_string"]
+        oauth = self._oauth
+        if oauth is None or not oauth.is_asked(ask.method, ask.path):
+            return None
+        ask.seen.route = "oauth"
+        body = await self._body(ask, OAUTH_MAX_BYTES)
+        given = ask.path, ask.scope["query_string"], ask.headers, body
         self._gate.enter()
         try:
-            return await self._may_write(oauth.answer, path, query, headers, body, self._entries)
+            return await self._may_write(oauth.answer, *given, self._entries)
         finally:
             self._gate.leave()
 
-    async def _stream(
-        self, route: Route, call: Call, entry: Entry, headers: Headers, receive: Receive, send: Send
-    ) -> None:
+    async def _stream(self, route: Route, call: Call, entry: Entry, ask: Ask) -> None:
         """Answers with a stream, until either side ends it."""
         try:
             if route.name == "events":
-                await self.feed.stream(entry.key, call, _after(call, headers), receive, send)
+                after = _after(call, ask.headers)
+                await self.feed.stream(entry.key, call, after, ask.receive, ask.send)
             else:
-                await self.feed.follow(entry.key, partial(jobs.look, call), receive, send)
+                look = partial(jobs.look, call)
+                await self.feed.follow(entry.key, look, ask.receive, ask.send)
         except (Refused, RecollectError) as error:
             raise refusal(error) from error
         except Exception as error:  # noqa: BLE001 - the answer has begun, so it can only end
@@ -264,31 +311,27 @@ class App:
             raise Refused(403, "forbidden", "a token that looks after every space may read this")
         return Reply(200, metrics.exposition(), METRICS_KIND)
 
-    async def _speak(
-        self,
-        mcp: Speaks,
-        asked: mcp_port.Asked,
-        token: str,
-        headers: Headers,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        seen: Seen,
-    ) -> None:
+    async def _speak(self, ask: Ask) -> Reply | None:
         """Has a request of MCP answered."""
-        body = await self._body(receive, headers, mcp_port.BODY_MAX_BYTES, scope, token)
+        query = ask.scope["query_string"]
+        asked = mcp_port.asked(ask.method, ask.path, query) if self._mcp is not None else None
+        if self._mcp is None or asked is None:
+            return None
+        ask.seen.route = "mcp"
+        body = await self._body(ask, mcp_port.BODY_MAX_BYTES)
         self._gate.enter()
-        sending = mcp_port.Sending(send)
+        sending = mcp_port.Sending(ask.send)
         try:
-            caller = await self._in_thread(mcp_port.enter, self._entries, token, asked, headers)
-            seen.token_id, seen.space = caller.entry.token_id, caller.memory.scope.space
+            enter = partial(mcp_port.enter, self._entries, ask.token, asked, ask.headers)
+            caller = await self._in_thread(enter)
+            ask.seen.token_id, ask.seen.space = caller.entry.token_id, caller.memory.scope.space
             try:
                 take = partial(self._rules.rates.take, caller.entry.key)
                 mcp_port.check(body, take, is_strict=self._rules.is_strict)
-                await mcp.answer(
+                await self._mcp.answer(
                     caller.memory, caller.entry.store.settings, asked.tools,
-                    partial(self._tool, token),
-                    scope, mcp_port.given_again(body, receive), sending,
+                    partial(self._tool, ask.token),
+                    ask.scope, mcp_port.given_again(body, ask.receive), sending,
                 )  # fmt: skip
             finally:
                 self._entries.give_back(caller.entry)
@@ -299,32 +342,26 @@ class App:
             _log.error("an answer over MCP failed: %s", frames(error))  # it can only end now
         finally:
             self._gate.leave()
+        return SENT
 
-    async def _open(self, method: str, path: str, scope: Scope) -> Reply | None:
-        """What is answered without a token, because it says nothing about any memory."""
-        if method not in ("GET", "HEAD"):
-            return None
-        if path == "/" and self._ui is not None:
+    async def _ready(self) -> Reply:
+        status = "draining" if self._gate.is_draining or self._gate.is_leaving else "ready"
+        if status == "ready" and not await self._readiness.ask():
+            status = "waiting for the store"
+        said = {"status": status}
+        if self._readiness.is_disk_low:  # a full one still answers reads
+            said["disk"] = "nearly full"
+        return json_reply(200 if status == "ready" else 503, said)
+
+    def _told(self, ask: Ask) -> Reply | None:
+        """Where the pages are, what a problem means, what assistants read before they come in."""
+        if ask.path == "/" and self._ui is not None:
             return Reply(303, headers={"Location": f"{self._rules.root_path}/ui/"})
-        if path == "/livez":
-            return json_reply(200, {"status": "alive"})
-        if path == "/readyz":
-            status = "draining" if self._gate.is_draining or self._gate.is_leaving else "ready"
-            if status == "ready" and not await self._readiness.ask():
-                status = "waiting for the store"
-            said = {"status": status}
-            if self._readiness.is_disk_low:  # a full one still answers reads
-                said["disk"] = "nearly full"
-            return json_reply(200 if status == "ready" else 503, said)
-        if path == "/version":
-            return json_reply(200, {"name": "recollect", "version": __version__, "api": "v1"})
-        if path == "/openapi.json":
-            return Reply(200, document())
-        found = self._described(path, scope)
+        found = self._described(ask.path, ask.scope)
         if found is not None:
             return json_reply(200, found)
-        code = path.removeprefix("/problems/")
-        if code != path and code in known_codes():
+        code = ask.path.removeprefix("/problems/")
+        if code != ask.path and code in known_codes():
             return Reply(200, f"{known_codes()[code]}\n".encode(), b"text/plain; charset=utf-8")
         return None
 
@@ -345,10 +382,9 @@ class App:
             raise
         scope.get(LET_IN, lambda: None)()
 
-    async def _body(
-        self, receive: Receive, headers: Headers, most: int, scope: Scope, token: str | None = None
-    ) -> bytes:
+    async def _body(self, ask: Ask, most: int) -> bytes:
         """The body of a request. What is not there at once is not awaited for a wrong token."""
+        headers, receive, token = ask.headers, ask.receive, ask.token
         too_long = Refused(413, "body_too_long", f"the body is longer than {most:,} bytes")
         if _length(headers) > most:
             raise too_long
@@ -358,9 +394,9 @@ class App:
         wait_s = self._body_max_s if _is_long(headers) else min(self._body_max_s, _SHORT_MAX_S)
         try:
             async with asyncio.timeout(wait_s):
-                message = None if token is None or _is_long(headers) else await _at_once(receive)
-                if token is not None and (message is None or message.get("more_body", False)):
-                    await self._check(scope, token)
+                message = None if not token or _is_long(headers) else await _at_once(receive)
+                if token and (message is None or message.get("more_body", False)):
+                    await self._check(ask.scope, token)
                 while True:
                     message = message or await receive()
                     if message["type"] != "http.request":

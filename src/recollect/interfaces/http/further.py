@@ -1,51 +1,44 @@
 """What requests contain beyond the daily calls: corrections, documents, rules, sessions, branches.
 
-Responsible for names, types and limits, as ``shapes`` is. Leaves what they mean to ``calls``.
+Responsible for the same as ``shapes``. Leaves what requests mean to ``calls``.
 Invariants: an unknown field is refused; a field that is left out is not passed on.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from recollect.interfaces.http.shapes import (
-    At,
-    Evidence,
+from recollect.interfaces.http.shapes import At, PageSize, Request
+from recollect.interfaces.http.signatures import (
     FilterText,
     Id,
+    Many,
     Moment,
     Name,
-    PageSize,
     Position,
     Reason,
-    Request,
-    Share,
     Text,
+    request,
 )
-from recollect.model import limits
-from recollect.model.events import Intent
-from recollect.model.presets import Units
+from recollect.memory import branches, sessions
+from recollect.memory.admin import Admin
+from recollect.memory.graph.links import Links
+from recollect.memory.proof.proofs import Proofs
+from recollect.memory.review import Review
+from recollect.memory.rules import rules
 from recollect.model.values import Choice, Include, Unit
 
-Many = Annotated[int, Meta(ge=1, le=limits.LIST_MAX_RECORDS)]
-Direction = Literal["both", "out", "in"]
-
-
-class Shown(Request, frozen=True, kw_only=True):
-    """What shows that a hypothesis holds, or that it does not."""
-
-    evidence: Evidence | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
-
-
-class Faded(Request, frozen=True, kw_only=True):
-    """Archive what has faded."""
-
-    below: Share | UnsetType = UNSET
-    limit: Many | UnsetType = UNSET
-    dry_run: bool | UnsetType = UNSET
+_request = partial(request, base=Request)
+Shown = _request(
+    "Shown",
+    Review.confirm,
+    "What shows that a hypothesis holds, or that it does not.",
+    leave_out=("id",),
+)
+Faded = _request("Faded", Admin.archive, "Archive what has faded.")
 
 
 class UndoOne(Request, frozen=True, kw_only=True):
@@ -94,16 +87,7 @@ class Encrypted(Request, frozen=True, kw_only=True):
     who: Literal["users", "named"] | None = None
 
 
-class Recent(At, frozen=True, kw_only=True):
-    """What is newest."""
-
-    unit: Units | UnsetType = UNSET
-    user: Name | UnsetType = UNSET
-    session: Name | UnsetType = UNSET
-    agent: Name | UnsetType = UNSET
-    since: Moment | UnsetType = UNSET
-    before: Moment | UnsetType = UNSET
-    limit: Many | UnsetType = UNSET
+Recent = _request("Recent", sessions.Sessions.recent, "What is newest.", base=At)
 
 
 class General(At, frozen=True, kw_only=True):
@@ -123,24 +107,8 @@ class Whole(At, frozen=True, kw_only=True):
     after: Id | UnsetType = UNSET
 
 
-class Ends(At, frozen=True, kw_only=True):
-    """The two ends of a path."""
-
-    a: Id
-    b: Id
-    kinds: list[Name] | UnsetType = UNSET
-    direction: Direction | UnsetType = UNSET
-    include: list[Include] | UnsetType = UNSET
-
-
-class Audit(At, frozen=True, kw_only=True):
-    """One page of the audit."""
-
-    since: Moment | UnsetType = UNSET
-    until: Moment | UnsetType = UNSET
-    id: Id | UnsetType = UNSET
-    after: Position | UnsetType = UNSET
-    limit: Many | UnsetType = UNSET
+Ends = _request("Ends", Links.path, "The two ends of a path.", base=At)
+Audit = _request("Audit", Proofs.audit, "One page of the audit.", base=At)
 
 
 class Because(Request, frozen=True, kw_only=True):
@@ -171,22 +139,10 @@ class Rules(At, frozen=True, kw_only=True):
     due: bool = False
 
 
-class RuleRequest(Request, frozen=True, kw_only=True):
-    """Which episodes become records, and when."""
-
-    filter: FilterText | UnsetType = UNSET
-    every: Position | UnsetType = UNSET
-    cron: Name | UnsetType = UNSET
-    channels: list[Name] | UnsetType = UNSET
-    propose: bool | UnsetType = UNSET
-    from_start: bool | UnsetType = UNSET
-
-
-class NewSession(Request, frozen=True, kw_only=True):
-    """A session to open."""
-
-    id: Id | UnsetType = UNSET
-    task_type: Name | UnsetType = UNSET
+RuleRequest = _request(
+    "RuleRequest", rules.Rules.set, "Which episodes become records, and when.", leave_out=("name",)
+)
+NewSession = _request("NewSession", sessions.Sessions.open, "A session to open.")
 
 
 class Sessions(At, frozen=True, kw_only=True):
@@ -197,34 +153,13 @@ class Sessions(At, frozen=True, kw_only=True):
     active: bool = False
 
 
-class Proposed(Request, frozen=True, kw_only=True):
-    """A change that waits for a person."""
-
-    text: Text | UnsetType = UNSET
-    intent: Intent | UnsetType = UNSET
-    target: Id | UnsetType = UNSET
-    key: Name | UnsetType = UNSET
-    kind: Name | UnsetType = UNSET
-    about: Name | UnsetType = UNSET
-    evidence: Evidence | UnsetType = UNSET
-    confidence: Share | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
+Proposed = _request("Proposed", Review.propose, "A change that waits for a person.")
+NewBranch = _request("NewBranch", branches.Branches.open, "A branch to open.")
 
 
-class NewBranch(Request, frozen=True, kw_only=True):
-    """A branch to open."""
-
-    name: Name
-    parent: Name | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
-
-
-class Branches(At, frozen=True, kw_only=True):
-    """One page of branches, newest first."""
-
-    closed: bool | UnsetType = UNSET
-    limit: Many | UnsetType = UNSET
-    before: Position | UnsetType = UNSET
+Branches = _request(
+    "Branches", branches.Branches.list, "One page of branches, newest first.", base=At
+)
 
 
 class Merge(Request, frozen=True, kw_only=True):
@@ -236,11 +171,9 @@ class Merge(Request, frozen=True, kw_only=True):
     reason: Reason | UnsetType = UNSET
 
 
-class Condense(Request, frozen=True, kw_only=True):
-    """One statement in the place of a branch's changes."""
-
-    text: Text
-    key: Name | UnsetType = UNSET
-    about: Name | UnsetType = UNSET
-    evidence: Evidence | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
+Condense = _request(
+    "Condense",
+    branches.Branches.condense,
+    "One statement in the place of a branch's changes.",
+    leave_out=("name",),
+)

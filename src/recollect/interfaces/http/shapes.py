@@ -1,39 +1,47 @@
 """What requests contain.
 
-Responsible for names, types and limits, which come from ``model.limits``. Leaves what they mean to
-``calls`` and everything that depends on the memory to it. Invariants: an unknown field is refused;
-a field that is left out is not passed on, so the defaults are those of ``Memory``.
+Responsible for which requests are made from a call, and for those that differ from every call.
+Leaves limits to ``signatures``, what requests mean to ``calls`` and everything that depends on the
+memory to it. Invariants: an unknown field is refused; a field that is left out is not passed on, so
+the defaults are those of ``Memory``.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from functools import partial, reduce
+from operator import or_
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from recollect.interfaces.http.signatures import (
+    Data,
+    FilterText,
+    Hits,
+    Id,
+    Ids,
+    Moment,
+    Name,
+    Position,
+    Query,
+    Reason,
+    Share,
+    Text,
+    request,
+    several,
+)
+from recollect.memory import Batch as Writes
+from recollect.memory import Memory
+from recollect.memory.admin import Admin
+from recollect.memory.graph.links import Links
 from recollect.model import limits
-from recollect.model.events import ROLES, SourceType, Trust
+from recollect.model.events import ROLES, Trust
 from recollect.model.presets import Units
-from recollect.model.values import Include, Quote
-from recollect.model.words import Sources
+from recollect.model.values import Include
 
-Text = Annotated[str, Meta(min_length=1, max_length=limits.TEXT_MAX_BYTES)]
-Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_MAX_CHARS)]
-Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_MAX_CHARS)]
-Reason = Annotated[str, Meta(max_length=limits.REASON_MAX_CHARS)]
-Query = Annotated[str, Meta(max_length=limits.TEXT_MAX_BYTES)]
-FilterText = Annotated[str, Meta(max_length=limits.FILTER_MAX_CHARS)]
-Moment = Annotated[str, Meta(max_length=64, description="An instant or a date, ISO 8601.")]
-Tags = Annotated[list[Name], Meta(max_length=limits.TAGS_MAX_COUNT)]
-# Names and quotes have a limit each, which the memory checks.
-Evidence = Annotated[list[Id | Quote], Meta(max_length=2 * limits.EVIDENCE_MAX_COUNT)]
-Data = dict[str, Any]
-Share = Annotated[float, Meta(ge=0, le=1)]
-Hits = Annotated[int, Meta(ge=1, le=limits.RECALL_MAX_HITS)]
 PageSize = Annotated[int, Meta(ge=1, le=1_000)]
 Cursor = Annotated[str, Meta(max_length=1_000)]
-Position = Annotated[int, Meta(ge=0, le=limits.INTEGER_MAX)]
 
 Anchor = Annotated[str, Meta(pattern="^[0-9]{1,15}:[0-9a-f]{64}$")]
 Verb = Literal["read", "write", "erase", "create", "drop", "review", "admin"]
@@ -52,26 +60,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         }
 
 
-class Remember(Request, frozen=True, kw_only=True):
-    """A statement to store."""
-
-    text: Text
-    key: Name | UnsetType = UNSET
-    about: Name | UnsetType = UNSET
-    kind: Name | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    data: Data | UnsetType = UNSET
-    confidence: Share | UnsetType = UNSET
-    evidence: Evidence | UnsetType = UNSET
-    expires: Moment | UnsetType = UNSET
-    said_at: Moment | UnsetType = UNSET
-    valid_from: Moment | UnsetType = UNSET
-    valid_to: Moment | UnsetType = UNSET
-    how_known: SourceType | UnsetType = UNSET
-    is_hypothesis: bool | UnsetType = UNSET
-    replaces: Id | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
-    id: Id | UnsetType = UNSET
+_request = partial(request, base=Request)
+Remember = _request("Remember", Memory.remember, "A statement to store.")
 
 
 class Message(Request, frozen=True, kw_only=True):
@@ -93,26 +83,23 @@ class Observe(Request, frozen=True, kw_only=True):
     messages: Annotated[list[Message], Meta(min_length=1, max_length=1_000)]
 
 
-class Revise(Request, frozen=True, kw_only=True):
+Revise = _request(
+    "Revise",
+    Memory.revise,
     """A correction; what is left out stays as it is, and null takes it away.
 
     ``tags`` are added, and ``untag`` are removed.
-    """
-
-    text: Text | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
-    evidence: Evidence | UnsetType = UNSET
-    tags: Tags | UnsetType = UNSET
-    untag: Tags | UnsetType = UNSET
-    data: Data | UnsetType = UNSET
-    expires: Moment | None | UnsetType = UNSET
+    """,
+    leave_out=("id",),
+)
 
 
-class Relate(Request, frozen=True, kw_only=True):
-    """A link's weight and name; its ends and its kind are in the path."""
-
-    weight: Annotated[float, Meta(ge=0)] | UnsetType = UNSET
-    name: Name | UnsetType = UNSET
+Relate = _request(
+    "Relate",
+    Links.link,
+    "A link's weight and name; its ends and its kind are in the path.",
+    leave_out=("source", "target", "kind"),
+)
 
 
 class Erase(Request, frozen=True, kw_only=True):
@@ -123,16 +110,7 @@ class Erase(Request, frozen=True, kw_only=True):
     reason: Reason | UnsetType = UNSET
 
 
-class RecallRequest(Request, frozen=True, kw_only=True):
-    """A question."""
-
-    query: Query
-    k: Hits | UnsetType = UNSET
-    unit: Units | UnsetType = UNSET
-    filter: FilterText | UnsetType = UNSET
-    include: list[Include] | UnsetType = UNSET
-    valid_at: Moment | UnsetType = UNSET
-    min_relevance: Share | UnsetType = UNSET
+RecallRequest = _request("RecallRequest", Memory.recall, "A question.")
 
 
 class RecallMany(Request, frozen=True, kw_only=True):
@@ -147,46 +125,34 @@ class RecallMany(Request, frozen=True, kw_only=True):
     min_relevance: Share | UnsetType = UNSET
 
 
-class WhyNotRequest(Request, frozen=True, kw_only=True):
-    """Why a question does not find something; with a preset, why a context leaves it out."""
-
-    id: Id
-    query: Query
-    preset: Name | UnsetType = UNSET
-    tokens: Annotated[int, Meta(ge=1, le=limits.CONTEXT_MAX_TOKENS)] | UnsetType = UNSET
-    k: Hits | UnsetType = UNSET
-    unit: Units | UnsetType = UNSET
-    filter: FilterText | UnsetType = UNSET
-    include: list[Include] | UnsetType = UNSET
-    valid_at: Moment | UnsetType = UNSET
-    min_relevance: Share | UnsetType = UNSET
-
-
-class ContextRequest(Request, frozen=True, kw_only=True):
-    """A question whose answer is packed for a prompt."""
-
-    query: Query
-    tokens: Annotated[int, Meta(ge=1, le=limits.CONTEXT_MAX_TOKENS)] | UnsetType = UNSET
-    preset: Name | UnsetType = UNSET
-    receipt: bool | UnsetType = UNSET
+WhyNotRequest = _request(
+    "WhyNotRequest",
+    Admin.why_not,
+    "Why a question does not find something; with a preset, why a context leaves it out.",
+)
+ContextRequest = _request(
+    "ContextRequest", Memory.context, "A question whose answer is packed for a prompt."
+)
 
 
 class Used(Request, frozen=True, kw_only=True):
     """The records of a context that were useful; all of them if none is named."""
 
-    ids: Annotated[list[Id], Meta(max_length=1_000)] | UnsetType = UNSET
+    ids: Ids | UnsetType = UNSET
 
 
 class Useful(Request, frozen=True, kw_only=True):
     """Records that were useful, whatever named them."""
 
-    ids: Annotated[list[Id], Meta(max_length=1_000)]
+    ids: Ids
 
 
-class ReplayRequest(Request, frozen=True, kw_only=True):
-    """The question, which a receipt does not keep."""
-
-    query: Query | UnsetType = UNSET
+ReplayRequest = _request(
+    "ReplayRequest",
+    Memory.replay,
+    "The question, which a receipt does not keep.",
+    leave_out=("receipt",),
+)
 
 
 class Decide(Request, frozen=True, kw_only=True):
@@ -223,55 +189,41 @@ class Rotate(Request, frozen=True, kw_only=True):
 # --- acts of a batch ---------------------------------------------------------------------------
 
 
-class RememberAct(Remember, frozen=True, kw_only=True, tag_field="act", tag="remember"):
-    """In a batch: store a statement."""
+# Each is the call of that name of a batch.
+RememberAct = _request(
+    "RememberAct", Memory.remember, "In a batch: store a statement.", act="remember"
+)
 
 
 class ObserveAct(Message, frozen=True, kw_only=True, tag_field="act", tag="observe"):
     """In a batch: store what was said or seen."""
 
 
-class ReviseAct(Revise, frozen=True, kw_only=True, tag_field="act", tag="revise"):
-    """In a batch: correct a record, or change its tags."""
-
-    id: Id
-
-
-class ForgetAct(Request, frozen=True, kw_only=True, tag_field="act", tag="forget"):
-    """In a batch: take something out of default reads."""
-
-    id: Id
-    sources: Sources | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
-
-
-class UndoAct(Request, frozen=True, kw_only=True, tag_field="act", tag="undo"):
-    """In a batch: bring back what was forgotten or archived, but not what was replaced."""
-
-    id: Id
-
-
-class LinkAct(Relate, frozen=True, kw_only=True, tag_field="act", tag="link"):
-    """In a batch: relate two records."""
-
-    source: Id
-    target: Id
-    kind: Name | UnsetType = UNSET
-
-
-class UsedAct(Request, frozen=True, kw_only=True, tag_field="act", tag="used"):
-    """In a batch: report records that were useful."""
-
-    ids: Annotated[list[Id], Meta(max_length=1_000)]
-
-
-Act = RememberAct | ObserveAct | ReviseAct | ForgetAct | UndoAct | LinkAct | UsedAct
-
-
-class Batch(Request, frozen=True, kw_only=True):
-    """Writes that happen together or not at all."""
-
-    acts: Annotated[list[Act], Meta(min_length=1, max_length=limits.COMMAND_MAX_EVENTS)]
+ReviseAct = _request(
+    "ReviseAct", Memory.revise, "In a batch: correct a record, or change its tags.", act="revise"
+)
+ForgetAct = _request(
+    "ForgetAct", Writes.forget, "In a batch: take something out of default reads.", act="forget"
+)
+UndoAct = _request(
+    "UndoAct",
+    Writes.undo,
+    "In a batch: bring back what was forgotten or archived, but not what was replaced.",
+    act="undo",
+)
+LinkAct = _request("LinkAct", Writes.link, "In a batch: relate two records.", act="link")
+UsedAct = _request(
+    "UsedAct", Writes.used, "In a batch: report records that were useful.", act="used"
+)
+_ACTS_MAX: Final = limits.COMMAND_MAX_EVENTS
+_ACTS: Final = (RememberAct, ObserveAct, ReviseAct, ForgetAct, UndoAct, LinkAct, UsedAct)
+Batch = msgspec.defstruct(
+    "Batch",
+    [("acts", Annotated[several(reduce(or_, _ACTS)), Meta(min_length=1, max_length=_ACTS_MAX)])],
+    bases=(Request,),
+    namespace={"__doc__": "Writes that happen together or not at all."},
+    kw_only=True,
+)
 
 
 # --- parameters in the address -----------------------------------------------------------------
@@ -309,16 +261,15 @@ class Events(At, frozen=True, kw_only=True):
     id: Id | UnsetType = UNSET
 
 
-class Forget(Request, frozen=True, kw_only=True):
+Forget = _request(
+    "Forget",
+    Memory.forget,
     """What happens to the episodes that a record came from, and why it is forgotten.
 
     With ``derived`` everything that was derived from it goes as well; ``dry_run`` only says what.
-    """
-
-    derived: bool | UnsetType = UNSET
-    dry_run: bool | UnsetType = UNSET
-    sources: Sources | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
+    """,
+    leave_out=("id",),
+)
 
 
 class Around(At, frozen=True, kw_only=True):

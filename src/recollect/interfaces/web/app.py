@@ -69,6 +69,7 @@ _IN_WORK_OF_ONE: Final = 3  # requests at a time, so that others find a thread
 _LIVE: Final = ("live",)  # behind a space
 _LOGIN: Final = (AWAY, "login")
 _LOGOUT: Final = (AWAY, "logout")
+SENT: Final = Reply(0)  # a stream, which has answered by itself
 _WRONG: Final = "This token is not one of this service, or it has ended."
 
 
@@ -107,61 +108,87 @@ class App:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        visit = Visit(scope)
+        visit = Visit(scope, receive, send)
         try:
-            reply = await self._reply(visit, scope, receive, send)
+            reply = await self._reply(visit)
         except Exception as error:  # noqa: BLE001 - the last place that can answer it readably
             reply = self._problem(visit, error)
-        if reply is None:  # a stream, which has answered by itself
+        if reply is SENT:
             return
         await reply.send(send, with_body=scope["method"] != "HEAD")
 
-    async def _reply(
-        self, visit: Visit, scope: Scope, receive: Receive, send: Send
-    ) -> Reply | None:
-        root, has_login = self._sessions.root, self._sessions.has_login
-        if visit.path == "/open" and visit.method == "POST" and not has_login:
-            visit.headers = self._guard.named(scope["headers"])  # from a file; its key lets in
-            return self._posted(visit, await body_of(receive, LOGIN_MAX_BYTES))
-        visit.headers = self._guard.check(visit.method, scope["headers"])
-        if visit.path == "/open" and visit.method == "GET" and not has_login:
-            return self._opened(visit)
+    async def _reply(self, visit: Visit) -> Reply:
+        """The answer of the first step that knows the visit; each looks at it in this order."""
+        steps = (
+            self._post_key, self._check, self._open_key, self._find, self._file, self._log_in,
+        )  # fmt: skip
+        for step in steps:
+            reply = await step(visit)
+            if reply is not None:
+                return reply
+        return await self._serve(visit)
+
+    async def _post_key(self, visit: Visit) -> Reply | None:
+        """The page on the disk lets its browser in; it comes from no page of ours."""
+        if not self._is_key(visit, "POST"):
+            return None
+        visit.headers = self._guard.named(visit.scope["headers"])  # from a file; its key lets in
+        return self._posted(visit, await body_of(visit.receive, LOGIN_MAX_BYTES))
+
+    async def _check(self, visit: Visit) -> None:
+        """From here on a visit has passed the guard."""
+        visit.headers = self._guard.check(visit.method, visit.scope["headers"])
+
+    async def _open_key(self, visit: Visit) -> Reply | None:
+        return self._opened(visit) if self._is_key(visit, "GET") else None
+
+    def _is_key(self, visit: Visit, method: str) -> bool:
+        is_here = visit.path == "/open" and visit.method == method
+        return is_here and not self._sessions.has_login
+
+    async def _find(self, visit: Visit) -> None:
+        """From here on a visit is to a page below the root."""
+        root = self._sessions.root
         if not visit.path.startswith(f"{root}/"):
             hint = "the terminal where it runs shows its address"
             raise Turned(404, "this inspector has no page of that name", hint)
-        segments = tuple(visit.path[len(root) + 1 :].removesuffix("/").split("/"))
-        if segments[0] == AWAY and visit.is_safe and segments[-1] in self._files:
-            return self._file(segments)
-        work = asyncio.get_running_loop().run_in_executor
-        if has_login and segments == _LOGIN:
-            body = b"" if visit.is_safe else await body_of(receive, LOGIN_MAX_BYTES)
-            return await work(self._aside, self._login, visit, body)
-        is_live = segments[1:] == _LIVE and segments[0] != AWAY and visit.method == "GET"
-        cookie = cookie_of(visit.headers.get("cookie", ""), cookie_name(self._sessions))
-        visit.session = self._sessions.find(cookie, is_visit=not is_live)
-        if visit.session is None:
-            if has_login and visit.is_safe:
-                return self._to_login(visit)
-            raise _LOGGED_OUT if has_login else _NO_SESSION
-        if is_live:
-            await self._stream(visit, visit.session, segments[0], receive, send)
+        visit.segments = tuple(visit.path[len(root) + 1 :].removesuffix("/").split("/"))
+
+    async def _log_in(self, visit: Visit) -> Reply | None:
+        """The page that asks for a token, which needs no session."""
+        if not self._sessions.has_login or visit.segments != _LOGIN:
             return None
-        body = b"" if visit.is_safe else await body_of(receive, FORM_MAX_BYTES)
-        owner = visit.session.owner
+        body = b"" if visit.is_safe else await body_of(visit.receive, LOGIN_MAX_BYTES)
+        work = asyncio.get_running_loop().run_in_executor
+        return await work(self._aside, self._login, visit, body)
+
+    async def _serve(self, visit: Visit) -> Reply:
+        """What a browser that was let in asks for."""
+        has_login, is_live = self._sessions.has_login, _is_live(visit)
+        cookie = cookie_of(visit.headers.get("cookie", ""), cookie_name(self._sessions))
+        visit.session = session = self._sessions.find(cookie, is_visit=not is_live)
+        if session is not None:
+            return await (self._stream if is_live else self._work)(visit, session)
+        if has_login and visit.is_safe:
+            return self._to_login(visit)
+        raise _LOGGED_OUT if has_login else _NO_SESSION
+
+    async def _work(self, visit: Visit, session: Session) -> Reply:
+        """One page or one act, in a thread; a browser has a few at a time."""
+        body = b"" if visit.is_safe else await body_of(visit.receive, FORM_MAX_BYTES)
+        work, owner = asyncio.get_running_loop().run_in_executor, session.owner
         if self._in_work[owner] >= _IN_WORK_OF_ONE:
             raise Turned(503, "several of your pages are still loading", "wait for them")
         self._in_work[owner] += 1
         try:
-            return await work(self._threads, self._answer, visit, visit.session, segments, body)
+            return await work(self._threads, self._answer, visit, session, visit.segments, body)
         finally:
             self._in_work[owner] -= 1
             self._in_work += Counter()  # drops what is zero
 
-    async def _stream(
-        self, visit: Visit, session: Session, segment: str, receive: Receive, send: Send
-    ) -> None:
+    async def _stream(self, visit: Visit, session: Session) -> Reply:
         """Says how much is new in a memory, until the browser or the session goes."""
-        space, loop = table.decoded(segment), asyncio.get_running_loop()
+        space, loop = table.decoded(visit.segments[0]), asyncio.get_running_loop()
         after = Asked(place=Place(root="", space=space), query=parsed(visit.query)).number(
             "after", 0
         )
@@ -178,7 +205,8 @@ class App:
         async def head() -> int | None:
             return await loop.run_in_executor(self._aside, read)
 
-        await self._streams.stream(session.owner, after, head, receive, send)
+        await self._streams.stream(session.owner, after, head, visit.receive, visit.send)
+        return SENT
 
     def _to_login(self, visit: Visit) -> Reply:
         """To the page that asks for a token, and back from there."""
@@ -228,7 +256,11 @@ class App:
         cookie = set_cookie(self._sessions, session.id)
         return Reply(200, led_on(self._sessions.first), headers={"Set-Cookie": cookie})
 
-    def _file(self, segments: tuple[str, ...]) -> Reply:
+    async def _file(self, visit: Visit) -> Reply | None:
+        """A style, a program or a picture, which say nothing of a memory."""
+        segments = visit.segments
+        if not (segments[0] == AWAY and visit.is_safe and segments[-1] in self._files):
+            return None
         name = segments[1] if len(segments) == 2 else ""
         if name not in self._files:
             raise Turned(404, "this inspector has no file of that name")
@@ -424,6 +456,12 @@ class App:
         self._aside.shutdown()
         CHECKED.stop()
         self._memories.close()
+
+
+def _is_live(visit: Visit) -> bool:
+    """True for a stream of what is new in a memory."""
+    is_space = visit.segments[1:] == _LIVE and visit.segments[0] != AWAY
+    return is_space and visit.method == "GET"
 
 
 def _browser(visit: Visit) -> str:

@@ -29,12 +29,13 @@ SHORT_MAX_S: Final = 5.0  # nobody is known yet who sends such a form
 class Visit:
     """One request: what it asks for, and who it turned out to be."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope, self.receive, self.send = scope, receive, send
         self.method: str = scope["method"]
         self.path: str = scope["raw_path"].decode("latin-1")
         self.query: bytes = scope["query_string"]
         self.headers: Headers = {}
+        self.segments: tuple[str, ...] = ()  # of the path below the root
         self.session: Session | None = None
 
     @property

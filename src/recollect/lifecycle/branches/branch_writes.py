@@ -41,7 +41,7 @@ from recollect.model.limits import BRANCH_MAX_CHANGES, BRANCH_MAX_CHARS
 from recollect.model.rules import lowest
 from recollect.model.validate import Json
 
-_REVISED: Final = ("expires", "data")  # what a revision on a branch sets beside the text
+_REVISED: Final = ("expires", "data", *e.NOTED)  # what a revision on a branch sets beside the text
 _NOT_REVISED: Final = (
     *("patch", "confidence", "decay_tier", "about"),
     *("kind", "source_type", "is_hypothesis", "regrounds"),

@@ -26,11 +26,8 @@ from recollect.model import events as e
 from recollect.model.limits import LIST_MAX_RECORDS
 from recollect.model.rules import at_least, lowest
 
-# The fields that a revision can change. Those in _OTHER have another form in a row.
-_OTHER: Final = ("text", "is_hypothesis", "evidence", "data")
-_NOT_CONTENT: Final = (*e.Body.__struct_fields__, "id", "trust", "reason", "proposal", *_OTHER)
-_PLAIN: Final = tuple(n for n in e.RecordRevised.__struct_fields__ if n not in _NOT_CONTENT)
-_CONTENT: Final = (*_PLAIN, *_OTHER, "tags")
+# What a version says; the rest is its state.
+_CONTENT: Final = (*e.PLAIN, "text", "is_hypothesis", "evidence", "data", "tags")
 
 
 def revert(view: View, actor: c.Actor, act: c.Revert) -> tuple[list[e.AnyBody], str]:
@@ -249,7 +246,7 @@ def revision(
     now: VersionRow, then: VersionRow, trust: e.Trust, evidence: tuple[str, ...] | UnsetType
 ) -> e.RecordRevised:
     """The revision from one version to the content of another."""
-    changed = {name: getattr(then, name) for name in _PLAIN}
+    changed = {name: getattr(then, name) for name in e.PLAIN}
     guess = bool(then.is_hypothesis)
     return e.RecordRevised(
         id=now.id,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from recollect.errors import Conflict, Forbidden, LimitExceeded
 from recollect.index.rows import VersionRow, is_held, unpack_names, unpack_object
@@ -145,31 +145,23 @@ def added(
     actor: c.Actor, act: c.Remember, id: str, trust: e.Trust, status: e.Status, replaced: str | None
 ) -> e.RecordAdded:
     """The event that adds a record, as decided."""
-    return e.RecordAdded(
+    body = e.RecordAdded(
         id=id,
         text=act.text,
-        kind="fact" if act.kind is UNSET else act.kind,
-        confidence=DEFAULT_CONFIDENCE if act.confidence is UNSET else act.confidence,
+        kind="fact",
+        confidence=DEFAULT_CONFIDENCE,
         status=status,
         trust=trust,
         key=act.key,
-        about=None if act.about is UNSET else act.about,
         tags=act.tags,
-        source_type="told" if act.source_type is UNSET else act.source_type,
         evidence=act.evidence,
-        is_hypothesis=False if act.is_hypothesis is UNSET else act.is_hypothesis,
-        said_at=None if act.said_at is UNSET else act.said_at,
-        valid_from=None if act.valid_from is UNSET else act.valid_from,
-        valid_to=None if act.valid_to is UNSET else act.valid_to,
-        expires=None if act.expires is UNSET else act.expires,
         supersedes=replaced,
-        decay_tier="standard" if act.decay_tier is UNSET else act.decay_tier,
-        data={} if act.data is UNSET else act.data,
         user=actor.user,
         session=actor.session,
         agent=actor.agent,
         tz_minutes=actor.tz_minutes,
     )
+    return structs.replace(body, **_said(act))
 
 
 def restated(
@@ -187,16 +179,9 @@ def restated(
         id=twin.id,
         trust=trust,
         evidence=evidence + more if more else UNSET,
-        kind=_new(act.kind, twin.kind),
-        about=_new(act.about, twin.about),
-        confidence=_new(act.confidence, twin.confidence),
-        source_type=_new(act.source_type, twin.source_type),
-        is_hypothesis=_new(act.is_hypothesis, bool(twin.is_hypothesis)),
-        said_at=_new(act.said_at, twin.said_at),
-        valid_from=_new(act.valid_from, twin.valid_from),
-        valid_to=_new(act.valid_to, twin.valid_to),
-        expires=_new(expires, twin.expires),
-        data=_new(act.data, unpack_object(twin.data)),
+    )
+    changes = structs.replace(
+        changes, **_news(structs.replace(act, expires=expires, decay_tier=UNSET), twin)
     )
     mine = Lineage(line.actor)
     if may_change(view, mine, twin) and changes != e.RecordRevised(id=twin.id, trust=trust):
@@ -221,23 +206,16 @@ def revise(view: View, actor: c.Actor, act: c.Revise) -> list[e.AnyBody]:
             hint="leave out `expires`, or ask a person to set it",
         )
     trust = lowest([target.trust, line.trust])
-    data = unpack_object(target.data)
+    if act.patch is not UNSET:
+        act = structs.replace(act, data=patched(unpack_object(target.data), act.patch))
     body = e.RecordRevised(
         id=act.id,
         trust=trust,
         text=text,
-        about=_new(act.about, target.about),
-        kind=_new(act.kind, target.kind),
         evidence=_grounds(actor, act, target, text),
-        source_type=_new(act.source_type, target.source_type),
-        is_hypothesis=_new(act.is_hypothesis, bool(target.is_hypothesis)),
-        expires=_new(act.expires, target.expires),
-        confidence=_new(act.confidence, target.confidence),
-        decay_tier=_new(act.decay_tier, target.decay_tier),
-        said_at=_new(act.said_at, target.said_at),
-        data=_new(act.data if act.patch is UNSET else patched(data, act.patch), data),
         reason=act.reason,
     )
+    body = structs.replace(body, **_news(act, target))
     says = act.text is not UNSET  # also with the words that it has: then they are the actor's too
     if body == e.RecordRevised(id=act.id, trust=trust, reason=act.reason):
         return vouched_again(actor, target, trust, says=says)
@@ -309,6 +287,22 @@ def _check_count(names: Sequence[str], at_most: int, what: str) -> None:
 
 def state_of(row: VersionRow) -> str:
     return f"archived ({row.reason})" if row.status == "archived" else row.status
+
+
+def _said(act: c.Remember | c.Revise) -> dict[str, object]:
+    """The fields that an act mentions."""
+    fields = ((name, getattr(act, name)) for name in e.Said.__struct_fields__)
+    return {name: value for name, value in fields if value is not UNSET}
+
+
+def _news(act: c.Remember | c.Revise, row: VersionRow) -> dict[str, object]:
+    """The fields that an act mentions and that a record has otherwise."""
+    own = {"is_hypothesis": bool(row.is_hypothesis), "data": unpack_object(row.data)}
+    return {
+        name: value
+        for name, value in _said(act).items()
+        if value != (own[name] if name in own else getattr(row, name))
+    }
 
 
 def _or(value: T | UnsetType, default: T) -> T:

@@ -28,10 +28,10 @@ from recollect.index.rows import RULES, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.records.foreign import Bring, BringLink
 from recollect.memory.handle import acts
-from recollect.memory.handle.fields import RecordFields
 from recollect.model import validate
 from recollect.model.events import Status
 from recollect.model.presets import Preset
+from recollect.model.record_fields import RecordFields
 
 
 def state_of(item: Item) -> State | None:
@@ -46,7 +46,7 @@ def is_hidden(item: Item) -> bool:
 
 def fields_of(item: RecordItem) -> RecordFields:
     """The fields of an imported record that do not depend on where it comes from."""
-    return {
+    found: RecordFields = {
         "about": item.about,
         "kind": item.kind,
         "tags": item.tags,
@@ -60,6 +60,8 @@ def fields_of(item: RecordItem) -> RecordFields:
         "is_hypothesis": item.is_hypothesis,
         "id": item.id,
     }
+    found.update(cast(RecordFields, item.noted))
+    return found
 
 
 def record_acts(make: acts.Acts, item: RecordItem, state: State) -> tuple[c.Act, ...]:

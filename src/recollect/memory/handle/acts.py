@@ -7,21 +7,21 @@ what the act means to ``lifecycle``. Invariant: an act that leaves here can be s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
-from typing import Any, Final, Literal, TypedDict, TypeVar, cast, get_args
+from typing import Any, Final, Literal, TypedDict, TypeVar, Unpack, cast, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import InvalidInput
 from recollect.lifecycle import commands as c
-from recollect.memory.handle.fields import RecordFields, checked, end_of, span_us
+from recollect.memory.handle.fields import checked, end_of, noted, span_us
 from recollect.memory.handle.fields import evidence as checked_evidence
 from recollect.memory.handle.fields import tags as checked_tags
 from recollect.model import validate
 from recollect.model.events import Ending, Intent
 from recollect.model.instants import Moment, dated
 from recollect.model.messages import Content, Message, role_of, with_role, with_text
+from recollect.model.record_fields import RecordFields, RevisedFields
 from recollect.model.validate import Json
 from recollect.model.values import Quote
 from recollect.model.words import Sources
@@ -64,17 +64,15 @@ class Acts:
         id: str,
         text: str | None,
         *,
-        reason: str | None,
-        evidence: Iterable[str | Quote],
-        data: Mapping[str, Json] | None,
-        expires: Moment | timedelta | None | UnsetType,
         files: bool = False,
+        **fields: Unpack[RevisedFields],
     ) -> c.Revise:
         """Correct a record; with ``files`` as a proposal, if it may not be done at once."""
+        expires, data = fields.get("expires", UNSET), fields.get("data")
         lasts = None if isinstance(expires, UnsetType) else expires
         until = expires if lasts is None else end_of(lasts, self._seam.now())
-        grounds = checked_evidence(evidence)
-        if text is None and data is None and expires is UNSET and not grounds["evidence"]:
+        grounds, more = checked_evidence(fields.get("evidence", ())), noted(fields)
+        if text is None and not _says(fields):
             raise InvalidInput(
                 "nothing to change was given",
                 hint="give text, tags, untag, evidence, data or expires",
@@ -82,8 +80,9 @@ class Acts:
         return c.Revise(
             id=validate.reference(id),
             text=UNSET if text is None else validate.text(text),
-            reason=validate.reason(reason),
+            reason=validate.reason(fields.get("reason")),
             **grounds,
+            **more,
             expires=cast("str | None | UnsetType", until),
             expires_after_us=span_us(lasts),
             data=UNSET if data is None else validate.data(data),
@@ -95,26 +94,19 @@ class Acts:
         id: str,
         text: str | None,
         *,
-        tags: Iterable[str],
-        untag: Iterable[str],
-        reason: str | None,
-        evidence: Iterable[str | Quote],
-        data: Mapping[str, Json] | None,
-        expires: Moment | timedelta | None | UnsetType,
         files: bool = False,
+        **fields: Unpack[RevisedFields],
     ) -> tuple[c.Revise | c.Tag, ...]:
         """Correct a record, change its tags, or both: tags are an act of their own, the last."""
-        tagged = tag(id, tags, untag)
-        grounds = tuple(evidence)
-        only_tags = text is None and data is None and expires is UNSET and not grounds
-        if only_tags and (tagged.add or tagged.remove):
-            if reason is not None:
+        tagged = tag(id, fields.get("tags", ()), fields.get("untag", ()))
+        fields["evidence"] = tuple(fields.get("evidence", ()))
+        is_tagged = bool(tagged.add or tagged.remove)
+        if is_tagged and text is None and not _says(fields):
+            if fields.get("reason") is not None:
                 raise InvalidInput("tags alone are changed without a reason", hint="leave it out")
             return (tagged,)
-        revised = self.revise(
-            id, text, reason=reason, evidence=grounds, data=data, expires=expires, files=files
-        )
-        return (revised, tagged) if tagged.add or tagged.remove else (revised,)
+        revised = self.revise(id, text, files=files, **fields)
+        return (revised, tagged) if is_tagged else (revised,)
 
     def open_session(self, id: str | None, task_type: str | None) -> c.OpenSession:
         """Open a session."""
@@ -251,6 +243,13 @@ class Acts:
             session=validate.optional_name(session, "session"),
             metadata=validate.data(with_role(metadata, message.get("role"), role), "metadata"),
         )
+
+
+def _says(fields: RevisedFields) -> bool:
+    """True if more is changed than tags."""
+    if fields.get("expires", UNSET) is not UNSET or fields.get("evidence"):
+        return True
+    return fields.get("data") is not None or bool(noted(fields))
 
 
 def restore(id: str) -> c.Restore:

@@ -1,49 +1,27 @@
-"""The fields of a record: the one list of what ``remember`` takes besides the text.
+"""The fields of a record, checked.
 
-Responsible for their names, their types, and the check that each passes. Leaves what they mean to
-``Memory.remember``, which documents them, and to ``lifecycle.records``. Invariant: every place that
-takes these fields (a batch, a mount, the command line, a tool) takes them from here, and a test
-names the place that forgot one.
+Responsible for the check that each field passes. Leaves their list to ``model.record_fields``,
+which is made from the signatures of ``memory.writing``, and what they mean to ``lifecycle``.
+Invariant: a field without a check of its own is a name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, Final, TypedDict, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from msgspec import UNSET, UnsetType
 
 from recollect.errors import InvalidInput, LimitExceeded
 from recollect.model import limits, validate
-from recollect.model.events import SourceType
+from recollect.model.events import NOTED, SourceType
 from recollect.model.instants import Moment, dated, later
-from recollect.model.validate import Json
+from recollect.model.record_fields import RecordFields, RevisedFields
 from recollect.model.values import Quote
 from recollect.model.words import COLUMNS
 
 Checked = dict[str, Any]
-
-
-class RecordFields(TypedDict, total=False):
-    """What a record is given besides its text. A field that is left out or None is not set."""
-
-    key: str | None
-    about: str | None
-    kind: str | None
-    tags: Iterable[str] | None
-    data: Mapping[str, Json] | None
-    confidence: float | None
-    evidence: Iterable[str | Quote]
-    expires: Moment | timedelta | None
-    said_at: Moment | None
-    valid_from: Moment | None
-    valid_to: Moment | None
-    how_known: SourceType | None
-    is_hypothesis: bool | None
-    replaces: str | None
-    reason: str | None
-    id: str | None
 
 
 def tags(value: Iterable[str]) -> tuple[str, ...]:
@@ -116,11 +94,8 @@ def span_us(expires: Moment | timedelta | None) -> int | UnsetType:
     return expires // timedelta(microseconds=1) if isinstance(expires, timedelta) else UNSET
 
 
-# How each field is checked; ``expires`` needs the clock, and ``evidence`` gives two fields.
+# How a field is checked that is no name.
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "key": lambda value: validate.name(value, "key"),
-    "about": lambda value: validate.name(value, "about"),
-    "kind": lambda value: validate.name(value, "kind"),
     "tags": tags,
     "data": validate.data,
     "confidence": lambda value: validate.fraction(value, "confidence"),
@@ -135,19 +110,27 @@ _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-_NAMES: Final = RecordFields.__annotations__.keys()
+_TWO: Final = ("expires", "evidence")  # one needs the clock; each gives two fields of an act
+
+
+def noted(fields: RevisedFields) -> Checked:
+    """The fields of a correction that no rule looks at, each checked."""
+    given: Mapping[str, Any] = validate.arguments("revise", fields, RevisedFields)
+    found = ((name, given.get(name)) for name in NOTED)
+    return {name: _check(name, value) for name, value in found if value is not None}
+
+
+def _check(name: str, value: Any) -> object:
+    return _CHECKS[name](value) if name in _CHECKS else validate.name(value, name)
 
 
 def checked(fields: RecordFields, now: str) -> Checked:
     """The fields that are set, each checked, by their names in ``lifecycle.commands.Remember``."""
-    given: Mapping[str, Any] = fields
-    if not given.keys() <= _NAMES:
-        unknown = min(given.keys() - _NAMES)
-        raise TypeError(f"remember() got an unexpected keyword argument {unknown!r}")
+    given: Mapping[str, Any] = validate.arguments("remember", fields, RecordFields)
     found: Checked = {"id": None}
     for name, value in given.items():
-        if value is not None and name in _CHECKS:
-            found[COLUMNS.get(name, name)] = _CHECKS[name](value)
+        if value is not None and name not in _TWO:
+            found[COLUMNS.get(name, name)] = _check(name, value)
     if given.get("reason") is not None and given.get("replaces") is None:
         raise InvalidInput(
             "reason says why a record is replaced, and none is named",

@@ -278,7 +278,7 @@ class Calls:
 
 def handle_of(calls: Calls) -> Handle:
     """The handle of a memory, for code that reads its index or ledger directly."""
-    handle: object = calls._handle  # a memory of a service has another
+    handle = getattr(calls, "_handle", None)  # a memory of a service has none
     if not isinstance(handle, Handle):
         hint = "do it where the store is, with its folder"
         raise Unsupported("a service does not offer this", hint=hint)
@@ -287,7 +287,7 @@ def handle_of(calls: Calls) -> Handle:
 
 def clock_of(calls: Calls) -> tuple[str, int]:
     """The instant that a memory shows and the offset of its clock; a service's: this machine's."""
-    handle: object = calls._handle
+    handle = getattr(calls, "_handle", None)
     if isinstance(handle, Handle):
         return handle.now(), handle.actor.tz_minutes
     return REAL.now(), REAL.tz_minutes()

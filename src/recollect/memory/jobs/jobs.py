@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from msgspec import structs
 
-from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound, Unsupported
+from recollect.errors import Conflict, Forbidden, InvalidInput, NotFound
 from recollect.model import instants, validate
 from recollect.model.cron import parse_cron
 from recollect.model.events import TRUST_RANK, Trust
@@ -250,11 +250,6 @@ class Jobs:
 
 def worker_of(jobs: Jobs, kinds: Iterable[str] = (), *, closes: bool = False) -> Worker:
     """What does the jobs of a store again and again, for a process that is for that."""
-    if not isinstance(jobs, Jobs):  # those of a service
-        raise Unsupported(
-            "a client does no jobs",
-            hint="start `recollect serve --work`, or `recollect admin work` where the store is",
-        )
     return jobs._worker(kinds, closes=closes)
 
 

@@ -413,24 +413,13 @@ def _shown(place: Place, body: e.AnyBody | None) -> str:
 
 
 def _state(row: VersionRow) -> e.RecordState:
-    return e.RecordState(
-        text=row.text,
-        kind=row.kind,
-        confidence=row.confidence,
-        status=row.status,
-        reason=row.reason,
-        about=row.about,
-        source_type=row.source_type,
-        evidence=unpack_names(row.evidence),
-        is_hypothesis=bool(row.is_hypothesis),
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
-        expires=row.expires,
-        superseded_by=row.superseded_by,
-        decay_tier=row.decay_tier,
-        data=unpack_object(row.data),
-        said_at=row.said_at,
-    )
+    same = {name: getattr(row, name) for name in e.RecordState.__struct_fields__}
+    packed = {
+        "evidence": unpack_names(row.evidence),
+        "is_hypothesis": bool(row.is_hypothesis),
+        "data": unpack_object(row.data),
+    }
+    return e.RecordState(**{**same, **packed})
 
 
 def _retired(row: VersionRow | None, winner: str | None) -> VersionRow | None:

@@ -17,13 +17,13 @@ from recollect.errors import Conflict, Forbidden, RecollectError
 from recollect.exchange.importers.openchronicle import FORMAT
 from recollect.lifecycle.records.foreign import Bring
 from recollect.memory.handle import answers
-from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle
 from recollect.memory.pages.sync import FilePlan
 from recollect.mirror import words
 from recollect.mirror.foreign import Arrival, arrivals
 from recollect.mirror.page import Entry
 from recollect.model import validate
+from recollect.model.record_fields import RecordFields
 from recollect.model.values import PageChange, Refusal
 
 

@@ -29,7 +29,6 @@ from recollect.index.selections import proposals_about
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.commands import Propose
 from recollect.memory.handle import acts, answers
-from recollect.memory.handle.fields import RecordFields
 from recollect.memory.handle.handle import Handle
 from recollect.memory.pages.adoption import adopt
 from recollect.memory.pages.page_care import checked_line, checked_tags, flag_long
@@ -41,6 +40,7 @@ from recollect.mirror.page import Page
 from recollect.model import validate
 from recollect.model.events import Intent
 from recollect.model.instants import dated
+from recollect.model.record_fields import RecordFields
 from recollect.model.validate import Json
 from recollect.model.values import PageChange, Refusal, Rendered, Suggestion, Synced
 

@@ -58,6 +58,8 @@ from recollect.model.events.proposals import (
     Settled,
 )
 from recollect.model.events.records import (
+    NOTED,
+    PLAIN,
     EpisodeForgotten,
     EpisodeObserved,
     EpisodeRestored,
@@ -74,6 +76,7 @@ from recollect.model.events.records import (
     RecordSuperseded,
     RecordTagged,
     RecordVouched,
+    Said,
 )
 from recollect.model.events.settings import (
     DocumentDropped,
@@ -117,7 +120,9 @@ __all__ = [
     "LinkAdded",
     "LinkRemoved",
     "LossAccepted",
+    "NOTED",
     "Origin",
+    "PLAIN",
     "ProposalApplied",
     "ProposalApproved",
     "ProposalMade",
@@ -137,6 +142,7 @@ __all__ = [
     "Reinforcement",
     "Role",
     "RulePassed",
+    "Said",
     "SessionClosed",
     "SessionOpened",
     "Settled",

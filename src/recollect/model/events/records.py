@@ -6,6 +6,8 @@ happen to ``lifecycle``. Invariant: status and trust have been decided and are w
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -93,6 +95,32 @@ class RecordRevised(Body, frozen=True, kw_only=True):
     reason: str | None = None
     said_at: str | None | UnsetType = UNSET
     proposal: str | None = None  # the proposal that it came from
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a caller says of a record beside its text; unset fields were not mentioned."""
+
+    kind: str | UnsetType = UNSET
+    about: str | None | UnsetType = UNSET
+    confidence: float | UnsetType = UNSET
+    source_type: SourceType | UnsetType = UNSET
+    is_hypothesis: bool | UnsetType = UNSET
+    valid_from: str | None | UnsetType = UNSET
+    valid_to: str | None | UnsetType = UNSET
+    expires: str | None | UnsetType = UNSET
+    decay_tier: Tier | UnsetType = UNSET
+    data: dict[str, Json] | UnsetType = UNSET
+    said_at: str | None | UnsetType = UNSET
+
+
+# The same fields in the form that a row keeps them, without those that it keeps in another one.
+PLAIN: Final = tuple(n for n in Said.__struct_fields__ if n not in ("is_hypothesis", "data"))
+_RULED: Final = (
+    *("kind", "about", "confidence", "source_type", "valid_from", "valid_to", "expires"),
+    *("decay_tier", "said_at"),
+)
+# Those that no rule looks at: they are kept, shown, proposed and merged like the text.
+NOTED: Final = tuple(name for name in PLAIN if name not in _RULED)
 
 
 class RecordSuperseded(Body, frozen=True, kw_only=True):

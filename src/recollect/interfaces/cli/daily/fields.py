@@ -1,8 +1,8 @@
 """An option for each field of a record, made from the one list of fields.
 
-Responsible for turning ``memory.fields.RecordFields`` into options, and what is typed into values.
-Leaves checking them to ``Memory.remember``, whose documentation is also the help. Invariant: a new
-field of a type that is known here is an option of ``recollect remember`` without a change here.
+Responsible for turning ``model.record_fields.RecordFields`` into options, and what is typed into
+values. Leaves checking them to ``Memory.remember``, whose documentation is also the help.
+Invariant: a new field of a type that is known here is an option without a change here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple, cast, get_type_hints
 from recollect.interfaces.cli import options as o
 from recollect.interfaces.cli.declare import Option, Parameter, parameters_of
 from recollect.memory import Memory
-from recollect.memory.handle.fields import RecordFields
 from recollect.model.events import SourceType
 from recollect.model.instants import Moment
+from recollect.model.record_fields import RecordFields
 from recollect.model.validate import Json, parse_json_object
 from recollect.model.values import Quote
 

@@ -18,8 +18,8 @@ from recollect.interfaces.cli.call import Call, verb
 from recollect.interfaces.cli.daily.fields import takes_fields
 from recollect.interfaces.cli.declare import Option
 from recollect.memory import Memory
-from recollect.memory.handle.fields import RecordFields
 from recollect.model.events import Role
+from recollect.model.record_fields import RecordFields
 from recollect.model.validate import parse_json_object
 from recollect.model.values import Record
 

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.interfaces.cli.plain import day, moment, safe, standing, who
+from recollect.model.events import NOTED
 from recollect.model.values import Episode, Finding, Link, Record, Source, Version, Why
 from recollect.store.port import Progress
 
@@ -122,6 +123,7 @@ def _record_fields(record: Record, why: Why) -> dict[str, Text]:
         "expires": _maybe(moment(record.expires) if record.expires else None),
         "restated": words(record.reinforcement_count) if record.reinforcement_count else None,
         "said": _maybe(moment(record.said_at) if record.said_at else None),
+        **{name: _maybe(getattr(record, name)) for name in NOTED},
         "written": words(f"{moment(record.at)}, event {record.seq}"),
         **_scope(record.scope.to_dict()),
         "data": _json(record.data),

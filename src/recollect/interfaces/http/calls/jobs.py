@@ -11,7 +11,8 @@ from recollect.errors import Forbidden
 from recollect.interfaces.http.call import Answer, Call
 from recollect.interfaces.http.calls.records import span
 from recollect.interfaces.http.feed import Seen
-from recollect.interfaces.http.shapes import Moment, PageSize, Request
+from recollect.interfaces.http.shapes import PageSize, Request
+from recollect.interfaces.http.signatures import Moment
 from recollect.memory.jobs.jobs import EVERY_MAX_S
 from recollect.model import wire
 from recollect.model.values import Job, JobKind, JobState, Schedule

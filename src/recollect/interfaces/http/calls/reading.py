@@ -29,8 +29,8 @@ _HITS_MAX_COUNT: Final = 2_000
 
 def recall(call: Call) -> Recall:
     """What the memory holds about a question, best first."""
-    body: shapes.RecallRequest = call.body
-    return call.space.recall(body.query, **body.given("query"))
+    found: Recall = call.space.recall(call.body.query, **call.body.given("query"))
+    return found
 
 
 def recall_many(call: Call) -> list[Recall]:

@@ -61,7 +61,7 @@ def tagged(found: Record | Episode) -> Answer:
 
 def remember(call: Call) -> Answer:
     """Store a statement as a record; 200 with the old one if replacing it only waits."""
-    body: shapes.Remember = call.body
+    body = call.body
     if call.write.is_new and body.replaces is not UNSET:
         raise Refused(
             422, "invalid_input", "what replaces a record does not take If-None-Match",
@@ -79,7 +79,7 @@ def remember(call: Call) -> Answer:
     return Answer(value=record, headers={**tagged(record).headers, "Location": place})
 
 
-def _has(body: shapes.Remember, memory: Memory) -> bool:
+def _has(body: Any, memory: Memory) -> bool:
     """True if a record would not be new: its id is taken, or its key is held."""
     id, key = body.id, body.key
     if id is not UNSET:
@@ -112,7 +112,7 @@ def get_key(call: Call) -> Answer:
 
 def revise(call: Call) -> Answer:
     """Correct a record or change its tags; the old text stays in its history."""
-    body: shapes.Revise = call.body
+    body = call.body
     id = call.path["id"]
     text = None if body.text is UNSET else body.text
     return tagged(call.space.revise(id, text, **fields(body, "text"), **call.write.options(id)))
@@ -179,20 +179,6 @@ def graph(call: Call) -> Graph:
 def batch(call: Call) -> list[Record | Episode]:
     """Writes that happen together or not at all."""
     with call.space.batch(**call.write.options()) as batch:
-        for act in call.body.acts:
-            match act:
-                case shapes.RememberAct():
-                    batch.remember(act.text, **fields(act, "text"))
-                case shapes.ObserveAct():
-                    batch.observe(act.content, **act.given("content"))
-                case shapes.UsedAct():
-                    batch.used(act.ids)
-                case shapes.ReviseAct():
-                    batch.revise(act.id, **fields(act, "id"))
-                case shapes.ForgetAct():
-                    batch.forget(act.id, **act.given("id"))
-                case shapes.UndoAct():
-                    batch.undo(act.id)
-                case shapes.LinkAct():
-                    batch.link(act.source, act.target, **act.given("source", "target"))
+        for act in call.body.acts:  # its word is the call of the batch
+            getattr(batch, act.__struct_config__.tag)(**fields(act))
     return batch.results

@@ -18,7 +18,7 @@ from recollect.interfaces.web.draw.words import Piece, compared
 from recollect.interfaces.web.pages import density
 from recollect.interfaces.web.view import Call, View
 from recollect.memory import Memory
-from recollect.model.events import KINDS
+from recollect.model.events import KINDS, NOTED
 from recollect.model.values import INCLUDES, Change, Record
 
 _EVENTS_MAX_COUNT: Final = 2_000
@@ -111,7 +111,17 @@ def _listed(memory: Memory, id: str) -> Record | None:
     return found if isinstance(found, Record) and found.status == "active" else None
 
 
-_FIELDS: Final = ("kind", "key", "about", "tags", "confidence", "trust", "valid_from", "valid_to")
+_FIELDS: Final = (
+    "kind",
+    "key",
+    "about",
+    "tags",
+    "confidence",
+    "trust",
+    "valid_from",
+    "valid_to",
+    *NOTED,
+)
 
 
 def _changed(before: Record, after: Record, budget: list[int]) -> Changed | None:

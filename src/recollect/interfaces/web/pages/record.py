@@ -16,6 +16,7 @@ from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw.words import Piece, compared
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
+from recollect.model.events import NOTED
 from recollect.model.reasons import SENTENCES
 from recollect.model.values import INCLUDES, Change, Episode, EventView, Record, Version, Why
 
@@ -67,6 +68,7 @@ class Main(msgspec.Struct, frozen=True, kw_only=True):
 
     record: Record
     reason: str | None
+    noted: tuple[str, ...]  # what no rule looks at
     life: tuple[Step, ...]  # newest first
     why: Why
     links: tuple[Tied, ...]
@@ -92,6 +94,7 @@ def page(asked: Asked, memory: Memory) -> View:
     main = Main(
         record=found,
         reason=SENTENCES.get(found.reason) if found.reason else None,
+        noted=tuple(value for name in NOTED if (value := getattr(found, name)) is not None),
         life=_life(history[-_LIFE_MAX_COUNT:]),
         earlier=max(0, len(history) - _LIFE_MAX_COUNT),
         why=why,

@@ -1,0 +1,1 @@
+"""Memories and stores of a service, as memories and stores."""
