@@ -13,9 +13,9 @@ OF_ONE: frozenset[str] = frozenset(
     (
         "src/recollect/interfaces/cli/assistants/hook_log.py",
         "src/recollect/interfaces/http/calls/spaces.py",
-        "src/recollect/interfaces/http/telemetry/metrics_port.py",
         "src/recollect/interfaces/http/worker.py",
         "src/recollect/interfaces/mcp/waiting.py",
+        "src/recollect/memory/remote/store.py",
         "src/recollect/memory/seen_then.py",
     )
 )
