@@ -88,10 +88,10 @@ def chats(data: Path) -> QuestionSet:
     haystacks: dict[str, list[Turn]] = {}
     questions: list[Question] = []
     for number, talk in enumerate(_locomo(data), start=1):
-        haystack = haystacks[f"l{number}"] = list(_locomo_turns(talk["conversation"]))
+        haystack = haystacks[f"l{number}"] = list(locomo_turns(talk["conversation"]))
         known = {turn.ref for turn in haystack}
         for place, row in enumerate(talk["qa"]):
-            gold = known.intersection(_turn_ids(row["evidence"]))
+            gold = known.intersection(turn_ids(row["evidence"]))
             if gold:
                 questions.append(_locomo_question(number, place, row, gold))
     return QuestionSet("B", "turn", haystacks, questions)
@@ -108,7 +108,7 @@ def chat_sessions(data: Path) -> QuestionSet:
     for number, talk in enumerate(_locomo(data), start=1):
         known = {turn.ref for turn in haystacks[f"l{number}"]}
         for place, row in enumerate(talk["qa"]):
-            named = known.intersection(map(_session_of, _turn_ids(row["evidence"])))
+            named = known.intersection(map(_session_of, turn_ids(row["evidence"])))
             if named:
                 questions.append(_locomo_question(number, place, row, named))
     return QuestionSet("B'", "session", haystacks, questions)
@@ -190,7 +190,7 @@ def _locomo(data: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _locomo_turns(conversation: dict[str, Any]) -> Iterator[Turn]:
+def locomo_turns(conversation: dict[str, Any]) -> Iterator[Turn]:
     for key, said in conversation.items():
         if not isinstance(said, list):
             continue
@@ -202,7 +202,7 @@ def _locomo_turns(conversation: dict[str, Any]) -> Iterator[Turn]:
                 "user",  # both are people
                 key,
                 at,
-                _turn_ids([turn["dia_id"]])[0],
+                turn_ids([turn["dia_id"]])[0],
                 turn["speaker"],
             )
 
@@ -217,7 +217,7 @@ def _beam_turns(batches: list[dict[str, Any]]) -> Iterator[Turn]:
             yield Turn(text, turn["role"], f"s{batch['batch_number']}", at, str(turn["id"]))
 
 
-def _turn_ids(evidence: Iterable[str]) -> list[str]:
+def turn_ids(evidence: Iterable[str]) -> list[str]:
     return [f"{session}:{turn}" for text in evidence for session, turn in _parts(text)]
 
 

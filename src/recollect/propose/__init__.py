@@ -1,6 +1,7 @@
 """From episodes to suggestions.
 
-Responsible for proposers: what one is, and one that asks a language model. Leaves what becomes of a
+Responsible for proposers: what one is, one that asks a language model, and whether the numbers,
+dates and names of a learned sentence occur in what it was learned from. Leaves what becomes of a
 suggestion to ``memory.rules.suggestions``, which checks it. Invariant: nothing here can write.
 """
 
