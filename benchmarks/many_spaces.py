@@ -26,7 +26,7 @@ from recollect.errors import NotFound
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.space import IndexedSpace
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 
 _EVENTS: Final = 40  # in the memory of somebody who uses it now and then
 _FEW: Final = 100

@@ -32,7 +32,7 @@ from benchmarks.timing import Paired, Work, in_turns, slices
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.files.backend import FileBackend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.schema import prepare
 
 _WAKES: Final = ("wake_cost_40", "wake_cost_1000", "wake_cost_10000", "wake_folded_cost")

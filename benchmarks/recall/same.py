@@ -29,7 +29,7 @@ from benchmarks.recall.splits import Question
 from recollect import Memory, Store
 from recollect.config import MEMORY, Settings
 from recollect.store.files.backend import FileBackend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.schema import prepare
 
 Legs = Literal["text", "static"]

@@ -125,7 +125,7 @@ def _foreign(settings: Settings, seam: Seam) -> Backend:
 def _server(settings: Settings, seam: Seam) -> Backend:
     """The database at an address."""
     try:
-        from recollect.store.postgres.backend import PostgresBackend
+        from recollect.store.postgres.ledgers import PostgresBackend
     except ImportError as error:
         raise _no_driver() from error
     from recollect.store.postgres.subjects import Keeping

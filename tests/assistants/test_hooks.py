@@ -259,7 +259,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.index.full_text recollect.index.settings recollect.index.values
     recollect.index.columns recollect.index.statements recollect.index.tables
     recollect.model.validate
-    recollect.model.events recollect.model.events.body recollect.model.events.branches
+    recollect.model.events recollect.model.events.body
     recollect.model.events.ledger
     recollect.model.events.proposals recollect.model.events.records
     recollect.model.events.settings
@@ -271,7 +271,7 @@ TO_READ = """recollect.finding recollect.finding.briefing recollect.finding.cand
     recollect.recall.weights
     recollect.store.files recollect.store.files.quick_read recollect.store.figures
     recollect.store.sqlite""".split()
-OF_EARLIER = "recollect.recall.before recollect.recall.earlier".split()
+OF_EARLIER = ["recollect.recall.before"]
 # What takes longest to load of all that others bring along.
 HEAVY = """asyncio click dataclasses hashlib inspect json logging numpy psycopg rich subprocess
     tempfile typer typing_extensions""".split()

@@ -1,4 +1,4 @@
-"""`recollect retract`, `settle` and `curate`: what they show, ask and say."""
+"""`forget --derived`, `review confirm` and `admin archive`: what they show, ask and say."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_where_the_reason_of_a_successor_remains_is_said(store: Shell) -> None:
         "remember", "sits in row 5", "--replaces", old, "--reason", "Ann moved", "--json"
     ).json["id"]
     for told in (store.run("erase", new, "--dry-run"), store.run("erase", new, "--yes")):
-        assert f"superseding {old} remains with it" in told.out
+        assert f"replacing {old} remains with it" in told.out
         assert f"recollect erase {old}" in told.out
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recollect.interfaces.cli.screens import explain
-from recollect.recall.earlier import EARLIER_SIGNAL
 from recollect.recall.relevance import RANKING_SIGNALS
+from recollect.recall.scoring import EARLIER_SIGNAL
 from recollect.recall.talk import TALK_SIGNALS
 from tests.cli.running import Shell
 

@@ -15,8 +15,8 @@ import pytest
 
 from recollect.ledger.line import parse
 from recollect.ledger.tree import leaf
+from recollect.proof.certificates import render
 from recollect.proof.checkpoints import Checkpoint, sign
-from recollect.proof.documents import render
 from recollect.proof.notes import Note
 from recollect.proof.notes import render as note_bytes
 from tests.ledger.forging import written

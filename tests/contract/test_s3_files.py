@@ -15,7 +15,7 @@ import pytest
 from recollect import ConfigError, InvalidInput, Memory, Unavailable
 from recollect.contracts.pages import MemoryFiles
 from recollect.contracts.pages.checks import advice
-from recollect.contracts.pages.ids import make_id
+from recollect.contracts.pages.store import make_id
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.memory.store import Store
 from recollect.recall.pack import count_tokens

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.embed import vocabulary
-from recollect.embed.static import StaticEmbedder
-from recollect.embed.vocabulary import Vocabulary
+from recollect.embed import static
+from recollect.embed.static import StaticEmbedder, Vocabulary
 
 PRINTABLE = [chr(code) for code in range(0x21, 0x7F)]
 WORDS = (
@@ -27,7 +26,7 @@ def embedder() -> StaticEmbedder:
 
 @pytest.fixture(scope="module")
 def known(embedder: StaticEmbedder) -> Vocabulary:
-    found = vocabulary.read(embedder._file)
+    found = static.read(embedder._file)
     assert found is not None
     return found
 
@@ -91,7 +90,7 @@ def test_a_question_has_the_same_vector_either_way(text: str, embedder: StaticEm
 def test_another_file_is_not_trusted(tmp_path: Path, embedder: StaticEmbedder) -> None:
     changed = tmp_path / "tokens.json"
     changed.write_bytes(embedder._file.read_bytes() + b"\n")
-    assert vocabulary.read(changed) is None
+    assert static.read(changed) is None
 
 
 def test_a_plain_question_does_not_load_the_tokenizer() -> None:

@@ -90,7 +90,7 @@ def test_what_cannot_be_asked_for_is_refused(store: Store, port: int, body: obje
 def test_rights(store: Store, port: int) -> None:
     agent, one = client(store, port, "agent"), client(store, port, "agent", user="ann")
     assert agent.post(f"{S}/jobs", {"kind": "embed"}).status == 202
-    assert agent.post(f"{S}/jobs", {"kind": "retain"}).status == 403
+    assert agent.post(f"{S}/jobs", {"kind": "expire"}).status == 403
     assert agent.ask("PUT", f"{S}/schedules/verify", {"every_s": 60}).status == 403
     assert one.post(f"{S}/jobs", {"kind": "embed"}).status == 403
     assert one.get(f"{S}/jobs").status == 403

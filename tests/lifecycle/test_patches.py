@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.errors import LimitExceeded
-from recollect.lifecycle.records.patches import patched
+from recollect.lifecycle.records.records import patched
 from recollect.model.validate import Json
 
 

@@ -19,8 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from recollect.serving.connections import CONNECTIONS_MAX_COUNT, bounded
-from recollect.serving.repeats import Repeats
-from recollect.serving.server import listen
+from recollect.serving.server import Repeats, listen
 from tests.mcp.talking import SERVER, Folder
 from tests.mcp.test_http import TOKEN, Asked, status_of
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -57,10 +57,34 @@ def test_every_kind_has_a_pass_and_ends(store: Store, memory: Memory) -> None:
     assert store.jobs.work() == []
 
 
+def test_what_another_release_asked_for_fails_where_it_can_be_seen(
+    store: Store, memory: Memory
+) -> None:
+    port, former = port_of(store), cast(JobKind, "curate")
+    port.ask("alice", former, '{"below":0.1}', due_at=None, trust="person")
+    port.set_schedule(
+        Schedule(
+            space="alice", kind=former, params={}, cron=None, every_s=1, set_by=None,
+            next_at="2026-01-01T00:00:00.000000Z",
+        )
+    )  # fmt: skip
+    store.jobs.ask("verify", space="alice")
+    assert [(job.kind, job.state) for job in store.jobs.work()] == [("verify", "done")]
+    ended = [job for job in store.jobs.list() if job.kind == former]
+    assert {(job.state, job.error) for job in ended} == {("failed", "unknown_kind")}
+    assert len(ended) == 2
+    (schedule,) = store.jobs.schedules()
+    assert schedule.kind == former
+    store.jobs.drop_schedule(former, space="alice")
+    with pytest.raises(InvalidInput, match="unknown kinds of work: curate"):
+        store.jobs.drop_schedule(former, space="alice")
+    assert store.jobs.schedules() == []
+
+
 def test_a_pass_that_runs_twice_changes_nothing_more(store: Store, memory: Memory) -> None:
     ends = []
     for _ in range(2):
-        for kind in ("consolidate", "retain", "seal", "curate", "verify", "embed"):
+        for kind in ("consolidate", "expire", "seal", "archive", "verify", "embed"):
             store.jobs.ask(kind, space="alice")
         assert {job.state for job in store.jobs.work()} == {"done"}
         ends.append(memory.events.list(limit=1_000)[-1].seq)
@@ -82,7 +106,7 @@ def test_a_pass_has_the_trust_of_who_asked(
 def test_what_a_kind_does_not_take_is_refused(store: Store, memory: Memory) -> None:
     wrong: list[tuple[str, dict[str, Any]]] = [
         ("dance", {}), ("seal", {"deep": True}), ("verify", {"deep": "yes"}),
-        ("curate", {"below": 2.0}), ("consolidate", {"rule": 1}),
+        ("archive", {"below": 2.0}), ("consolidate", {"rule": 1}),
     ]  # fmt: skip
     for kind, params in wrong:
         with pytest.raises(InvalidInput):

@@ -10,7 +10,7 @@ import pytest
 from recollect import Memory
 from recollect.index import tallies
 from recollect.index.reads import Reads
-from recollect.memory import status
+from recollect.memory import reading
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.indexed.backend import MemorySpace
 from tests.suites.histories import Clockwork, History
@@ -18,7 +18,7 @@ from tests.suites.histories import Clockwork, History
 
 def counted(memory: Memory) -> object:
     """The status of a handle that keeps nothing."""
-    status._KEPT.pop(handle_of(memory).space, None)
+    reading._KEPT.pop(handle_of(memory).space, None)
     return memory.status()
 
 
@@ -95,8 +95,8 @@ def test_control_a_count_of_another_history_is_not_moved(counts: Callable[[], in
             memory.remember("Likes tea.")
         one.forget(one.list()[0].id)
         one.status(), other.remember("Likes jazz."), other.remember("Likes fado.")
-        kept = status._KEPT[handle_of(one).space]
-        status._KEPT[handle_of(other).space] = kept
+        kept = reading._KEPT[handle_of(one).space]
+        reading._KEPT[handle_of(other).space] = kept
         assert other.status().records == 3
         assert counts() == 2
 

@@ -162,7 +162,7 @@ def test_a_successor_of_what_changed_is_a_conflict(memory: Memory, alice: Record
     edit(
         page, ("Alice sits in row 3.\n", f"~~Alice sits in row 3.~~\n{TODAY} #supersedes:ID\nX.\n")
     )
-    assert "nothing can supersede it" in memory.pages.changes().problems[0].message
+    assert "nothing can replace it" in memory.pages.changes().problems[0].message
     edit(page, ("#supersedes:ID", f"#supersedes:{alice.id}"))
     memory.revise(alice.id, "Alice sits in row 9.")
     (one,) = memory.pages.sync().conflicts

@@ -21,8 +21,8 @@ from recollect.proof.keys import LOG, PrivateKey
 from recollect.proof.notes import render
 from recollect.store.checkpoints import checkpoints
 from recollect.store.entered import EnteredBackend
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import Connection, run
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.schema import prepare
 from recollect.store.postgres.tokens import PostgresTokens

@@ -6,7 +6,7 @@ import random
 from contextlib import closing
 
 from recollect.store.indexed.backend import MemorySpace
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.store.acting import SAID_AT, Pair, tell_random_acts
 from tests.suites.histories import Stopped
 

@@ -18,7 +18,7 @@ from recollect.memory.handle.handle import Handle
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.test_same import START_US
 from tests.suites.beliefs import Beliefs
 from tests.suites.conftest import Tell, tell

@@ -23,7 +23,7 @@ from recollect.model.events import GENESIS
 from recollect.store.indexed import follower, index
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.indexed.space import IndexedSpace
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.sqlite import CACHE_BYTES
 from recollect.testing.acts import command, remember

@@ -11,7 +11,7 @@ from recollect.errors import Forbidden, NotFound
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.model.events import Trust
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.conftest import entered, make_token
 
 WRITES = ("read", "write")

@@ -17,9 +17,9 @@ from recollect.memory.handle.handle import handle_of
 from recollect.store.indexed import follower, index
 from recollect.store.indexed.ledger import Block, Snapshot
 from recollect.store.indexed.space import IndexedSpace
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.cache_keys import _bound
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.rebuilding import rebuilt_digest
 

@@ -18,8 +18,8 @@ from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
 from recollect.store.checkpoints import checkpoints
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
-from recollect.store.postgres.checkpoints import PostgresCheckpoints
+from recollect.store.postgres.ledger import PostgresCheckpoints
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.testing.checkpoint_suite import CheckpointSuite
 from tests.postgres.conftest import as_address, drop_space, wait_for_lock

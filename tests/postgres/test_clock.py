@@ -8,7 +8,7 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.clock_suite import ClockSuite
 from recollect.testing.seams import FixedSeam
 

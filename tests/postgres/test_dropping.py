@@ -16,7 +16,7 @@ from recollect.lifecycle.commands import Name
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.ledger import Block, Snapshot
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
 from recollect.testing.jobs_suite import ask, plan

@@ -15,7 +15,7 @@ from recollect.errors import ConfigError
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.shared_suite import SharedSuite
 from recollect.testing.store_suite import StoreSuite
 from tests.memory_suites.daily import MemorySuite

@@ -11,7 +11,7 @@ import pytest
 from recollect.config import load
 from recollect.errors import Forbidden, NotFound
 from recollect.memory import Memory, Store
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
 from tests.postgres.conftest import as_address, entered, make_token

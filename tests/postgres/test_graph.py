@@ -6,7 +6,7 @@ from pathlib import Path
 
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.suites.test_graph import run
 
 GRAPHS = 8

@@ -11,7 +11,7 @@ from recollect.errors import Forbidden
 from recollect.index.rows import Row
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from tests.postgres.conftest import entered, make_token
 

@@ -19,9 +19,9 @@ from recollect.errors import NotFound
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.indexed.follower import Follower
 from recollect.store.indexed.ledger import Tail
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.holders import NOBODY
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.vacuum import vacuum
 from tests.postgres.conftest import as_address, wait_for_lock

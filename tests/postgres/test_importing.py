@@ -13,7 +13,7 @@ from recollect.exchange.formats import FORMATS
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.indexed.backend import MemoryBackend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.exchange.foreign import linked, records
 from tests.exchange.foreign_json import Graph
 from tests.exchange.foreign_notes import Vault

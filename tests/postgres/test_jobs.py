@@ -14,9 +14,8 @@ from recollect.memory import Store
 from recollect.model.instants import to_microseconds
 from recollect.store.jobs.kept_jobs import KeptJobs
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import run
-from recollect.store.postgres.jobs import PostgresJobs
+from recollect.store.postgres.ledgers import PostgresBackend, PostgresJobs
 from recollect.store.postgres.pool import Pool
 from recollect.testing.jobs_suite import LONG_S, JobsSuite, ask, leased, plan, seen
 from tests.postgres.conftest import drop_space, wait_for_lock

@@ -21,8 +21,8 @@ from recollect.memory.handle.handle import Handle
 from recollect.model.events import KIND_OF, EpisodeObserved, Head, LedgerSealed, Origin
 from recollect.model.instants import from_microseconds, to_microseconds
 from recollect.store.indexed.space import IndexedSpace
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.seam import REAL
 from recollect.testing.seams import FixedSeam

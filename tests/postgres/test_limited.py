@@ -11,7 +11,7 @@ from recollect import Memory, Store
 from recollect.errors import Conflict, Forbidden, NotFound, RecollectError, Unavailable
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.model.instants import instant
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.seam import Seam
 
 CANARY = "canary7f3a"

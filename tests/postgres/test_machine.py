@@ -9,7 +9,7 @@ from hypothesis.stateful import initialize, run_state_machine_as_test
 
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.memory.test_machine import QUIET, Machine
 
 

@@ -10,7 +10,7 @@ import pytest
 from recollect import Memory
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.files.space import FileSpace
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.postgres.conftest import as_address, database, server, template
 

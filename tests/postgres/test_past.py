@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.index.test_past import differences, played
 from tests.suites.histories import Clockwork
 

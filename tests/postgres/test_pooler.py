@@ -15,7 +15,7 @@ from benchmarks.server import Server, started
 from recollect.errors import ConfigError
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from tests.postgres.conftest import at
 from tests.postgres.pooler import PROGRAM, SERVER_CONNECTIONS_COUNT, pooled

@@ -12,7 +12,7 @@ from recollect.errors import Forbidden, NotFound
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.memory.keys import Keys
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.conftest import entered, make_token
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "verify_proof.py"))

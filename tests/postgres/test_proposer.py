@@ -9,7 +9,7 @@ import pytest
 from recollect.errors import Forbidden
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.memory_suites.review.proposer import Script, add, ids, passed
 from tests.postgres.conftest import entered, make_token
 

@@ -34,7 +34,7 @@ from recollect.store.files.space import FileSpace
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.port import Space
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.postgres.conftest import entered, make_token
 from tests.postgres.test_command import MAIN, recollect

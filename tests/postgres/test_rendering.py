@@ -9,7 +9,7 @@ import pytest
 from recollect import Memory
 from recollect.index import page_reads
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.conftest import entered, make_token
 from tests.suites.rendering import Unsynced, rendered
 

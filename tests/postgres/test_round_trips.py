@@ -14,7 +14,7 @@ from recollect import Store
 from recollect.errors import NotFound
 from recollect.memory import Memory
 from recollect.store.postgres import db
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.http.serving import Client, served
 from tests.postgres.conftest import as_address, make_token
 from tests.postgres.proxy import Proxy

@@ -16,7 +16,7 @@ from recollect.model.values import Include
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell, tell
 from tests.suites.histories import ALL, WORDS, Clockwork, History

@@ -23,7 +23,7 @@ from recollect.errors import Unavailable
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.postgres import db
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.schema import prepare
 from recollect.store.postgres.wait import ANSWER_MAX_S, Lost, Silent

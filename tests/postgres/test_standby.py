@@ -15,10 +15,9 @@ from recollect import Store
 from recollect.errors import Unavailable
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import as_ours
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.state import State, findings
+from recollect.store.postgres.ledgers import PostgresBackend
+from recollect.store.postgres.pool import Pool, State, findings
 from tests.postgres.conftest import entered
 from tests.postgres.halting import until
 from tests.suites.standbys import Node, Pair, pair

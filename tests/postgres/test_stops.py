@@ -17,7 +17,7 @@ from benchmarks.server import Server, started
 from recollect.errors import RecollectError
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.schema import prepare
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell, tell

@@ -34,7 +34,7 @@ from recollect.model.events import KIND_OF, AnyBody, Origin, RecordAdded, Trust
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.keys.subjects import Subjects
 from recollect.store.port import Space
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.postgres.conftest import as_address, make_token
 from tests.postgres.proxy import Proxy

@@ -15,10 +15,10 @@ from recollect.config import load
 from recollect.errors import Ambiguous, Forbidden, InvalidInput, NotFound, Unavailable
 from recollect.memory import Store
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import _statements, run
 from recollect.store.postgres.holders import Process
 from recollect.store.postgres.ledger import PostgresLedger
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.tokens import PostgresTokens
 from recollect.store.seam import REAL

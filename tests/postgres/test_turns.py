@@ -26,7 +26,7 @@ from recollect.store.carry import begun
 from recollect.store.indexed.backend import IndexedBackend, MemoryBackend
 from recollect.store.indexed.space import IndexedSpace
 from recollect.store.port import Copyable, Space
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.store.seam import REAL, Seam
 from recollect.testing.acts import command, hand, remember
 from recollect.testing.rebuilding import rebuilt_digest

@@ -13,7 +13,7 @@ from recollect.finding.vectors import Leg, catch_up
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle, handle_of
 from recollect.store.port import Backend, Space
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.embedders import WordEmbedder
 from recollect.testing.vector_suite import VectorSuite, everything, numbers
 from tests.postgres.conftest import entered, make_token

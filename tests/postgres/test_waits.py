@@ -14,7 +14,7 @@ from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.store.postgres import db as driver
 from recollect.store.postgres import pool
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 from tests.suites.conftest import Tell, tell
 from tests.suites.racing import problem, race

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.recall.times import ALWAYS
-from recollect.recall.unspecific import unspecific
+from recollect.recall.times import ALWAYS, unspecific
 
 NOW = "2026-11-18T10:30:00.000000Z"
 

@@ -29,8 +29,8 @@ from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
 from recollect.model.values import Episode
 from recollect.store.postgres import wait
-from recollect.store.postgres.backend import PostgresBackend
 from recollect.store.postgres.db import WAITS_MAX
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.halting import until
 
 ROOT: Final = Path(__file__).resolve().parents[2]

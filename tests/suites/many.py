@@ -35,7 +35,7 @@ from recollect.memory.handle.handle import Handle
 from recollect.model.events import KIND_OF, RecordAdded
 from recollect.store.indexed.index import Index
 from recollect.store.indexed.space import IndexedSpace
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from recollect.testing.rebuilding import rebuilt_digest
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -26,7 +26,7 @@ from recollect.model import events as e
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.conftest import database, server, template
 from tests.suites.conftest import Tell
 from tests.suites.histories import Clockwork

@@ -16,7 +16,7 @@ import pytest
 
 from recollect.memory import Memory
 from recollect.memory.handle.handle import Handle
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.halting import EVENT_MAX_S, halted, until
 from tests.suites.conftest import Tell, tell
 from tests.suites.failing_over import Judged, Writing, judged, writing

@@ -18,8 +18,8 @@ import pytest
 
 from recollect.ledger.line import encode, erase, parse
 from recollect.ledger.tree import Frontier, inclusion, leaf
+from recollect.proof.certificates import render
 from recollect.proof.checkpoints import Checkpoint, sign
-from recollect.proof.documents import render
 from recollect.proof.keys import LOG, WITNESS, PrivateKey
 from recollect.proof.notes import Note
 from recollect.proof.notes import render as note_bytes

@@ -20,7 +20,7 @@ from recollect.model.presets import BUILT_IN, Preset
 from recollect.store.files.backend import FileBackend
 from recollect.store.indexed.backend import MemoryBackend
 from recollect.store.port import Backend
-from recollect.store.postgres.backend import PostgresBackend
+from recollect.store.postgres.ledgers import PostgresBackend
 from tests.postgres.conftest import database, server, template
 from tests.suites.conftest import Tell
 from tests.suites.histories import Clockwork, History

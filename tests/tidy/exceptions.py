@@ -9,3 +9,13 @@ from __future__ import annotations
 
 TOO_LONG: frozenset[str] = frozenset()
 CROWDED: frozenset[str] = frozenset()
+OF_ONE: frozenset[str] = frozenset(
+    (
+        "src/recollect/interfaces/cli/assistants/hook_log.py",
+        "src/recollect/interfaces/http/calls/spaces.py",
+        "src/recollect/interfaces/http/worker.py",
+        "src/recollect/interfaces/mcp/waiting.py",
+        "src/recollect/memory/remote/store.py",
+        "src/recollect/memory/seen_then.py",
+    )
+)

@@ -18,6 +18,8 @@ FUNCTION_MAX_LINES = 54  # without its docstring
 MODULE_MAX_LINES = 500
 FOLDER_MAX_FILES = 25
 PUBLIC_MAX_NAMES = 20
+OF_ONE_MIN_LINES = 60  # what only one module imports has so many, or belongs to that module
+PUBLISHED = "src/recollect/testing/"  # imported by other packages
 
 # Words that say nothing about what a module is for.
 EMPTY_WORDS = frozenset(
@@ -76,12 +78,12 @@ def too_long(source: str, where: str) -> list[str]:
     ]
 
 
-def sizes(found: Iterable[str], allowed: frozenset[str]) -> list[str]:
-    """Compare what is too long with the list of exceptions, both ways."""
-    long = frozenset(found)
+def sizes(found: Iterable[str], allowed: frozenset[str], said: str = "over the limit") -> list[str]:
+    """Compare what breaks a rule with the list of exceptions, both ways."""
+    wrong = frozenset(found)
     return [
-        *(f"{name}: over the limit" for name in sorted(long - allowed)),
-        *(f"{name}: take it out of exceptions.py" for name in sorted(allowed - long)),
+        *(f"{name}: {said}" for name in sorted(wrong - allowed)),
+        *(f"{name}: take it out of exceptions.py" for name in sorted(allowed - wrong)),
     ]
 
 
@@ -89,6 +91,33 @@ def crowded(paths: Iterable[str]) -> list[str]:
     """Find the folders with more modules than a person can take in."""
     counts = Counter(PurePosixPath(path).parent.as_posix() for path in paths)
     return [folder for folder, count in sorted(counts.items()) if count > FOLDER_MAX_FILES]
+
+
+def of_one(sources: Mapping[str, str]) -> list[str]:
+    """Find the short modules that one other module alone imports, by path.
+
+    Left out: packages, what is written by a program, and what other packages import.
+    """
+    places = {_dotted(where): where for where in sources}
+    importers: Counter[str] = Counter()
+    for where, source in sources.items():
+        named = {name for name in imported(source) if name.startswith("recollect")}
+        taken = {places.get(name) or places.get(name.rpartition(".")[0]) for name in named}
+        importers.update(place for place in taken if place not in (None, where))
+    return [
+        where
+        for where, source in sorted(sources.items())
+        if importers[where] == 1
+        and len(source.splitlines()) < OF_ONE_MIN_LINES
+        and not where.endswith("/__init__.py")
+        and not where.startswith(PUBLISHED)
+        and "file is generated" not in source.partition('"""')[0]
+    ]
+
+
+def _dotted(where: str) -> str:
+    path = where.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
+    return path.replace("/", ".")
 
 
 # --- names and docstrings
@@ -174,6 +203,42 @@ def unlayered(layers: Sequence[str], modules: Iterable[str]) -> list[str]:
     """Find the modules of the package that no layer names."""
     named = {name for layer in layers for name in re.findall(r"\w+", layer)}
     return [f"{module}: in no layer of pyproject.toml" for module in sorted(set(modules) - named)]
+
+
+def unknown_names(page: str, sources: Mapping[str, str]) -> list[str]:
+    """Find the dotted names in code type that begin with a package and lead nowhere."""
+    modules = {_dotted(where).removeprefix("recollect."): said for where, said in sources.items()}
+    packages = {name.partition(".")[0] for name in modules} - {"recollect"}
+    named = sorted(set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)(?:\(\))?`", page)))
+    files = (".py", ".lock")
+    return [
+        f"{name}: no such module, and no such name in one"
+        for name in named
+        if name.partition(".")[0] in packages and not name.endswith(files)
+        if name not in modules and not _is_in_one(name, modules)
+    ]
+
+
+def _is_in_one(name: str, modules: Mapping[str, str]) -> bool:
+    home, _, last = name.rpartition(".")
+    return re.search(rf"\b{last}\b", modules.get(home, "")) is not None
+
+
+def misdrawn(picture: str, layers: Sequence[str]) -> list[str]:
+    """Find the packages that the picture of them lacks, or shows beside or below their layer."""
+    rooms = re.findall(r'data-name="(\w+)"><rect x="\d+" y="(\d+)"', picture)
+    tops = {name: int(top) for name, top in rooms}
+    named = [re.findall(r"\w+", layer) for layer in layers]
+    known = {name for names in named for name in names}
+    drawn = [[tops[name] for name in names if name in tops] for names in named]
+    found = [f"{name}: not in the picture" for name in sorted(known - set(tops))]
+    found += [f"{name}: in no layer" for name in sorted(set(tops) - known)]
+    found += [
+        f"{', '.join(lower)}: not below {', '.join(upper)}"
+        for upper, lower, above, below in zip(named, named[1:], drawn, drawn[1:], strict=False)
+        if above and below and max(above) >= min(below)
+    ]
+    return found
 
 
 def unguarded(pure: Iterable[str], contract: Sequence[str]) -> list[str]:

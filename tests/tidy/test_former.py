@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.tidy import former
-from tests.tidy.wording import strings
+from tests.tidy.parsing import parsed
+from tests.tidy.wording import public_docstrings, strings
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "recollect"
@@ -25,7 +26,8 @@ ELSEWHERE = (
 )
 # Words with another meaning, or of another program, by place.
 ALLOWED: dict[str, list[str]] = {
-    "docs/concepts/pages.md": ["superseded-by"],
+    "docs/concepts/pages.md": ["superseded-by", "#supersedes:ID"],
+    "docs/how-to/background-work.md": ["`curate`", "`retain`"],
     "docs/how-to/deploy.md": ["mount a disk"],
     "docs/how-to/obsidian.md": ["superseded-by"],
     "docs/how-to/serve.md": ["`Origin`"],
@@ -37,6 +39,7 @@ ALLOWED: dict[str, list[str]] = {
     "src/recollect/interfaces/http/oauth.py": ["frame-ancestors"],
     "src/recollect/interfaces/web/guard.py": ["frame-ancestors"],
     "src/recollect/ledger/line.py": ["origin"],
+    "src/recollect/mirror/parse.py": ["supersedes:"],
     "src/recollect/mirror/render.py": ["superseded-by"],
     "src/recollect/proof/checkpoints.py": ["origin"],
     "src/recollect/serving/guard.py": ["Origin"],
@@ -78,6 +81,19 @@ def test_messages_and_help_have_the_words_of_today() -> None:
     assert found == []
 
 
+def test_what_editors_and_openapi_show_has_the_words_of_today() -> None:
+    public = [*(SOURCE / "memory").rglob("*.py"), *(SOURCE / "model/values").rglob("*.py")]
+    found = [
+        complaint
+        for path in sorted(public)
+        for line, text in public_docstrings(parsed(path.read_text("utf-8")))
+        for complaint in former.complaints(
+            ((line, each) for each in text.splitlines()), path.relative_to(ROOT).as_posix(), ()
+        )
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -89,6 +105,11 @@ def test_messages_and_help_have_the_words_of_today() -> None:
         "lists held records",
         "1 shadowed episode",
         "superseded by r-2",
+        "a record that supersedes another",
+        "settle each of them",
+        "what a person has settled",
+        "embed, curate, seal",
+        "retains it for a year",
         "in the mount project",
         "use --origin agent",
         "the source_type of a record",

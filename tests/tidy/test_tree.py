@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from tests.tidy import rules
-from tests.tidy.exceptions import CROWDED, TOO_LONG
+from tests.tidy.exceptions import CROWDED, OF_ONE, TOO_LONG
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "recollect"
@@ -43,6 +43,11 @@ def test_a_folder_can_be_taken_in() -> None:
     assert rules.sizes(rules.crowded(SOURCES), CROWDED) == []
 
 
+def test_a_short_module_has_more_than_one_reader() -> None:
+    said = "short and imported by one module: put it there, or beside what is the same concern"
+    assert rules.sizes(rules.of_one(SOURCES), OF_ONE, said) == []
+
+
 def test_no_module_has_an_empty_name() -> None:
     assert [c for where in SOURCES for c in rules.empty_names(where)] == []
 
@@ -56,6 +61,16 @@ def test_every_module_stands_in_a_layer() -> None:
         p.parent.name for p in PACKAGE.glob("*/*.py")
     }
     assert rules.unlayered(CONTRACTS["layers"]["layers"], modules - {"__init__"}) == []
+
+
+def test_the_architecture_names_what_is_there() -> None:
+    assert rules.unknown_names((ROOT / "ARCHITECTURE.md").read_text("utf-8"), SOURCES) == []
+
+
+def test_the_picture_of_the_packages_has_the_layers() -> None:
+    picture = (ROOT / "docs/pictures/architecture.svg").read_text("utf-8")
+    layers = [name for name in CONTRACTS["layers"]["layers"] if name != "(__main__)"]
+    assert rules.misdrawn(picture, layers) == []
 
 
 def test_every_pure_package_is_held_pure() -> None:

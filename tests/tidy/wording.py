@@ -32,7 +32,7 @@ _BANNED = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in
 
 def complaints(source: str, where: str, *, docstrings: bool) -> list[str]:
     """Banned words in a module's strings and, on request, in the docstrings of public names."""
-    said = _public_docstrings(parsed(source)) if docstrings else ()
+    said = public_docstrings(parsed(source)) if docstrings else ()
     texts = sorted([*strings(source), *said])
     return [
         f"{where}:{line}: {found[0]!r}; write: {instead}"
@@ -60,7 +60,7 @@ def _piece(value: ast.expr) -> str:
     return "{}"
 
 
-def _public_docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
+def public_docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
     """The docstrings of functions and classes that have no underscore in front."""
     for child in statements(node):
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -68,7 +68,7 @@ def _public_docstrings(node: ast.AST) -> Iterator[tuple[int, str]]:
                 continue
             if text := ast.get_docstring(child):
                 yield child.lineno, text
-        yield from _public_docstrings(child)
+        yield from public_docstrings(child)
 
 
 def _docstring(node: Documented) -> Iterator[ast.expr]:

@@ -16,8 +16,8 @@ import pytest
 from recollect import Memory, Store
 from recollect.errors import Forbidden
 from recollect.interfaces.web.checked import CHECKED, Checked
-from recollect.interfaces.web.draw.line_parts import parts
 from recollect.interfaces.web.draw.verdicts import verdict
+from recollect.interfaces.web.pages.event import parts
 from recollect.interfaces.web.pages.ledger import segments
 from recollect.ledger.line import encode
 from recollect.memory.admin import Admin

@@ -1919,7 +1919,7 @@ export interface components {
          *
          *         ``kept`` are episodes that other records still need. ``remaining`` are those records: earlier
          *         values of the same key, and others that rest on what was erased. ``reasons`` are records that
-         *         an erased one superseded with a reason: the reason is a part of them, and is still there.
+         *         an erased one replaced with a reason: the reason is a part of them, and is still there.
          *         ``naming`` are records and episodes of others that still name the person in their text.
          */
         readonly Erasure: {
@@ -3286,7 +3286,7 @@ export interface components {
          */
         readonly Ask: {
             /** @enum {unknown} */
-            readonly kind: "checkpoint" | "consolidate" | "curate" | "embed" | "rebuild" | "retain" | "seal" | "verify";
+            readonly kind: "archive" | "checkpoint" | "consolidate" | "embed" | "expire" | "rebuild" | "seal" | "verify";
             readonly params?: Record<string, unknown>;
             /** @description An instant or a date, ISO 8601. */
             readonly due?: string;
@@ -3299,7 +3299,7 @@ export interface components {
             readonly id: number;
             readonly space: string;
             /** @enum {unknown} */
-            readonly kind: "checkpoint" | "consolidate" | "curate" | "embed" | "rebuild" | "retain" | "seal" | "verify";
+            readonly kind: "archive" | "checkpoint" | "consolidate" | "embed" | "expire" | "rebuild" | "seal" | "verify";
             readonly params: {
                 readonly [key: string]: unknown;
             };
@@ -3323,7 +3323,7 @@ export interface components {
         readonly Schedule: {
             readonly space: string;
             /** @enum {unknown} */
-            readonly kind: "checkpoint" | "consolidate" | "curate" | "embed" | "rebuild" | "retain" | "seal" | "verify";
+            readonly kind: "archive" | "checkpoint" | "consolidate" | "embed" | "expire" | "rebuild" | "seal" | "verify";
             readonly params: {
                 readonly [key: string]: unknown;
             };

@@ -43,10 +43,10 @@ class AsyncJobs(AsyncCalls):
         """Ask for a pass over a memory; a worker does it. While it waits, it is not added again.
 
         Args:
-            kind: ``embed``, ``consolidate``, ``curate``, ``retain``, ``verify``, ``seal``,
+            kind: ``embed``, ``consolidate``, ``archive``, ``expire``, ``verify``, ``seal``,
                 ``rebuild`` or ``checkpoint``, as the commands with these names.
             space: The memory.
-            params: For ``consolidate`` a ``rule``, otherwise all that are due; for ``curate``
+            params: For ``consolidate`` a ``rule``, otherwise all that are due; for ``archive``
                 ``below``; for ``verify`` ``deep``.
             due: Not before this instant, or after how long.
             trust: The highest trust of what the pass writes; that of the token at most.
@@ -55,7 +55,7 @@ class AsyncJobs(AsyncCalls):
             InvalidInput: The kind is unknown, or does not take these parameters.
             NotFound: The memory does not exist.
             Forbidden: The token only reads, is for one user or agent, or lacks ``erase`` for
-                ``retain``.
+                ``expire``.
             LimitExceeded: 1,000 jobs wait in this memory.
         """
         return await self._run(

@@ -104,8 +104,8 @@ class AsyncLinks(AsyncCalls):
 
         Args:
             kinds: Only links of these kinds; all by default.
-            include: Also records that are hidden for one of these reasons, and with ``held`` also
-                unverified links.
+            include: Also records that are hidden for one of these reasons, and with ``waiting``
+                also unverified links.
             limit: At most this many records, up to 10,000.
             after: The id of the last record of the page before.
 
@@ -137,8 +137,8 @@ class AsyncLinks(AsyncCalls):
             hops: How many links away, up to 16.
             kinds: Follow only links of these kinds; all by default.
             direction: Follow links ``out`` of a record, ``in`` to it, or ``both``.
-            include: Also records that are hidden for one of these reasons, and with ``held`` also
-                unverified links.
+            include: Also records that are hidden for one of these reasons, and with ``waiting``
+                also unverified links.
             limit: At most this many records, up to 10,000. Of a record with more than ten times as
                 many links in one direction, the newest are followed.
 
@@ -177,7 +177,7 @@ class AsyncLinks(AsyncCalls):
             kinds: Follow only links of these kinds; all by default.
             direction: Follow links ``out`` of a record, ``in`` to it, or ``both``.
             include: Also through records that are hidden for one of these reasons, and with
-                ``held`` also along unverified links.
+                ``waiting`` also along unverified links.
 
         Returns:
             The records in the order of the path, and the link between each two. Empty if there is

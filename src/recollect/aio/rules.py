@@ -166,5 +166,5 @@ class AsyncRules(AsyncCalls):
         )
 
     async def due(self) -> List[Rule]:
-        """The rules whose cadence has come; nothing runs them but ``memory.consolidate``."""
+        """The rules whose cadence has come; nothing runs them but ``run``."""
         return await self._run(self._calls.due)

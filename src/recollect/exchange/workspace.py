@@ -1,19 +1,23 @@
 """The layout of a graph workspace: which file holds what, and its bytes.
 
-Responsible for the names of files and for their JSON, as ``docs/format/workspace.md`` says. Leaves
-reading and writing files to its callers. Invariants: the same object gives the same bytes; no id
-leads out of its folder, and two ids never have the same file.
+Responsible for the names of files and for their JSON, as ``docs/format/workspace.md`` says, and for
+which files a memory is. Leaves reading and writing files to its callers. Invariants: the same
+object gives the same bytes; no id leads out of its folder, and two ids never have the same file;
+nodes and edges are streamed; paths, activations and events are what happened, and not exported.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Final, Literal, get_args
 
 import msgspec
 
 from recollect.errors import InvalidInput, Unsupported
+from recollect.exchange.envelope import ABOUT, EDGE, PROFILE, edge, node, unnamed
 from recollect.model.validate import Json
+from recollect.model.values import Document, Link, Record
 
 Kind = Literal["profile", "node", "edge", "path", "activation"]
 
@@ -117,3 +121,34 @@ def parse(raw: bytes, where: str) -> dict[str, Json]:
 
 def _pretty(given: dict[str, Json]) -> bytes:
     return msgspec.json.format(_LINE.encode(given), indent=2) + b"\n"
+
+
+def workspace_files(
+    records: Iterable[Record], links: Iterable[Link], documents: Iterable[Document]
+) -> Iterator[tuple[str, bytes]]:
+    """The paths of the files, each with its bytes: what holds now."""
+    extras: dict[str, Document] = {}
+    about: dict[str, Json] = {}
+    for one in documents:
+        if one.type == EDGE:
+            extras[one.name] = one
+        elif (one.type, one.name) == ABOUT:
+            about = one.data
+        elif one.type == PROFILE:
+            yield _file("profile", {**one.data, "id": one.name})
+    yield HEAD, head(about)
+    for record in records:
+        yield _file("node", node(record))
+    named: set[str] = set()
+    for link in links:
+        made = edge(link, extras.get(link.name or ""))
+        if link.name in named:  # two links may have one name
+            made["id"] = unnamed(link.source, link.kind, link.target)
+        elif link.name is not None:
+            named.add(link.name)
+        yield _file("edge", made)
+
+
+def _file(kind: Kind, given: dict[str, Json]) -> tuple[str, bytes]:
+    name = file_name(str(given["id"]))
+    return f"{FOLDERS[kind]}/{name}", document(kind, given)

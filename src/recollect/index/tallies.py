@@ -1,8 +1,8 @@
 """How much an index holds, brought up to date from an earlier count.
 
 Responsible for counting what the events since then touched, once as it stood and once as it stands.
-Leaves keeping a count to ``memory.status``. Invariants: the result equals ``Reads.counts``; what it
-costs depends on the events since, not on how much there is.
+Leaves keeping a count to ``memory.reading``. Invariants: the result equals ``Reads.counts``; what
+it costs depends on the events since, not on how much there is.
 """
 
 from __future__ import annotations

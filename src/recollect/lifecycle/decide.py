@@ -2,8 +2,8 @@
 
 Responsible for the table of acts, for checks of a whole command and for the origin of an event.
 Leaves what an act means in the current state to the module of its subject: ``records``,
-``episodes``, ``links``, ``presets``, ``documents``, ``proposals.derived``, ``sessions``,
-``proposals``, ``branches``, ``records.foreign``, ``ledger_merge``, ``receipts`` and ``removal``.
+``links``, ``documents``, ``proposals.derived``, ``sessions``, ``proposals``, ``branches``,
+``records.foreign``, ``ledger_merge`` and ``removal``.
 Invariant: ``decide`` returns events that the fold applies as intended, or raises; an empty list
 means that the state is already as requested.
 
@@ -27,9 +27,7 @@ from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, record_id
 from recollect.lifecycle.ledger_merge import Take, TakeErasure, take, take_erasure
 from recollect.lifecycle.proposals.derived import derive, pass_rule, wanted
 from recollect.lifecycle.proposals.proposals import propose, review, withdraw
-from recollect.lifecycle.receipts import hand
 from recollect.lifecycle.records.earlier import revert
-from recollect.lifecycle.records.episodes import observe
 from recollect.lifecycle.records.foreign import Bring, BringLink, bring, bring_link
 from recollect.lifecycle.records.hypotheses import archive, settle
 from recollect.lifecycle.records.links import link, reinforce_link, unlink
@@ -38,10 +36,15 @@ from recollect.lifecycle.records.records import reinforce, revise, tag
 from recollect.lifecycle.records.replacement import remember
 from recollect.lifecycle.removal import erase, erase_all, forget, restore
 from recollect.lifecycle.retraction.plan import retract
-from recollect.lifecycle.sessions import close_session, open_session
-from recollect.lifecycle.settings.documents import drop_document, set_document, subject
+from recollect.lifecycle.sessions import close_session, hand, observe, open_session
+from recollect.lifecycle.settings.documents import (
+    drop_document,
+    drop_preset,
+    set_document,
+    set_preset,
+    subject,
+)
 from recollect.lifecycle.settings.policy import policy_of
-from recollect.lifecycle.settings.presets import drop_preset, set_preset
 from recollect.lifecycle.view import View, visible
 from recollect.model import events as e
 from recollect.model import rules

@@ -1,8 +1,9 @@
-"""Sessions: what opening and closing one mean, and who may.
+"""Sessions and what happens in one: an episode is observed, a context is handed over.
 
-Responsible for the events of acts on sessions, and for which session a name means. Leaves erasing
-one to ``lifecycle.removal``. A session that is only named by what is written in it needs no act.
-Invariant: a session is opened once and closed once.
+Responsible for the events of opening and closing a session, of an observation and of a receipt, and
+for which session a name means. Leaves forgetting and erasing to ``lifecycle.removal``. A session
+that is only named by what is written in it needs no act. Invariants: a session is opened once and
+closed once; an episode never changes; a receipt is written once.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from recollect.errors import Ambiguous, Conflict, Forbidden, NotFound
 from recollect.index.rows import SessionRow
 from recollect.index.statements import STILL
 from recollect.lifecycle import commands as c
-from recollect.lifecycle.ids import ID_MIN_CHARS, session_id
-from recollect.lifecycle.view import View, stamped
+from recollect.lifecycle.ids import ID_MIN_CHARS, episode_id, session_id
+from recollect.lifecycle.records.names import require_free
+from recollect.lifecycle.view import View, stamped, visible
 from recollect.model import events as e
-from recollect.model.rules import is_visible
+from recollect.model.rules import is_visible, said_with
 
 
 def open_session(view: View, actor: c.Actor, act: c.OpenSession) -> tuple[list[e.AnyBody], str]:
@@ -86,3 +88,41 @@ def _new_session_id(view: View, act: c.OpenSession) -> str:
 def _require_trust(actor: c.Actor) -> None:
     if actor.trust == "unverified":
         raise Forbidden("an unverified source may not open or close a session")
+
+
+def hand(view: View, actor: c.Actor, act: c.Hand) -> list[e.AnyBody]:
+    return [] if view.receipt(act.receipt.id) is not None else [stamped(actor, act.receipt)]
+
+
+def observe(view: View, actor: c.Actor, act: c.Observe) -> tuple[list[e.AnyBody], str]:
+    if act.id is not None:
+        known = view.episode(act.id)
+        same = known is not None and known.text == act.text and known.role == act.role
+        if same and known is not None and visible(actor, known):
+            return [], known.id
+        if known is not None or view.version(act.id) is not None:
+            raise Conflict(f"the id {act.id!r} is already used by something else")
+        if said_with(actor.trust, act.role) != "person":  # a person's own words cost no lookup
+            require_free(view, actor, act.id)
+    id = act.id or _new_episode_id(view, act)
+    body = e.EpisodeObserved(
+        id=id,
+        text=act.text,
+        role=act.role,
+        said_at=act.said_at,
+        metadata=act.metadata,
+        user=actor.user,
+        session=act.session or actor.session,
+        agent=actor.agent,
+        tz_minutes=actor.tz_minutes,
+    )
+    return [body], id
+
+
+def _new_episode_id(view: View, act: c.Observe) -> str:
+    """The shortest free id, made from the act's random bytes."""
+    for length in range(ID_MIN_CHARS, len(act.chance) + 1, 2):
+        id = episode_id(act, length)
+        if view.episode(id) is None:
+            return id
+    raise Conflict("no free id was found", hint="try again")

@@ -242,17 +242,17 @@ class Admin(Calls):
             InvalidInput: An argument is not valid.
             Forbidden: An agent archives more than 20 at once.
         """
-        from recollect.memory.correction.curating import (  # most archive nothing
-            curate,
-            would_curate,
+        from recollect.memory.correction.faded import (  # most archive nothing
+            archive,
+            would_archive,
         )
 
         at_most = validate.count(limit, "limit", at_most=limits.LIST_MAX_RECORDS)
         only_look = validate.flag(dry_run, "dry_run")
         below = validate.fraction(below, "below")
         if only_look:
-            return would_curate(self._handle, below, at_most)
-        return curate(self._handle, below, at_most, idempotency_key, expect)
+            return would_archive(self._handle, below, at_most)
+        return archive(self._handle, below, at_most, idempotency_key, expect)
 
     def backup(
         self, target: str | os.PathLike[str] | None = None, progress: Progress | None = None

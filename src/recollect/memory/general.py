@@ -1,7 +1,7 @@
 """The answer to a question that names nothing to look for.
 
 Responsible for recognizing such a question with a memory's clock and offset. Leaves the words to
-``recall.unspecific`` and the answer to ``Memory.overview``. Invariant: a question with a subject
+``recall.times`` and the answer to ``Memory.overview``. Invariant: a question with a subject
 gets no overview.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from recollect.memory.handle.handle import clock_of
 from recollect.memory.memory import Memory
 from recollect.model.values import Overview
-from recollect.recall.unspecific import unspecific
+from recollect.recall.times import unspecific
 
 
 def in_general(memory: Memory, query: str, *, found: bool, limit: int = 10) -> Overview | None:

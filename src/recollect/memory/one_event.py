@@ -1,4 +1,4 @@
-"""``memory.event``: one event with its header and its body.
+"""``memory.events.get``: one event with its header and its body.
 
 Responsible for who may see it. Leaves finding it to the store and reading it to ``ledger``.
 Invariant: an event is shown only to a handle whose ``events`` lists it.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import overload
+from typing import TYPE_CHECKING, Final, overload
+from weakref import WeakKeyDictionary
 
 from msgspec import structs
 
@@ -16,26 +17,24 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.finding import search
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, LinkRow
+from recollect.index.statements import NOW
 from recollect.index.values import link_of, record_of, version_of
 from recollect.memory.handle import answers
 from recollect.memory.handle.authors import Authors
-from recollect.memory.handle.handle import Calls
+from recollect.memory.handle.handle import Calls, Handle
 from recollect.memory.handle.healed import compares, heals
 from recollect.model import limits, validate
 from recollect.model.instants import Moment
 from recollect.model.presets import Units
-from recollect.model.values import (
-    Episode,
-    Include,
-    Recall,
-    Record,
-    SpaceStatus,
-    Version,
-    Why,
-)
+from recollect.model.values import Episode, Include, Recall, Record, SpaceStatus, Version, Why
 from recollect.recall.visibility import check_include
+from recollect.store.port import Space
+
+if TYPE_CHECKING:
+    from recollect.index.tallies import Tally
 
 List = list  # inside the class, ``list`` is the method
+_KEPT: Final[WeakKeyDictionary[Space, Tally]] = WeakKeyDictionary()
 
 
 @compares
@@ -130,8 +129,6 @@ class Reading(Calls):
             NotFound: The memory is empty.
             Forbidden: The handle is bound to one user.
         """
-        from recollect.memory.status import status
-
         self._handle.require_whole("status")
         return status(self._handle)
 
@@ -259,3 +256,36 @@ class Reading(Calls):
         ends = {end for link in links for end in (link.source, link.target)}
         seen = {end for end in ends if (row := reads.version(end)) and self._handle.may_see(row)}
         return [link for link in links if {link.source, link.target} <= seen]
+
+
+def status(handle: Handle) -> SpaceStatus:
+    """How much there is; ``Memory.status`` documents it. The last count of a space is kept."""
+    from recollect.index.tallies import tally
+    from recollect.memory.handle.on_branch import BranchSpace
+
+    space = handle.space
+    is_kept = handle.position == NOW and not isinstance(space, BranchSpace)
+    with handle.reading() as reads:
+        found = tally(reads, _KEPT.get(space) if is_kept else None)
+        position = reads.position()
+    if position is None or found is None:
+        raise NotFound(f"the memory {space.name!r} is empty")
+    if is_kept:
+        _KEPT[space] = found
+    counts, command = found.counts, found.command
+    return SpaceStatus(
+        space=space.name,
+        where=space.where,
+        seq=command.seq,
+        head=position.hash if handle.position == NOW else "",
+        at=command.at,
+        records=counts.get("active", 0) + counts.get("inbox", 0),
+        waiting=counts.get("held", 0),
+        replaced=counts.get("superseded", 0),
+        archived=counts.get("archived", 0),
+        forgotten=counts.get("forgotten", 0),
+        episodes=counts["episodes"],
+        hidden=counts["shadowed"],
+        links=counts["links"],
+        active_hours=command.active_us / 3_600_000_000,
+    )

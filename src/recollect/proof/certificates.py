@@ -1,12 +1,16 @@
-"""Certificates of erasure: what was erased of a subject, when and from where, signed.
+"""What is handed to others: proofs of events as documents, and certificates of erasure, signed.
 
-Responsible for the text of a certificate, both ways. Leaves keys to ``proof.keys`` and comparing
-one with a ledger to its callers. Invariants: a certificate has the pseudonym of a subject, never a
-name; ``parse_text(certificate.text) == certificate``, and nothing else is accepted.
+Responsible for the text of a certificate, both ways, and for the one form of a proof: JSON in ASCII
+with these fields in this order. Leaves keys to ``proof.keys``, making a proof to ``store`` and
+checking it to ``docs/verify_proof.py``, which shares no code with this. Invariants: a document
+holds no key: the verifier must have the key from elsewhere; a certificate has the pseudonym of a
+subject, never a name; ``parse_text(certificate.text) == certificate``, and nothing else is
+accepted.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable
@@ -24,6 +28,7 @@ _PSEUDONYM: Final = re.compile("[0-9a-f]{32}")
 _INSTANT: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _PLACE_MAX_CHARS: Final = 2_000
 _WORDS: Final = ("cleaned", "not-reached")
+FORMAT: Final = "recollect-proof/1"
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,3 +129,23 @@ def _one_line(place: str) -> str:
     """A place in one line of characters that can be seen, and not longer than needed."""
     seen = "".join(one if one.isprintable() else "?" for one in place)
     return seen[:_PLACE_MAX_CHARS]
+
+
+def render(
+    line: bytes,
+    path: Iterable[bytes],
+    note: bytes,
+    erased_by: tuple[bytes, Iterable[bytes]] | None = None,
+) -> str:
+    """The document for one event, and for the event that erased it, under one checkpoint."""
+    document = {
+        "format": FORMAT,
+        **_event(line, path),
+        "erased_by": None if erased_by is None else _event(*erased_by),
+        "checkpoint": note.decode(),
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _event(line: bytes, path: Iterable[bytes]) -> dict[str, object]:
+    return {"event": line.decode(), "path": [b64encode(hash).decode() for hash in path]}

@@ -1,7 +1,7 @@
 """Questions about a value that was replaced: "what was the old port?", "who led it before?".
 
 Responsible for recognizing them. Leaves reading earlier values to ``finding.earlier`` and their
-place to ``recall.earlier``. Invariants: pure; in doubt a question is about what holds now.
+place to ``recall.scoring``. Invariants: pure; in doubt a question is about what holds now.
 """
 
 from __future__ import annotations

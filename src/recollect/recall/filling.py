@@ -1,6 +1,6 @@
 """What fills the rest of a context: hits below the floor, once something has passed it.
 
-Responsible for choosing them and for their order. Leaves the floor to a frame, the budget to
+Responsible for choosing them and for their order. Leaves the floor to a preset, the budget to
 ``recall.pack`` and recognising a wide question to ``recall.asking``. Invariants: pure; what only
 repeats or only asks fills nothing; hits of one session keep their order.
 """

@@ -1,13 +1,15 @@
 """From the texts that a search found to hits, in one call.
 
-Responsible for matching each text once, for the signals of each candidate, and for the order and
-the choice that follow from them. Leaves reading rows to ``finding.candidates``, the meaning of the
-signals to ``recall.relevance`` and the shape of a hit to ``recall.rank``. Invariants: pure; a
-neighbour that may not be recalled, or belongs to another user, counts as absent.
+Responsible for matching each text once, for the signals of each candidate, for the order and the
+choice that follow from them, and for the share that lifts an earlier value above the one that
+replaced it. Leaves reading rows to ``finding.candidates``, the meaning of the signals to
+``recall.relevance`` and the shape of a hit to ``recall.rank``. Invariants: pure; a neighbour that
+may not be recalled, or belongs to another user, counts as absent.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -18,26 +20,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from msgspec.structs import replace
 
 from recollect.index.cards import measured
-from recollect.index.rows import (
-    Card,
-    recallable_episode,
-    recallable_record,
-    unpack_names,
-)
+from recollect.index.rows import Card, recallable_episode, recallable_record, unpack_names
 from recollect.index.words.bm25 import Parts, Statistics
 from recollect.index.words.facts import Facts, asks
 from recollect.model.values import Hit
 from recollect.recall.asked_for import lacks
 from recollect.recall.asking import ParsedQuery, closeness
-from recollect.recall.rank import (
-    COVERAGE,
-    Ended,
-    Library,
-    Ranked,
-    Wish,
-    enough,
-    hits,
-)
+from recollect.recall.rank import COVERAGE, Ended, Library, Ranked, Wish, enough, hits
 from recollect.recall.relevance import (
     LIKELY_MIN,
     NOTHING,
@@ -52,7 +41,7 @@ from recollect.recall.relevance import (
 )
 from recollect.recall.weights import WEIGHTS, RankingWeights
 
-if TYPE_CHECKING:  # loaded only if there is a conversation to read
+if TYPE_CHECKING:
     from recollect.recall.talk import Former
 
 Grain = Literal["sentence", "chunk"]
@@ -159,8 +148,6 @@ class Scoring:
 
     def _with_earlier(self, order: Sequence[Ranked], earlier: Sequence[Ended]) -> list[Ranked]:
         """The order with earlier values, which are matched as if they were candidates too."""
-        from recollect.recall.earlier import with_earlier  # only such a question needs it
-
         ended = {each.row.text_seq: each for each in earlier}
         rows = [*(one.row for one in order), *(each.card for each in earlier)]
         made = {one.row.text_seq: one for one in self._scored(rows)}
@@ -355,3 +342,41 @@ def is_passed_over(row: Card) -> bool:
 def is_recallable(row: Card) -> bool:
     """True for a row on the recallable shelf."""
     return recallable_record(row) if row.role is None else recallable_episode(row)
+
+
+EARLIER_SIGNAL: Final = "earlier"
+_ABOVE: Final = 0.001
+
+
+def with_earlier(
+    order: Sequence[Ranked], earlier: Sequence[Ranked], weights: RankingWeights
+) -> list[Ranked]:
+    """The candidates with earlier values, each just before the one that replaced it.
+
+    A value and its earlier ones rank by the best of them, because the question is about all. Of
+    several earlier values of one record, which come newest first, the newest is first.
+    """
+    of: dict[str, list[Ranked]] = {}
+    for one in earlier:
+        of.setdefault(one.holder, []).append(one)
+    made: list[Ranked] = []
+    for one in order:
+        former = of.get(one.row.id, [])
+        best = max(each.score for each in (one, *former))
+        made.append(_lifted(one, best, weights))
+        made += [
+            _lifted(each, best + _ABOVE * (len(former) - place), weights)
+            for place, each in enumerate(former)
+        ]
+    return sorted(made, key=lambda one: (-one.score, -one.row.text_seq))
+
+
+def _lifted(one: Ranked, score: float, weights: RankingWeights) -> Ranked:
+    """A candidate with the share that lifts it to a score."""
+    if one.score >= score:
+        return one
+    extra = (*one.extra, (EARLIER_SIGNAL, score - one.score))
+    own = map(mul, one.features, weights.weights)
+    return replace(
+        one, extra=extra, score=math.fsum((*own, *(share for _, share in extra)))
+    )  # to the last bit what its shares say

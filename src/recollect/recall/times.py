@@ -1,7 +1,9 @@
-"""The stretch of time that a question names: "since Monday", "in September", "last week".
+"""The stretch of time that a question names, and questions that name nothing else: "what is new?".
 
-Responsible for finding it and for what is left of the question. Leaves what is shown of that time
-to ``finding.recent``. Invariant: pure; days begin at midnight of the asker's offset from UTC.
+Responsible for finding the time ("since Monday", "last week"), for what is left of the question,
+and for recognizing one without a subject. Leaves what is shown of that time to ``finding.recent``.
+Invariants: pure; days begin at midnight of the asker's offset from UTC; a question with one word of
+a subject is never unspecific.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final, NamedTuple
 
+from recollect.index.words.text import STOP_WORDS, words
 from recollect.model.instants import instant
 
 _DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
@@ -34,6 +37,27 @@ TIME_WORDS: Final = frozenset(
         *"today tonight morning afternoon yesterday".split(),
     )
 )
+_Days = tuple[datetime, datetime]  # the first, and the one after the last
+_Reader = Callable[[re.Match[str], datetime], _Days]
+# Words of questions about everything.
+_GENERAL: Final = frozenset(
+    """know known knows remember remembered remembers memory memories recollect everything all
+    anything recent recently lately latest last newest new news time happen happened happens
+    happening change changed changes changing changelog update updates updated do did done does
+    me us you we i our my mine myself yourself about so far overview summary summarize recap tell
+    show list give learn learned learnt store stored save saved keep kept hold held contents
+    content have has had been be was were is are past today now since work worked working
+    say said talk talked discuss discussed session sessions conversation conversations previously
+    previous everyone stuff things thing please hi hello hey ok also what who which when
+    how up there any more else other information info that this""".split()
+)
+# Words that name a subject only if something is about it.
+_FAINT: Final = frozenset(
+    """user users preference preferences prefer profile facts fact notes note context background
+    project projects person personal settings details detail history decide decided decision
+    decisions""".split()
+)
+_EVERYTHING: Final = frozenset(("", "*", "**", "%", "?", "."))
 
 
 class Span(NamedTuple):
@@ -49,9 +73,6 @@ class Span(NamedTuple):
 
 
 ALWAYS: Final = Span()
-
-_Days = tuple[datetime, datetime]  # the first, and the one after the last
-_Reader = Callable[[re.Match[str], datetime], _Days]
 
 
 def span_of(query: str, now: str, tz_minutes: int) -> tuple[Span, str]:
@@ -187,3 +208,24 @@ _PATTERNS: Final[tuple[tuple[str, _Reader], ...]] = (
     (r"yesterday", _yesterday),
     (r"(?:in|during)\s+((?:19|20)\d\d)", _year),
 )
+
+
+def unspecific(query: str, now: str, tz_minutes: int, *, found: bool) -> Span | None:
+    """The time that an unspecific question asks about; None if a question names a subject.
+
+    ``found`` says whether recall found something: then words such as "preferences" are a subject,
+    and so is a day alone.
+    """
+    if query.strip() in _EVERYTHING:
+        return ALWAYS
+    general = _GENERAL | STOP_WORDS
+    if not found:
+        general |= _FAINT
+    if not all(word in general or word in TIME_WORDS or word[0].isdigit() for word in words(query)):
+        return None  # most questions, without parsing the time
+    span, rest = span_of(query, now, tz_minutes)
+    told = words(rest)
+    if not set(told) <= general:
+        return None
+    is_asked = bool(told) if found else bool(told) or span != ALWAYS
+    return span if is_asked else None

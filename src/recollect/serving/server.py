@@ -1,13 +1,16 @@
 """Listening, and answering until told to stop.
 
-Responsible for sockets and for how uvicorn runs. Leaves access to ``serving.guard`` and
-``interfaces.http.gate``, and slow or idle clients to ``serving.connections``. Invariant: it listens
-on this machine alone, unless another address is named.
+Responsible for sockets, for how uvicorn runs and for what a server writes to stderr. Leaves access
+to ``serving.guard`` and ``interfaces.http.gate``, and slow or idle clients to
+``serving.connections``. Invariant: it listens on this machine alone, unless another address is
+named; however often an error happens, it is written at most once a minute.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -29,6 +32,10 @@ _GRACE_S: Final = 3
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _SWITCH_S: Final = 0.0005  # a short request waits so long each time that a long one computes
 _PACKAGES: Final = ("uvicorn", "httptools")
+_WINDOW_S: Final = 60.0
+_KINDS_MAX_COUNT: Final = 256
+# Ports, descriptors, addresses and the ids of requests differ each time.
+_VARYING: Final = re.compile(r"\breq(?:_|uest )\S+|[0-9]+")
 
 
 def check_installed(what: str, extra: str, *more: str) -> None:
@@ -111,7 +118,6 @@ def serve(
     with _Stopping(drain, leave, delay_s) as stopping:  # first: what follows takes a while to load
         import uvicorn
 
-        from recollect.serving import repeats
         from recollect.serving.connections import bounded
 
         class Server(uvicorn.Server):
@@ -122,7 +128,7 @@ def serve(
                 yield
 
         sys.setswitchinterval(_SWITCH_S)
-        repeats.to_stderr()
+        to_stderr()
         config = uvicorn.Config(
             app,
             http=bounded(connections),
@@ -191,3 +197,36 @@ class _Stopping:
     def __exit__(self, *_: object) -> None:
         for each, handler in self._before.items():
             signal.signal(each, handler)
+
+
+class Repeats(logging.Filter):
+    """Passes the first of many equal messages, and later one more with their count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True if this message is written."""
+        first, _, _ = record.getMessage().partition("\n")
+        kind = (record.name, _VARYING.sub("#", first))
+        since, count = self._seen.get(kind, (record.created - _WINDOW_S, 0))
+        if record.created - since < _WINDOW_S:
+            self._seen[kind] = (since, count + 1)
+            return False
+        if len(self._seen) >= _KINDS_MAX_COUNT:
+            self._seen.clear()
+        self._seen[kind] = (record.created, 0)
+        if count:
+            record.msg, record.args = f"{first} (and {count:,} more like it)", ()
+            record.exc_info = None
+        return True
+
+
+def to_stderr() -> None:
+    """Writes this process's warnings and errors to stderr, each kind once a minute."""
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(Repeats())
+    logging.getLogger().addHandler(handler)

@@ -1,8 +1,9 @@
 """Backups: a copy of a ledger in a folder, with a manifest that completes it.
 
-Responsible for the folder and its manifest. Leaves restoring a backup to ``store.files.restore``
-and erasing from copies to ``store.files.copies``. Invariant: the manifest is written last, so a
-copy without one is incomplete.
+Responsible for the folder and its manifest. Leaves restoring a backup to
+``store.files.copies.restore``, erasing from copies to ``store.files.copies`` and which checkpoints
+are copied to ``store.checkpoints``. Invariant: the manifest is written last, so a copy without one
+is incomplete.
 """
 
 from __future__ import annotations
@@ -16,12 +17,7 @@ import msgspec
 from recollect.errors import Conflict, InvalidInput, NotFound, Unavailable
 from recollect.model.events import Head
 from recollect.model.values import Backup
-from recollect.store.disk.disk import (
-    make_folder,
-    replace_file,
-    sync_folder,
-    write_file,
-)
+from recollect.store.disk.disk import make_folder, replace_file, sync_folder, write_file
 from recollect.store.disk.layout import BACKUP, LEDGER, MANIFEST
 from recollect.store.disk.regular_files import read_regular
 from recollect.store.port import Checkpoints, Progress
@@ -91,7 +87,7 @@ def copy_checkpoints(
     """Copies the checkpoints of a ledger up to an event that the other one lacks; says how many."""
     if not source.sizes() or not target.keeps:
         return 0
-    from recollect.store.checkpoints.checkpoint_copies import copied  # loaded only if there are any
+    from recollect.store.checkpoints.checkpoints import copied  # only if there are any
 
     return copied(source, target, through, first)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from recollect.errors import Forbidden, RecollectError, Unavailable
 from recollect.index.reads import Reads
@@ -47,7 +47,6 @@ if TYPE_CHECKING:  # loaded only if there is work
     from recollect.store.jobs.jobs import Jobs
 
 T = TypeVar("T")
-_PERSON: Final = "use a person's token that writes in the whole space"
 
 
 class Local(Backend, Protocol):

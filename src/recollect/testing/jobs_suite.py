@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import cast
 
 import pytest
 
@@ -15,7 +16,7 @@ from recollect.errors import Forbidden, LimitExceeded, NotFound
 from recollect.memory import Store
 from recollect.model.events import Trust
 from recollect.model.instants import from_microseconds, to_microseconds
-from recollect.model.values import Job, Schedule
+from recollect.model.values import Job, JobKind, Schedule
 from recollect.store.jobs.jobs import ATTEMPTS_MAX, KEPT_MAX_COUNT, WAITING_MAX_COUNT, Jobs
 from recollect.store.port import Backend
 from recollect.store.seam import REAL
@@ -179,6 +180,17 @@ class JobsSuite:
         )
         assert (seen(jobs, killed.id).state, seen(jobs, killed.id).error) == ("failed", "gave_up")
 
+    def test_a_job_of_an_unknown_kind_fails_instead_of_waiting(self, jobs: Jobs) -> None:
+        other = cast(JobKind, "of another release")
+        due = jobs.ask("alice", other, "{}", due_at=None, trust="person")
+        later = jobs.ask("alice", other, "{}", due_at=FUTURE, trust="person")
+        assert due.id == later.id  # asking again, and the sooner of both is kept
+        known = ask(jobs)
+        assert leased(jobs).id == known.id
+        ended = seen(jobs, due.id)
+        assert (ended.kind, ended.state, ended.error) == (other, "failed", "unknown_kind")
+        assert jobs.lease((), LONG_S) is None
+
     def test_a_job_that_failed_for_good_is_not_tried_again(self, jobs: Jobs) -> None:
         ask(jobs)
         job = leased(jobs)
@@ -215,7 +227,7 @@ class JobsSuite:
     def test_a_token_ends_and_reports_no_job_of_more_trust_than_its_own(
         self, jobs: Jobs, store: Store, backend: Backend
     ) -> None:
-        waits = jobs.ask("alice", "retain", "{}", due_at=FUTURE, trust="person")
+        waits = jobs.ask("alice", "expire", "{}", due_at=FUTURE, trust="person")
         ask(jobs)
         running = leased(jobs)
         agent = store.entered(store.tokens.create("bot", space="alice").token).jobs
@@ -283,14 +295,14 @@ class JobsSuite:
         self, jobs: Jobs, store: Store, backend: Backend
     ) -> None:
         ask(jobs, "bob")
-        retain = jobs.ask("alice", "retain", "{}", due_at=None, trust="person")
+        expiring = jobs.ask("alice", "expire", "{}", due_at=None, trust="person")
         agents, _ = self.mine(store, backend, space=None, trust="agent")
         mine, _ = self.mine(store, backend)
         assert agents.lease((), LONG_S) is None  # a person asked
         assert mine.lease((), LONG_S) is None  # of another space, or needs erase
         able, _ = self.mine(store, backend, verbs=("read", "write", "erase"))
         job = leased(able)
-        assert job.id == retain.id
+        assert job.id == expiring.id
         assert mine.done(job)  # whoever writes in the space may tell
         other, _ = self.mine(store, backend, space="bob")
         running = leased(jobs)
@@ -314,7 +326,7 @@ class JobsSuite:
         with pytest.raises(Forbidden):
             one.list(None, id=None, state=None, limit=10)
         with pytest.raises(Forbidden) as error:
-            writes.ask("alice", "retain", "{}", due_at=None, trust="person")
+            writes.ask("alice", "expire", "{}", due_at=None, trust="person")
         assert "erase" in error.value.message
 
     def test_a_revoked_token_asks_and_takes_nothing(

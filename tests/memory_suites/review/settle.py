@@ -112,7 +112,7 @@ class SettleSuite:
         with pytest.raises(InvalidInput):
             memory.review.confirm(5)  # type: ignore[arg-type]
 
-    def test_curate_archives_what_has_faded(self, memory: Memory) -> None:
+    def test_archive_archives_what_has_faded(self, memory: Memory) -> None:
         agent, ann = memory.scoped(trust="agent"), memory.scoped(user="ann")
         (said,) = memory.observe("Tea is at four")
         mine = memory.remember("Tea at four", key="tea", evidence=[said.id])
@@ -168,7 +168,7 @@ class SettleSuite:
         memory.undo()
         assert _record(memory, mine.id).reason == "merged"
 
-    def test_curate_checks_its_arguments(self, memory: Memory) -> None:
+    def test_archive_checks_its_arguments(self, memory: Memory) -> None:
         for wrong in ({"below": 2}, {"below": "x"}, {"limit": 0}, {"limit": 10**6}, {"dry_run": 1}):
             with pytest.raises(InvalidInput):
                 memory.admin.archive(**wrong)

@@ -158,7 +158,7 @@ ACTS: Final[dict[str, Changing]] = {
     "undo": lambda handle, id, key: handle.undo(id),
     "retract": lambda handle, id, key: handle.forget(id, derived=True),
     "settle": lambda handle, id, key: handle.review.refute(id),
-    "curate": _faded,
+    "archive": _faded,
     "tag": lambda handle, id, key: handle.revise(id, tags=["x"]),
     "expire": lambda handle, id, key: handle.revise(id, expires=timedelta(days=1)),
     "data": lambda handle, id, key: handle.revise(id, data={"x": 1}),

@@ -9,7 +9,7 @@ import pytest
 
 from recollect import Memory, Store
 from recollect.interfaces.web.draw.consequences import consequences
-from recollect.interfaces.web.draw.spans import AROUND_CHARS, span
+from recollect.interfaces.web.draw.words import AROUND_CHARS, span
 from recollect.interfaces.web.memories import Own
 from recollect.interfaces.web.rights import NEEDS_PERSON
 from recollect.model.values import Quote

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from recollect.contracts.chrono import noted, taking_over
+from recollect.contracts.chrono import snapshot, taking_over
 from recollect.contracts.chrono.originals import (
     REQUIREMENTS,
     TESTCASES,
@@ -109,7 +109,7 @@ class ChronoStore:
         """Release the files; closing twice is fine."""
         if self._whole is not None:
             if self.folder is not None:
-                noted.note(self._seam, self._whole, self.folder)
+                snapshot.note(self._seam, self._whole, self.folder)
             self._whole.close()
         self._whole = self._memory = None
 
@@ -218,7 +218,9 @@ class ChronoStore:
 
     def _was_changed(self) -> bool:
         folder, memory = self.folder, self.memory
-        return folder is not None and (noted.is_cut(memory, folder) or noted.was_added_to(folder))
+        return folder is not None and (
+            snapshot.is_cut(memory, folder) or snapshot.was_added_to(folder)
+        )
 
     def compact(self) -> int:
         """Close the active file into a segment and write a snapshot; returns how many events.

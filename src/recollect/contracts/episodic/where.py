@@ -1,7 +1,8 @@
 """A rule's ``when_filter``: an SQL condition over episodes, as a test of each.
 
-Responsible for what of SQL is understood. Leaves what a comparison means to ``terms``, patterns and
-functions to ``sqlite_words`` and ``sqlite_times``, and narrowing down which episodes are read to
+Responsible for its words and signs and for what of SQL is understood. Leaves cutting the text to
+``index.filter.tokens``, what a comparison means to ``terms``, patterns and functions to
+``sqlite_words`` and ``sqlite_times``, and narrowing down which episodes are read to
 ``index.filter``. Invariants: no part of the text is ever run as SQL, so it means the same on every
 engine; what is not understood is refused, with its place.
 
@@ -17,10 +18,11 @@ engine; what is not understood is refused, with its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from recollect.contracts.episodic import sqlite_words
+from recollect.contracts.episodic.errors import ConsolidationRuleError
 from recollect.contracts.episodic.scope import PARTS, names_in
 from recollect.contracts.episodic.terms import (
     COLUMNS,
@@ -41,12 +43,23 @@ from recollect.contracts.episodic.terms import (
     one_of,
     time_of,
 )
-from recollect.contracts.episodic.tokens import refused, tokens
 from recollect.errors import InvalidInput
 from recollect.index.filter.fields import Op, check_characters
-from recollect.index.filter.tokens import Token
+from recollect.index.filter.tokens import Token, cut
 from recollect.model import limits
 
+_TOKEN: Final = re.compile(
+    r"""[ \t\r\n]*(?:
+      (?P<text>'(?:[^']|'')*')
+    | (?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
+    | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    | "(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    | (?P<sign>->>|<=|>=|<>|!=|==|[=<>(),.])
+    | (?P<end>\Z)
+    | (?P<stray>.)
+    )""",
+    re.DOTALL | re.VERBOSE,
+)
 _IN_CONTENT: Final = ("content", "source_node", *PARTS)  # the keys of the column's JSON
 _SIGNS: Final[dict[str, Op]] = {
     "=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
@@ -59,6 +72,18 @@ _OF_TEXTS: Final[dict[str, Callable[[str], str | int]]] = {
 _FUNCTIONS: Final = (*_OF_TEXTS, "substr", "datetime", "date", "json_extract")
 _PATH: Final = re.compile(r'\.(?:([A-Za-z_][A-Za-z0-9_]*)|"([^"\\]+)")')
 _EXAMPLE: Final = "write for example json_extract(metadata, '$.intent') = 'update'"
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The parts of a text, ended by one of the kind ``end``."""
+    return cut(_TOKEN, text, refused)
+
+
+def refused(message: str, token: Token, hint: str | None) -> ConsolidationRuleError:
+    """The error for something at a token."""
+    return ConsolidationRuleError(
+        f"{message}, at character {token.place} of when_filter", hint=hint
+    )
 
 
 def condition_of(when_filter: str, now: str) -> Condition | None:

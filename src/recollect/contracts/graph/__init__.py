@@ -14,7 +14,6 @@ from __future__ import annotations
 from recollect.contracts.graph import paths
 from recollect.contracts.graph.audit import InMemoryAuditSink, JsonlAuditSink
 from recollect.contracts.graph.events import InMemoryEventLog, JsonlMemoryEventLog
-from recollect.contracts.graph.examples import FIXTURES, fixture
 from recollect.contracts.graph.gate import digest_of
 from recollect.contracts.graph.protocols import AuditSink, MemoryEventLog, MemoryGraphStore
 from recollect.contracts.graph.runtime import PhaseMemoryRuntime
@@ -31,7 +30,7 @@ from recollect.contracts.graph.values import (
     Profile,
     Snapshot,
 )
-from recollect.contracts.graph.workspace import FileBackedMemoryGraphStore
+from recollect.contracts.graph.workspace import FIXTURES, FileBackedMemoryGraphStore, fixture
 
 __all__ = [
     "FIXTURES",

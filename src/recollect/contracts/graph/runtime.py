@@ -1,24 +1,26 @@
 """``PhaseMemoryRuntime``: export, diagnose, and apply what was approved.
 
-Responsible for applying actions and for their audit records. Leaves what needs an approval to
-``gate``, and the changes to the store and its paths. Invariants: an action that needs a review is
+Responsible for finding what should be repaired, for applying actions and for their audit records.
+Leaves what needs an approval to ``gate``, lines that could not be read to the event log, and the
+changes to the store and its paths. Invariants: an action that needs a review is
 not applied without an approval of exactly these actions; every action leaves an audit record of its
 outcome; nothing is applied before a record says durably that it was started.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from recollect.contracts.graph import endings
-from recollect.contracts.graph.diagnosis import findings
 from recollect.contracts.graph.gate import digest_of, gate_in, needs_approval, why_not
+from recollect.contracts.graph.replay import REMOVES, updates
 from recollect.contracts.graph.store import GraphStore
 from recollect.contracts.graph.stored_graph import keep_nodes
-from recollect.contracts.graph.values import Action, Applied, Approval, action_of
+from recollect.contracts.graph.values import MAIN, Action, Applied, Approval, action_of
 from recollect.errors import InvalidInput, RecollectError
+from recollect.exchange.envelope import PROFILE_SCHEMA
 from recollect.lifecycle.commands import Restore
 from recollect.memory.handle.handle import handle_of
 from recollect.model import validate
@@ -153,3 +155,73 @@ def _needed(action: Action, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{action.kind} needs {field!r}, a text")
     return value
+
+
+def findings(store: GraphStore) -> list[Finding]:
+    """Everything that is found; an empty list if there is nothing."""
+    found = list(store.memory.admin.check())
+    if any(one.what == "schema" for one in found):  # such a memory cannot be read
+        return found
+    found += _edges(store)
+    found += store.events.diagnostics()
+    found += _orphans(store)
+    found += _profiles(store)
+    return [*found, *store.audit.diagnostics(), *store.differing()]
+
+
+def _edges(store: GraphStore) -> Iterator[Finding]:
+    """Edges that were saved, and whose node is not there now."""
+    nodes = {node.id for node in store.list_nodes()}
+    for edge in store.edges_kept():
+        missing = [end for end in (edge.source, edge.target) if end not in nodes]
+        if missing:
+            yield Finding(
+                level="note",
+                what="edges",
+                detail=f"the edge {edge.id!r} lacks the node {missing[0]!r}",
+                fix="save or restore the node, and the edge shows again",
+            )
+
+
+def _orphans(store: GraphStore) -> Iterator[Finding]:
+    """Events that name a node, an edge or a path that is not there and was not removed later."""
+    there = {
+        "node": {node.id for node in store.list_nodes()},
+        "edge": {edge.id for edge in store.list_edges()},
+    }
+    paths = {path.id for path in store.list_paths()} | {MAIN}
+    events = store.events.list()
+    for what, known in there.items():
+        for event in events:
+            for update in updates(event, what):
+                if update.get("operation") in REMOVES:
+                    known.add(str(update.get(f"{what}_id")))
+    for event in events:
+        missing = [
+            f"{what} {update.get(f'{what}_id')!r}"
+            for what, known in there.items()
+            for update in updates(event, what)
+            if update.get(f"{what}_id") not in known
+        ]
+        if "path" in event and event["path"] not in paths:
+            missing.append(f"path {event['path']!r}")
+        if missing:
+            yield Finding(
+                level="note",
+                what="events",
+                detail=f"the event {event['id']!r} is about the {missing[0]}, which is not there",
+                fix="nothing has to be done. If it belongs here, save it, or replay the log",
+            )
+
+
+def _profiles(store: GraphStore) -> Iterator[Finding]:
+    for profile in store.list_profiles():
+        schema = profile.extra.get("schema_version", PROFILE_SCHEMA)
+        if schema != PROFILE_SCHEMA:
+            yield Finding(
+                level="problem",
+                what="schema",
+                detail=f"the profile {profile.id!r} says {schema!r}, and this release knows "
+                f"{PROFILE_SCHEMA!r}",
+                fix="export it as that version, or update Recollect",
+            )

@@ -1,9 +1,11 @@
 """A graph in a memory.
 
-Responsible for nodes as records, edges as links, and profiles and paths as documents. Leaves files
-to ``workspace``, what waits on a path to ``on_path`` and what becomes of it to ``paths``.
+Responsible for nodes as records, edges as links, and profiles and paths as documents, and for what
+the ledger says of nodes and edges, as events of a log. Leaves files to ``workspace``, what waits on
+a path to ``on_path``, what becomes of it to ``paths`` and what events lead to to ``replay``.
 Invariants: the ledger is the truth; an edge has its id as the name of its link, and a document with
-its other fields; what a default read of the memory hides is not in the graph.
+its other fields; what a default read of the memory hides is not in the graph; replaying the events
+gives the nodes and edges that a store lists, and what was erased is not in them.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from typing import Final, Self
 
 from recollect.contracts.graph.envelopes import kept, parts_of, problem
 from recollect.contracts.graph.gate import gate_in, require_no_gate
-from recollect.contracts.graph.history import history
 from recollect.contracts.graph.path_documents import (
     PATH,
     keep_path,
@@ -30,6 +31,7 @@ from recollect.contracts.graph.records import (
     edge_acts,
     edge_at,
     edge_from,
+    is_shown,
     node_acts,
     node_from,
     shown_version,
@@ -48,16 +50,20 @@ from recollect.contracts.graph.values import (
 from recollect.errors import Conflict, NotFound, RecollectError
 from recollect.exchange.envelope import ABOUT, EDGE, EVENT, PROFILE, with_brought
 from recollect.exchange.workspace import Kind
+from recollect.index.reads import Reads
+from recollect.index.statements import NOW
 from recollect.index.values import record_of
 from recollect.lifecycle.commands import Act
 from recollect.memory import Memory
-from recollect.memory.handle.handle import handle_of
+from recollect.memory.handle.handle import Handle, handle_of
 from recollect.model import limits, validate
 from recollect.model.validate import Json
 from recollect.model.values import Document, Finding, Graph, Link
 
 _PAGE: Final = 1_000
 _TOGETHER: Final = 500  # nodes or edges that one command writes
+_NODES_AT_ONCE: Final = 1_000
+_STATUSES: Final = ("active", "inbox", "held", "archived", "forgotten")
 
 
 class StoredGraph:
@@ -405,3 +411,38 @@ def keep_nodes(store: StoredGraph, nodes: Iterable[Node]) -> None:
                 acts += node_acts(handle, reads, node)
         store.memory.events.submit(*acts)
         store.wrote("node", [node.id for node in some])
+
+
+def history(memory: Memory, links: Iterable[Link]) -> Iterator[dict[str, Json]]:
+    """The events of every node and of these links, in the order of the ledger."""
+    handle, known = handle_of(memory), list(links)
+    with handle.reading() as reads:
+        told = [one for id in _nodes(handle, reads) for one in _versions(handle, reads, id)]
+        told += [_edge(reads, link) for link in known]
+    for seq, what, update in sorted(told, key=lambda one: one[0]):
+        yield {"id": f"ledger:{seq}", "kind": "recorded", f"{what}_updates": [update]}
+
+
+def _nodes(handle: Handle, reads: Reads) -> Iterator[str]:
+    before = NOW
+    while rows := reads.listing(_STATUSES, handle.actor.user, before, _NODES_AT_ONCE):
+        yield from (row.id for row in rows if handle.may_see(row))
+        before = rows[-1].seq
+
+
+def _versions(handle: Handle, reads: Reads, id: str) -> Iterator[tuple[int, str, Json]]:
+    """A node as it was from one event to the next; the last one as it is now."""
+    rows = reads.versions(id)
+    for number, row in enumerate(rows, start=1):
+        is_last = number == len(rows)
+        update: dict[str, Json] = {"node_id": id, "operation": "forget"}
+        if is_shown(handle, row) if is_last else row.status == "active":
+            operation = "create" if number == 1 else "update"
+            update |= {"operation": operation, "node": node_from(record_of(row)).to_dict()}
+        yield row.seq, "node", update
+
+
+def _edge(reads: Reads, link: Link) -> tuple[int, str, Json]:
+    edge = edge_from(reads, link)
+    update: dict[str, Json] = {"edge_id": edge.id, "operation": "create", "edge": edge.to_dict()}
+    return link.seq, "edge", update

@@ -1,6 +1,7 @@
 """``FileBackedMemoryGraphStore``: a graph store in a folder that people can read.
 
-Responsible for the files of a workspace: one JSON for each thing, written after each change. Leaves
+Responsible for the files of a workspace: one JSON for each thing, written after each change; and
+for the two that ship, as another program would hand them over. Leaves
 names and bytes to ``exchange.workspace``, and whether a file may be written to ``shown_files``.
 Invariants: the memory in ``.recollect`` is the truth and the files show it; a write changes the
 files of what it wrote and no others; what this memory did not write stays; nothing outside the
@@ -13,7 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from recollect.config import FOLDER
 from recollect.contracts.graph.audit import JsonlAuditSink
@@ -44,7 +45,7 @@ from recollect.errors import (
     Unsupported,
 )
 from recollect.exchange import workspace as layout
-from recollect.exchange.workspace import Kind
+from recollect.exchange.workspace import SUFFIX, Kind, parse
 from recollect.memory import Memory
 from recollect.model.counts import counted
 from recollect.model.events import Trust
@@ -57,6 +58,7 @@ from recollect.store.seam import REAL, Seam
 L = TypeVar("L", Profile, Node, Edge, MemoryPath, Activation)
 _Listed = Profile | Node | Edge | MemoryPath | Activation
 _AGAIN: Final = "correct the file, then import_workspace()"
+FIXTURES: Final = Path(__file__).parent / "fixtures"
 
 
 class FileBackedMemoryGraphStore(GraphStore):
@@ -334,3 +336,9 @@ def _twice(kind: Kind, id: str, said: Iterable[str], others: list[str], has_own:
 
 def _problem(detail: str, fix: str) -> Finding:
     return Finding(level="problem", what="files", detail=detail, fix=fix)
+
+
+def fixture(name: Literal["graph", "profile"]) -> dict[str, Json]:
+    """One of them, as an object."""
+    file = FIXTURES / f"{name}{SUFFIX}"
+    return parse(file.read_bytes(), file.name)

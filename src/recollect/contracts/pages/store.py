@@ -1,7 +1,8 @@
 """``MemoryFiles``: a memory as a folder of Markdown files.
 
-Responsible for the calls that create, write, read and search files. Leaves checks of names and tags
-to ``checks``, and what is on a page to the memory. Invariants: the ledger is the truth, and the
+Responsible for the calls that create, write, read and search files, for the ids of entries and for
+naming the files that cleaning leaves. Leaves checks of names and tags to ``checks``, and what is on
+a page to the memory. Invariants: the ledger is the truth, and the
 files show it; a write is durable, and its file is written, when the call returns; what a person
 changed in a file is never overwritten.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from hashlib import blake2s
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
@@ -17,20 +19,19 @@ from typing import Final, Literal, Self
 import msgspec
 
 from recollect.config import FOLDER, load
-from recollect.contracts.pages import checks, left_files
-from recollect.contracts.pages.ids import make_id
+from recollect.contracts.pages import checks
 from recollect.contracts.pages.reads import contents_of, file_of, hits_of, read_page, rebuilt_of
-from recollect.contracts.pages.schema import SCHEMA
 from recollect.contracts.pages.values import Contents, IndexRebuilt, MemoryFile, SearchHit
-from recollect.contracts.pages.writer import CONFIG, apply_knobs, read_knobs
+from recollect.contracts.pages.writer import CONFIG, SCHEMA, apply_knobs, read_knobs
 from recollect.errors import Changed, ConfigError, Conflict, NotFound, RecollectError
 from recollect.lifecycle.commands import Remember
 from recollect.memory import Memory
 from recollect.memory.erasure import clean
-from recollect.memory.handle.acts import Acts
+from recollect.memory.handle.acts import Acts, stamp
 from recollect.memory.handle.handle import handle_of
 from recollect.memory.pages.page_care import created_now, flag_once, is_flagged, preseed
 from recollect.memory.pages.page_limits import status_at, why_long
+from recollect.mirror import words
 from recollect.mirror.names import DOCUMENT, INDEX, document_name
 from recollect.mirror.page import SUFFIX
 from recollect.model import validate
@@ -41,12 +42,17 @@ from recollect.model.values import Cleaned, Condensed, PageLimits
 from recollect.propose.port import Proposer
 from recollect.recall.pack import count_tokens
 from recollect.store.disk.layout import PAGE_FOLDERS
-from recollect.store.pages.page_files import foreign_files
+from recollect.store.pages.page_files import foreign_files, unchecked
+from recollect.store.pages.page_notes import Notes, read_notes
+from recollect.store.seam import Seam
 
 HOME: Final = f"~/{FOLDER}"
 _TO_FORGET: Final = "strike its entries through (~~), or forget them"
 _TRIES: Final = 100  # how often another program may write in between
 _ID_TRIES: Final = 16
+_CHANCE_BYTES: Final = 8
+_DIGEST_BYTES: Final = 3
+_NAMED_MAX_COUNT: Final = 5
 
 
 class MemoryFiles:
@@ -281,17 +287,17 @@ class MemoryFiles:
         handle, position = handle_of(self._memory), self._memory.events.position
         planned = clean.clean(handle, what, dry_run=True)
         question = f"Erase {counted(planned.records, 'record')} and the files in {self._folder}?"
-        if not confirm(f"{question} It cannot be undone.{left_files.in_question(self._folder)}"):
+        if not confirm(f"{question} It cannot be undone.{in_question(self._folder)}"):
             return None
         done = clean.clean(handle, what, expect=position)
-        before = left_files.lines_of(self._folder)
+        before = lines_of(self._folder)
         self._memory.pages._render(self._folder, "gone")  # a person said yes to that
         preseed(handle_of(self._memory))
         self._render()
         places = [place for place in done.places if place not in before]
         return msgspec.structs.replace(
             done,
-            places=(*places, *left_files.lines_of(self._folder)),
+            places=(*places, *lines_of(self._folder)),
             files_kept=foreign_files(self._folder),
         )
 
@@ -359,3 +365,23 @@ class MemoryFiles:
 def _literal(text: str) -> str:
     """A text as a literal of a filter."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def make_id(seam: Seam, tz_minutes: int) -> str:
+    """An id of this minute, in local time as the heading has it."""
+    local = words.local(seam.now(), tz_minutes)
+    chance = blake2s(seam.random(_CHANCE_BYTES), digest_size=_DIGEST_BYTES).hexdigest()
+    return f"{stamp(words.clock_time(local))}-{chance}"
+
+
+def in_question(folder: Path) -> str:
+    """The sentence about them that is added to a question; empty if there are none."""
+    found = [name if name.isprintable() else repr(name) for name in foreign_files(folder)]
+    more = len(found) - _NAMED_MAX_COUNT
+    named = ", ".join(found[:_NAMED_MAX_COUNT]) + (f" and {more} more" if more > 0 else "")
+    return f" Not written by this memory, so not erased: {named}." if found else ""
+
+
+def lines_of(folder: Path) -> list[str]:
+    """What a report of an erasure says about them."""
+    return unchecked(folder, read_notes(folder) or Notes()) if folder.is_dir() else []

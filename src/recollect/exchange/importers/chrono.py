@@ -1,6 +1,7 @@
 """The log of chronomemory: ``events.wal``, a chain of JSON lines, with a snapshot beside it.
 
-Responsible for checking the chain and for the state that it leads to. Leaves storing to
+Responsible for checking the chain, for the state that it leads to, and for what each status of
+another program is here: a word that is not in the table counts as active. Leaves storing to
 ``memory.exchange.imports`` and ``contracts.chrono``. Invariants: nothing after the first damaged
 line is read; a record keeps its id; what was deleted there is forgotten here. Both dialects of the
 hash are read: JSON with blanks after its marks, and without.
@@ -17,7 +18,6 @@ from typing import Any, Final, NamedTuple, get_args
 import msgspec
 
 from recollect.exchange.given import Given
-from recollect.exchange.importers.statuses import standing
 from recollect.exchange.injected import storable
 from recollect.exchange.items import (
     Altered,
@@ -25,6 +25,7 @@ from recollect.exchange.items import (
     Found,
     RecordItem,
     Source,
+    Standing,
     Trouble,
     kept,
     lines_of,
@@ -37,6 +38,33 @@ from recollect.exchange.json_stream import BrokenJsonError, elements, value_of
 from recollect.model import limits
 from recollect.model.events import Archival, SourceType
 from recollect.model.validate import Json
+
+STATUSES: Final[Mapping[str, Standing]] = {
+    # chronomemory and specsmith
+    "active": "active",
+    "implemented": "active",
+    "accepted": "active",
+    "hypothesis": "active",
+    "proposed": "inbox",
+    "draft": "inbox",
+    "deprecated": "decayed",
+    "superseded": "decayed",
+    "invalidated": "rejected",
+    "rejected": "rejected",
+    "archived": "decayed",
+    # OpenChronicle: the status of a page
+    "dormant": "active",
+}
+_DEPRECATED: Final = "deprecat"
+
+
+def standing(word: object) -> Standing:
+    """What a status of another program is here."""
+    status = word.strip().lower() if isinstance(word, str) else ""
+    if _DEPRECATED in status:
+        return "decayed"
+    return STATUSES.get(status, "active")
+
 
 FORMAT: Final = "chrono"
 _SNAPSHOT: Final = "snapshot.json"

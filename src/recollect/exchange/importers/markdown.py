@@ -1,8 +1,10 @@
 """Notes in Markdown: those of Basic Memory, and any folder of Markdown files.
 
-Responsible for what a note says: observations, relations, paragraphs and items of lists. Leaves
-storing to ``memory.exchange.imports``. Invariants: a note is found by its title, or by its place
-if an older note has that title; a sentence has the same id wherever in its note it stands.
+Responsible for what a note says: observations, relations, paragraphs, items of lists and the few
+forms of YAML that a frontmatter has. Leaves storing to ``memory.exchange.imports``. Invariants: a
+note is found by its title, or by its place if an older note has that title; a sentence has the same
+id wherever in its note it stands; a line of a frontmatter that is not understood is left out, and
+stands under ``NOT_READ``, which no field is called.
 
 Basic Memory writes ``- [category] text #tag (context)`` for an observation and
 ``- relation [[Title]]`` for a relation, which is one word or quoted. Any other ``[[Title]]`` is a
@@ -16,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from recollect.exchange.given import Given
-from recollect.exchange.importers.frontmatter import NOT_READ, parted
 from recollect.exchange.injected import storable
 from recollect.exchange.items import (
     Altered,
@@ -276,3 +277,53 @@ def _blocks(body: str) -> Iterator[tuple[str, bool]]:
             block.append(line.strip() if is_item and not is_code else line)
     if text := "\n".join(block).strip():
         yield text, is_item
+
+
+_FENCE: Final = "---"
+_PAIR: Final = re.compile(r"([A-Za-z_][\w -]{0,60}):(?:\s+(.{0,2000}))?\s*")
+_LINES_MAX_COUNT: Final = 500
+NOT_READ: Final = ""
+
+
+def parted(text: str) -> tuple[dict[str, str | list[str]], str]:
+    """What the frontmatter says, and the text below it."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0].strip() != _FENCE:
+        return {}, text
+    for end in range(1, min(len(lines), _LINES_MAX_COUNT)):
+        if lines[end].strip() == _FENCE:
+            return _fields(lines[1:end]), "\n".join(lines[end + 1 :])
+    return {}, text
+
+
+def _fields(lines: list[str]) -> dict[str, str | list[str]]:
+    found: dict[str, str | list[str]] = {}
+    not_read: list[str] = []
+    last = ""
+    for line in lines:
+        pair = _PAIR.fullmatch(line)
+        if pair is not None:
+            last = pair[1].strip().lower()
+            found[last] = _value((pair[2] or "").strip())
+        elif line.lstrip().startswith("- ") and last:
+            known = found[last]
+            some = known if isinstance(known, list) else []
+            found[last] = [*some, _word(line.lstrip()[2:])]
+        elif line[:1] in " \t" and last and isinstance(found[last], str):
+            found[last] = f"{found[last]} {line.strip()}".strip()
+        elif line.strip() and not line.lstrip().startswith("#"):
+            not_read.append(line)
+    return found | ({NOT_READ: not_read} if not_read else {})
+
+
+def _value(text: str) -> str | list[str]:
+    if text.startswith("[") and text.endswith("]"):
+        return [word for part in text[1:-1].split(",") if (word := _word(part))]
+    return _word(text)
+
+
+def _word(text: str) -> str:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text

@@ -2,7 +2,7 @@
 
 Responsible for its types, its meaning and its canonical text (``docs/reference/filters.md``).
 ``fields`` and ``tree`` define its parts, ``checks`` refuses invalid ones, ``match`` evaluates it,
-``show`` writes it as text, ``parse`` reads that text, and ``sql`` narrows down the rows to match.
+``expression`` writes it as text, ``parse`` reads that text, and ``sql`` narrows down the rows.
 Invariant: a ``Filter`` that exists is well typed, within its limits and names known fields only.
 """
 

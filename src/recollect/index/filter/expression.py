@@ -1,18 +1,31 @@
-"""The whole expression.
+"""The whole expression, and its canonical text.
 
-Responsible for its size. Leaves its parts to ``index.filter.tree``. Invariant: a ``Filter`` that
-exists is well typed, within its limits and names known fields only.
+Responsible for its size and for how it is written. Leaves its parts to ``index.filter.tree`` and
+reading it to ``index.filter.parse``. Invariants: a ``Filter`` that exists is well typed, within its
+limits and names known fields only; ``parse(shown(node))`` gives the node again.
 """
 
 from __future__ import annotations
+
+from typing import assert_never
 
 import msgspec
 
 from recollect.errors import LimitExceeded
 from recollect.index.filter.checks import too_deep, too_long
+from recollect.index.filter.fields import literal
 from recollect.index.filter.match import View, holds
-from recollect.index.filter.show import shown
-from recollect.index.filter.tree import And, Node, Not, Or
+from recollect.index.filter.tree import (
+    And,
+    Compare,
+    Contains,
+    Missing,
+    Node,
+    Not,
+    OneOf,
+    Or,
+    StartsWith,
+)
 from recollect.index.rows import EpisodeRow, VersionRow
 from recollect.model import limits
 
@@ -52,3 +65,29 @@ def _check_size(root: Node) -> None:
         raise LimitExceeded(
             f"the filter has more than {limits.FILTER_MAX_TERMS} terms", hint="use in (…)"
         )
+
+
+def shown(node: Node) -> str:
+    match node:
+        case And():
+            return " and ".join(_enclosed(term) for term in node.terms)
+        case Or():
+            return " or ".join(_enclosed(term) for term in node.terms)
+        case Not():
+            return f"not {_enclosed(node.term)}"
+        case Compare():
+            return f"{node.field} {node.op} {literal(node.value)}"
+        case OneOf():
+            return f"{node.field} in ({', '.join(map(literal, node.values))})"
+        case Contains():
+            return f"{node.field} contains {literal(node.value)}"
+        case StartsWith():
+            return f"{node.field} starts with {literal(node.value)}"
+        case Missing():
+            return f"{node.field} = null"
+        case _:
+            assert_never(node)
+
+
+def _enclosed(node: Node) -> str:
+    return f"({shown(node)})" if isinstance(node, And | Or) else shown(node)

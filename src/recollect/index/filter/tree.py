@@ -1,7 +1,7 @@
 """The nodes of a filter: terms on fields, and their combinations.
 
 Responsible for the parts of an expression. Leaves evaluating them to ``index.filter.match``
-and their text to ``index.filter.show``. Invariant: a node that exists is well typed.
+and their text to ``index.filter.expression``. Invariant: a node that exists is well typed.
 """
 
 from __future__ import annotations

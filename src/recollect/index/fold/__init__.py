@@ -6,9 +6,8 @@ Invariants: the fold is total (an event about something unknown, or whose body w
 effect); it depends on events alone, so folding a ledger again gives the same rows; after a
 subject's events are erased, the rows are as if it had never existed.
 
-``apply`` has the table of events, ``records``, ``episodes``, ``links``, ``presets``, ``documents``,
-``sessions``, ``branches``, ``proposals``, ``receipts`` and ``erasure`` what each event does, and
-``state`` what they share.
+``apply`` has the table of events, ``records``, ``episodes``, ``documents``, ``sessions``,
+``branches``, ``proposals`` and ``erasure`` what each event does, and ``state`` what they share.
 """
 
 from recollect.index.fold.apply import Fold

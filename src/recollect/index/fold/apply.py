@@ -1,7 +1,9 @@
 """Applying events in order: which function handles which event.
 
-Responsible for the table of events and for recording commands. Leaves the effect of an event to the
-module of its subject. Invariant: every kind of event has a row in the table.
+Responsible for the table of events, for recording commands, and for leaving out instants of a
+forged event that cannot be read as a time. Leaves the effect of an event to the module of its
+subject. Invariants: every kind of event has a row in the table; every instant that a body brings to
+the tables can be read as a time.
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, cast, get_args
 
+from msgspec import structs
+
 from recollect.index.fold.branches import branch_closed, branch_opened
-from recollect.index.fold.documents import document_changed, rule_passed
+from recollect.index.fold.documents import document_changed, preset_changed, rule_passed
 from recollect.index.fold.episodes import episode_forgotten, episode_observed, episode_restored
 from recollect.index.fold.erasure import events_erased
-from recollect.index.fold.links import link_added, link_removed
-from recollect.index.fold.presets import preset_changed
 from recollect.index.fold.proposals import proposal_made, proposal_settled
-from recollect.index.fold.receipts import context_handed
 from recollect.index.fold.records import (
+    link_added,
+    link_removed,
     record_added,
     record_archived,
     record_forgotten,
@@ -29,9 +32,8 @@ from recollect.index.fold.records import (
     record_tagged,
     record_vouched,
 )
-from recollect.index.fold.sessions import session_closed, session_opened
+from recollect.index.fold.sessions import context_handed, session_closed, session_opened
 from recollect.index.fold.state import Clock, State
-from recollect.index.fold.times import timed, written
 from recollect.index.tables import Tables, author_name
 from recollect.model import rules
 from recollect.model.events import (
@@ -70,6 +72,7 @@ from recollect.model.events import (
     RecordRestored,
     RecordReviewed,
     RecordRevised,
+    RecordState,
     RecordSuperseded,
     RecordTagged,
     RecordVouched,
@@ -79,9 +82,17 @@ from recollect.model.events import (
     SpaceOpened,
     TailCut,
 )
+from recollect.model.instants import is_time
 
 B = TypeVar("B", bound=Body)
 Applying = Callable[[State, int, str, Origin, AnyBody], None]
+# Bodies that claim a trust for something of their own. A link may restate one that others made:
+# ``link_added`` knows. A revision that claims too much has no effect: its record may be another's.
+_CLAIMS: Final = frozenset((RecordAdded, FrameSet, DocumentSet, ProposalMade))
+_CHANGES: Final = frozenset((RecordAdded, *get_args(rules.Change)))
+_TIMED: Final = frozenset((EpisodeObserved, RecordAdded, RecordRevised, RecordReviewed))
+T = TypeVar("T", RecordAdded, RecordRevised, RecordState)
+_TIMES: Final = ("valid_from", "valid_to", "expires", "said_at")
 
 
 def _row(
@@ -150,13 +161,6 @@ TABLE: Final = dict(
         _row(LossAccepted, _noted),
     ]
 )
-
-
-# Bodies that claim a trust for something of their own. A link may restate one that others made:
-# ``link_added`` knows. A revision that claims too much has no effect: its record may be another's.
-_CLAIMS: Final = frozenset((RecordAdded, FrameSet, DocumentSet, ProposalMade))
-_CHANGES: Final = frozenset((RecordAdded, *get_args(rules.Change)))
-_TIMED: Final = frozenset((EpisodeObserved, RecordAdded, RecordRevised, RecordReviewed))
 
 
 class Fold:
@@ -241,3 +245,31 @@ class Fold:
         held = self._state.tables.version(record)
         if held is not None and held.seq != seq:
             self._state.tables.write("add_ineffective", (seq, record), record)
+
+
+def timed(body: AnyBody, at: str) -> AnyBody:
+    """The body without unreadable instants; an episode was then said when it was written."""
+    match body:
+        case EpisodeObserved():
+            return body if is_time(body.said_at) else structs.replace(body, said_at=at)
+        case RecordAdded():
+            return _without_bad_times(body)
+        case RecordRevised():
+            return _without_bad_times(body)
+        case RecordReviewed(state=RecordState() as state):
+            return structs.replace(body, state=_without_bad_times(state))
+        case _:
+            return body
+
+
+def written(body: AnyBody, at: str) -> str:
+    """When it was written: in its own ledger, if a merge brought it from there."""
+    there = body.written_at
+    return there if there is not None and is_time(there) else at
+
+
+def _without_bad_times(body: T) -> T:
+    """The same; an unset field stays unset."""
+    said = ((name, getattr(body, name)) for name in _TIMES)
+    bad = {name: None for name, value in said if isinstance(value, str) and not is_time(value)}
+    return structs.replace(body, **bad) if bad else body

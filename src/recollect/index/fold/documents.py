@@ -1,18 +1,27 @@
-"""What events about documents do to the index.
+"""What events about documents and presets do to the index.
 
-Responsible for documents as they were set and dropped, and for how far rules have looked.
-Leaves what a document means to the code that reads it. Invariant: of a type and a name one
-document is current at a time.
+Responsible for both as they were set and dropped, and for how far rules have looked. Leaves what a
+document means to the code that reads it, and a preset to ``recall.presets``. Invariant: of a type
+and a name one document is current at a time, and of a name one preset.
 """
 
 from __future__ import annotations
 
 from recollect.index.fold.state import State
-from recollect.index.rows import RULES, DocumentRow, document_row
-from recollect.index.statements import STILL
+from recollect.index.preset_rows import preset_row
+from recollect.index.rows import RULES, DocumentRow, PresetRow, document_row
+from recollect.index.statements import NOW, STILL
 from recollect.index.tables import document_name
 from recollect.model import rules
-from recollect.model.events import DocumentDropped, DocumentSet, Origin, RulePassed, Trust
+from recollect.model.events import (
+    DocumentDropped,
+    DocumentSet,
+    FrameDropped,
+    FrameSet,
+    Origin,
+    RulePassed,
+    Trust,
+)
 
 
 def document_changed(
@@ -39,3 +48,21 @@ def _trust(state: State, type: str, name: str) -> Trust | None:
     """The trust with which a document is set; None if there is none."""
     known = state.tables.document(type, name)
     return None if known is None else DocumentRow._make(known).trust
+
+
+def preset_changed(
+    state: State, seq: int, at: str, origin: Origin, body: FrameSet | FrameDropped
+) -> None:
+    name = _preset(body.name)
+    known = state.tables.settle(name).one("get_preset", {"name": body.name, "at": NOW})
+    trust = None if known is None else PresetRow._make(known).trust
+    if not rules.may_set(origin, body, trust):
+        return
+    state.tables.write("end_preset", (seq, body.name), name)
+    if isinstance(body, FrameSet):
+        state.tables.write("add_preset", preset_row(seq, STILL, at, body), name)
+
+
+def _preset(name: str) -> str:
+    """The key of a preset among ids, which never contain a blank."""
+    return f"preset {name}"

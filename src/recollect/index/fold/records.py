@@ -1,8 +1,10 @@
-"""What events about records do to the index.
+"""What events about records and links do to the index.
 
-Responsible for versions and tags, and for moving a record's text between the shelves of full text.
-Leaves which records an episode is evidence for to ``index.shadow`` and erasing a record to
-``index.fold.erasure``. Invariant: at most one version of a record is current.
+Responsible for versions and tags, for moving a record's text between the shelves of full text, and
+for links and how often they were reinforced. Leaves which records an episode is evidence for to
+``index.shadow``, erasing a record to ``index.fold.erasure`` and the trust that a link lowers to
+``lifecycle.records.links``. Invariant: at most one version of a record is current, and at most one
+link of a kind between two records.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from msgspec import UNSET
 from recollect.index.fold import versions
 from recollect.index.fold.state import State
 from recollect.index.rows import (
+    LinkRow,
     Op,
     VersionRow,
     content_id,
@@ -31,6 +34,8 @@ from recollect.index.words.text import telling_tokens, token_list
 from recollect.model import rules
 from recollect.model.events import (
     PLAIN,
+    LinkAdded,
+    LinkRemoved,
     Origin,
     RecordAdded,
     RecordArchived,
@@ -275,3 +280,37 @@ def _put(state: State, old: VersionRow, new: VersionRow, named: Iterable[str] = 
     else:
         state.move(new.text_seq, before, after, (new.text, False))
     state.reshelve(state.shadows.follow(old, new, named))
+
+
+def link_added(state: State, seq: int, at: str, origin: Origin, body: LinkAdded) -> None:
+    old = state.tables.link(body.source, body.target, body.kind)
+    known = None if old is None else (old.weight, old.trust, old.name)
+    if known != (body.weight, body.trust, body.name):  # else it is restated
+        body = rules.within(origin, body)
+    if not rules.may_link(origin, body, known):
+        return
+    count = 0
+    if old is not None:
+        state.tables.write("end_link", (seq, *old[:3]), body.source, body.target)
+        again = known == (body.weight, body.trust, body.name)
+        count = old.reinforcement_count + again
+    row = LinkRow(
+        body.source,
+        body.target,
+        body.kind,
+        seq,
+        STILL,
+        body.weight,
+        body.trust,
+        at,
+        count,
+        body.name,
+    )
+    state.tables.write("add_link", row, body.source, body.target)
+
+
+def link_removed(state: State, seq: int, at: str, origin: Origin, body: LinkRemoved) -> None:
+    old = state.tables.link(body.source, body.target, body.kind)
+    if old is not None and rules.at_least(origin, old.trust):
+        ended = (seq, body.source, body.target, body.kind)
+        state.tables.write("end_link", ended, body.source, body.target)

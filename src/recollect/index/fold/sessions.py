@@ -1,19 +1,22 @@
-"""What events about sessions do to the index.
+"""What events about sessions and receipts do to the index.
 
-Responsible for sessions that are opened and closed, and for what is left of one after an erasure.
+Responsible for sessions that are opened and closed, for what is left of one after an erasure, and
+for the rows of receipts.
 Records, episodes and receipts make the sessions that they name known: ``Tables.name_session``.
 Leaves what a session means to its readers. Invariants: a session is opened once and closed once;
-the event from which it is known is the first of those that name or open it.
+the event from which it is known is the first of those that name or open it; the first receipt with
+an id counts.
 """
 
 from __future__ import annotations
 
 from recollect.index.fold.state import State
+from recollect.index.preset_rows import receipt_row
 from recollect.index.rows import SessionRow
 from recollect.index.statements import NOW, STILL
 from recollect.index.tables import Db, session_name
 from recollect.model import rules
-from recollect.model.events import Origin, SessionClosed, SessionOpened
+from recollect.model.events import ContextHanded, Origin, SessionClosed, SessionOpened
 
 
 def session_opened(state: State, seq: int, at: str, origin: Origin, body: SessionOpened) -> None:
@@ -66,3 +69,11 @@ def _own(state: State, body: SessionOpened | SessionClosed) -> SessionRow | None
 def _named(db: Db, id: str, user: str) -> SessionRow | None:
     rows = db.rows("sessions_named", {"id": id, "at": NOW})
     return next((row for row in map(SessionRow._make, rows) if row.user == user), None)
+
+
+def context_handed(state: State, seq: int, at: str, origin: Origin, body: ContextHanded) -> None:
+    known = state.tables.settle(body.id).one("get_receipt", {"id": body.id, "at": NOW})
+    if known is None:
+        state.tables.write("add_receipt", receipt_row(seq, at, body), body.id)
+        if body.session:
+            state.tables.name_session(body.session, body.user, seq)

@@ -44,8 +44,12 @@ ON CONFLICT (space, kind, params) WHERE state = 'waiting' DO UPDATE SET
 RETURNING *;
 
 -- name: give_up
-UPDATE jobs SET state = 'failed', error = 'gave_up'
-WHERE state = 'running' AND due_at <= :now AND attempts >= :most AND space = coalesce(:only, space);
+UPDATE jobs SET state = 'failed',
+  error = CASE WHEN kind IN (SELECT value FROM json_each(:known)) THEN 'gave_up' ELSE 'unknown_kind' END
+WHERE due_at <= :now AND space = coalesce(:only, space) AND (
+  state = 'running' AND attempts >= :most
+  OR state IN ('waiting', 'running') AND kind NOT IN (SELECT value FROM json_each(:known))
+);
 
 -- name: retake
 UPDATE jobs SET attempts = attempts + 1, due_at = :until, done = 0, total = 0

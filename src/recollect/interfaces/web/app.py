@@ -24,7 +24,6 @@ from recollect.interfaces.web import layout as around
 from recollect.interfaces.web import render, stops, table
 from recollect.interfaces.web.asked import AWAY, Asked, Place, parsed
 from recollect.interfaces.web.checked import CHECKED
-from recollect.interfaces.web.conflict import conflict
 from recollect.interfaces.web.consent import PLACE, Consent
 from recollect.interfaces.web.draw.browsers import browser
 from recollect.interfaces.web.forms import FORM_MAX_BYTES, Form, fields_of
@@ -39,9 +38,8 @@ from recollect.interfaces.web.login.session import (
 from recollect.interfaces.web.login.start_page import led_on
 from recollect.interfaces.web.memories import Memories, Reach, Takes
 from recollect.interfaces.web.of_store import OfStore
-from recollect.interfaces.web.problem import problem_of
-from recollect.interfaces.web.receiving import SETTINGS, body_of, rate_class
-from recollect.interfaces.web.reply import Reply, Visit, to_own
+from recollect.interfaces.web.problem import conflict, problem_of
+from recollect.interfaces.web.reply import SETTINGS, Reply, Visit, body_of, rate_class, to_own
 from recollect.interfaces.web.rights import rights
 from recollect.interfaces.web.streams import Streams
 from recollect.interfaces.web.view import Flash, Login, Shown, View

@@ -1,22 +1,29 @@
 """A visit and its reply.
 
-Responsible for what is known about a request while it is answered, and for writing the answer.
-Leaves what is in it to ``app``. Invariant: every answer has the headers of ``guard``, and one that
-shows a memory is not stored anywhere.
+Responsible for what is known about a request while it is answered, for the class of its rate, for
+reading the body of a form and for writing the answer. Leaves what is in it to ``app``. Invariants:
+a body is limited in size and time; every answer has the headers of ``guard``, and one that shows a
+memory is not stored anywhere.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Final
 
-from recollect.interfaces.web.guard import HEADERS, SAFE, Headers
+from recollect.interfaces.web.asked import AWAY
+from recollect.interfaces.web.guard import HEADERS, SAFE, Headers, Turned
 from recollect.interfaces.web.login.session import Session
 from recollect.serving.guard import Receive, Scope, Send
 
 HTML: Final = "text/html; charset=utf-8"
 _OWN: Final = re.compile(r"(?:/[A-Za-z0-9_.~-]*)+(?:\?[A-Za-z0-9_.~%&=+-]*)?")
+SETTINGS: Final = (("theme",), ("keys",))  # of a browser
+BODY_MAX_S: Final = 30.0
+SHORT_BYTES: Final = 65_536
+SHORT_MAX_S: Final = 5.0  # nobody is known yet who sends such a form
 
 
 class Visit:
@@ -76,3 +83,29 @@ def to_own(root: str, address: str) -> str:
         and not {".", ".."} & set(path.split("/"))
     )
     return address if is_own else f"{root}/"
+
+
+def rate_class(visit: Visit, segments: tuple[str, ...]) -> str:
+    """What a request counts as, as the same calls do over HTTP."""
+    if segments[0] == AWAY:
+        return "admin" if segments[1:] not in SETTINGS else "read"
+    if not visit.is_safe:
+        return "write"
+    return "recall" if segments[1:2] in (("search",), ("context",), ("go",)) else "read"
+
+
+async def body_of(receive: Receive, most: int) -> bytes:
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_MAX_S if most > SHORT_BYTES else SHORT_MAX_S):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise Turned(400, "the connection ended before the form")
+                body += message.get("body", b"")
+                if len(body) > most:
+                    raise Turned(413, "the form is too long")
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError as error:
+        raise Turned(408, "the form took too long") from error

@@ -10,12 +10,18 @@ import re
 from datetime import date, datetime, timedelta, timezone
 from typing import Final
 
+import msgspec
+
 from recollect.errors import InvalidInput
+from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.digits import number
+from recollect.interfaces.web.view import View
 from recollect.memory import Memory
 from recollect.model.instants import instant
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_WIDTH: Final = 40
+_WIDTH_MAX: Final = 2_000
 
 
 def before(memory: Memory, position: int) -> int | None:
@@ -73,3 +79,34 @@ def position_of(memory: Memory, given: str, tz_minutes: int) -> int:
             instant(datetime(day.year, day.month, day.day, tzinfo=zone))
         ).events.position
     return memory.at(given).events.position
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """One stop, and when it was."""
+
+    position: int
+    at: str | None
+
+
+class Main(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page shows."""
+
+    stops: tuple[Stop, ...]
+
+
+def page(asked: Asked, memory: Memory) -> View:
+    """Reads the stops of the whole ledger, whatever position the page shows."""
+    width = asked.number("width", _WIDTH, least=2, most=_WIDTH_MAX)
+    found = across(memory, asked.position, width)
+    shown = found if len(found) <= _WIDTH else found[:: -(-len(found) // _WIDTH)]
+    return View(
+        title="Stops",
+        main=Main(stops=tuple(_stop(memory, each) for each in shown)),
+        answer={"stops": found},
+        calls=(asked.call(asked.python("events.list", before=asked.position + 1)),),
+    )
+
+
+def _stop(memory: Memory, position: int) -> Stop:
+    last = memory.events.list(before=position + 1, limit=1)
+    return Stop(position=position, at=last[-1].at if last else None)

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
 from recollect.errors import InvalidInput
+from recollect.interfaces.web import stops
 from recollect.interfaces.web.acts import erase as erase_acts
-from recollect.interfaces.web.acts import jobs as job_acts
-from recollect.interfaces.web.acts import ledger as ledger_acts
 from recollect.interfaces.web.acts import presets as preset_acts
 from recollect.interfaces.web.acts import records as record_acts
 from recollect.interfaces.web.acts import review as review_acts
-from recollect.interfaces.web.acts import sessions as session_acts
 from recollect.interfaces.web.acts import tokens as token_acts
+from recollect.interfaces.web.acts import upkeep as upkeep_acts
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.guard import Turned
@@ -39,7 +38,6 @@ from recollect.interfaces.web.pages import (
     records,
     review,
     search,
-    stops,
     talk,
     timeline,
     today,
@@ -190,8 +188,8 @@ ACTS: Final = (
     Act("presets/{name}/save", "Save", preset_acts.save, WRITE_WHOLE),
     Act("presets/{name}/drop", "Remove", preset_acts.drop, WRITE_WHOLE),
     Act("presets/{name}/undo", "Undo", preset_acts.undo, WRITE_WHOLE),
-    Act("ledger/verify", "Verify", ledger_acts.verify, VERIFY),
-    Act("ledger/checkpoint", "Sign a checkpoint", ledger_acts.checkpoint, SIGN),
+    Act("ledger/verify", "Verify", upkeep_acts.verify, VERIFY),
+    Act("ledger/checkpoint", "Sign a checkpoint", upkeep_acts.checkpoint, SIGN),
 )
 
 STORE_PAGES: Final = (
@@ -205,12 +203,12 @@ STORE_ACTS: Final = (
     StoreAct("tokens/create", "Create", token_acts.create, ADMIN),
     StoreAct("tokens/{id}/rotate", "Rotate", token_acts.rotate, ADMIN),
     StoreAct("tokens/{id}/revoke", "Revoke", token_acts.revoke, ADMIN),
-    StoreAct("sessions/{name}/end", "End", session_acts.end, LOOK),
-    StoreAct("sessions/end", "End all others", session_acts.end_others, LOOK),
-    StoreAct("jobs/ask", "Ask", job_acts.ask, WORK),
-    StoreAct("jobs/schedule", "Set", job_acts.schedule, SCHEDULE),
-    StoreAct("jobs/unschedule", "Remove", job_acts.drop_schedule, SCHEDULE),
-    StoreAct("jobs/{id}/cancel", "Cancel", job_acts.cancel, WORK),
+    StoreAct("sessions/{name}/end", "End", token_acts.end, LOOK),
+    StoreAct("sessions/end", "End all others", token_acts.end_others, LOOK),
+    StoreAct("jobs/ask", "Ask", upkeep_acts.ask, WORK),
+    StoreAct("jobs/schedule", "Set", upkeep_acts.schedule, SCHEDULE),
+    StoreAct("jobs/unschedule", "Remove", upkeep_acts.drop_schedule, SCHEDULE),
+    StoreAct("jobs/{id}/cancel", "Cancel", upkeep_acts.cancel, WORK),
 )
 
 Line = TypeVar("Line", Page, Act, StorePage, StoreAct)

@@ -171,7 +171,7 @@ def _in_place_of(branch: _Branch, act: c.Remember, name: str) -> tuple[c.Remembe
         kind, about = old.kind, old.about
     if act.key not in (None, key):
         raise InvalidInput(
-            "on a branch a record that supersedes another keeps its key",
+            "on a branch a record that replaces another keeps its key",
             hint=f"leave the key out, or give {key!r}",
         )
     act = msgspec.structs.replace(

@@ -199,7 +199,7 @@ def _check_settled(
         raise Conflict(
             f"what these would change has changed since: {', '.join(left[:_LISTED_MAX_COUNT])}"
             + more,
-            hint="settle each: `ours` keeps what the memory has, `theirs` takes the branch's, "
+            hint="decide each: `ours` keeps what the memory has, `theirs` takes the branch's, "
             "or give an edited text; `recollect branches diff` shows both sides",
         )
 

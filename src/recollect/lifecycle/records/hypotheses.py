@@ -1,7 +1,7 @@
 """Settling: what becomes of a hypothesis, and of a record that has faded.
 
 Responsible for confirming and refuting a hypothesis, and for archiving. Leaves what has faded to
-``memory.correction.curating`` and reviews to ``lifecycle.proposals``. Invariant: what is archived
+``memory.correction.faded`` and reviews to ``lifecycle.proposals``. Invariant: what is archived
 can be restored, and what was held comes back held.
 """
 

@@ -1,8 +1,9 @@
 """Records: what stating, correcting, confirming and tagging a belief mean.
 
-Responsible for the events of acts on records, except forgetting, restoring and erasing, which
-``lifecycle.removal`` decides. Leaves whether evidence allows a change to
-``lifecycle.trust.lineage``. Invariant: a key has one active holder for each user.
+Responsible for the events of acts on records, and for a JSON Merge Patch on a record's data. Leaves
+forgetting, restoring and erasing to ``lifecycle.removal`` and whether evidence allows a change to
+``lifecycle.trust.lineage``. Invariants: a key has one active holder for each user; keys that a
+patch does not name stay.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from recollect.lifecycle import commands as c
 from recollect.lifecycle.filed import LIVE, filed
 from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
 from recollect.lifecycle.records.names import require_free
-from recollect.lifecycle.records.patches import patched
 from recollect.lifecycle.settings.policy import at_once
 from recollect.lifecycle.trust.dependents import lowered
 from recollect.lifecycle.trust.expiry import may_expire, weakens
@@ -33,13 +33,31 @@ from recollect.lifecycle.trust.lineage import (
 from recollect.lifecycle.trust.persons_word import may_alter, vouched, vouched_again
 from recollect.lifecycle.view import View, known_record, stamped, visible
 from recollect.model import events as e
-from recollect.model import rules
+from recollect.model import rules, validate
 from recollect.model.limits import EVIDENCE_MAX_COUNT, TAGS_MAX_COUNT
 from recollect.model.rules import lowest
+from recollect.model.validate import Json
 
 DEFAULT_CONFIDENCE: Final = 0.7
-
 T = TypeVar("T")
+
+
+def patched(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
+    """The old data with a patch applied: objects are merged, null removes a key."""
+    return validate.data(_merged(old, patch))
+
+
+def _merged(old: dict[str, Json], patch: dict[str, Json]) -> dict[str, Json]:
+    new = dict(old)
+    for key, value in patch.items():
+        if value is None:
+            new.pop(key, None)
+        elif isinstance(value, dict):
+            below = new.get(key)
+            new[key] = _merged(below if isinstance(below, dict) else {}, value)
+        else:
+            new[key] = value
+    return new
 
 
 def remember(

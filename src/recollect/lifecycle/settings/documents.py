@@ -1,19 +1,20 @@
-"""Documents: what setting and dropping one mean, and who may.
+"""Documents and presets: what setting and dropping one mean, and who may.
 
-Responsible for the events of acts on documents. Leaves erasing a document to ``lifecycle.removal``
-and what its data means to the code that reads it. Invariant: changing a document needs at least the
-trust with which it was set, and opening a gate needs a person.
+Responsible for the events of these acts. Leaves erasing to ``lifecycle.removal``, what the data of
+a document means to the code that reads it and a preset to ``recall.presets``. Invariant: changing
+one needs at least the trust with which it was set, and opening a gate needs a person.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recollect.errors import Forbidden, NotFound
-from recollect.index.rows import DocumentRow, document_id, document_row, unpack_object
+from recollect.errors import Conflict, Forbidden, NotFound
+from recollect.index.preset_rows import preset_row
+from recollect.index.rows import DocumentRow, PresetRow, document_id, document_row, unpack_object
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.settings.policy import check_policy
-from recollect.lifecycle.view import View, require_whole_space, stamped
+from recollect.lifecycle.view import View, no_preset, require_whole_space, stamped
 from recollect.model import events as e
 from recollect.model.policy import is_gate
 from recollect.model.rules import at_least, may_govern
@@ -73,3 +74,44 @@ def _require_gate(actor: c.Actor, known: DocumentRow | None, data: Mapping[str, 
             f"the profile {known.name!r} lets every lasting change wait for a review, and only a "
             "person may change that"
         )
+
+
+def set_preset(view: View, actor: c.Actor, act: c.SetPreset) -> list[e.AnyBody]:
+    preset = act.preset
+    if preset.is_built_in:
+        raise Conflict(f"the preset {preset.name!r} is built in", hint="choose another name")
+    known = _changeable_preset(view, actor, preset.name)
+    body = e.FrameSet(
+        name=preset.name,
+        trust=actor.trust,
+        weights=preset.weights.each,
+        unit=preset.unit,
+        tokens=preset.tokens,
+        floor=preset.floor,
+        intro=preset.template.intro,
+        record=preset.template.record,
+        episode=preset.template.episode,
+        where=preset.where,
+        guarantees=preset.guarantees,
+        cache=preset.cache,
+    )
+    if known is not None and preset_row(known.seq, known.until, known.at, body) == known:
+        return []
+    return [stamped(actor, body)]
+
+
+def drop_preset(view: View, actor: c.Actor, act: c.DropPreset) -> list[e.AnyBody]:
+    if _changeable_preset(view, actor, act.name) is None:
+        raise no_preset(act.name)
+    return [stamped(actor, e.FrameDropped(name=act.name))]
+
+
+def _changeable_preset(view: View, actor: c.Actor, name: str) -> PresetRow | None:
+    """The preset, if there is one. Its text is put into prompts, so changing it needs trust."""
+    require_whole_space(actor)
+    if actor.trust == "unverified":
+        raise Forbidden("an unverified source may not change a preset")
+    known = view.preset(name)
+    if known is not None and not at_least(actor.trust, known.trust):
+        raise Forbidden(f"the preset {name!r} was set with trust {known.trust!r}")
+    return known

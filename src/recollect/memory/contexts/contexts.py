@@ -1,8 +1,8 @@
 """Contexts: packed for a prompt, replayed, and reported as useful.
 
 Responsible for the public calls around a context. Leaves looking to ``finding.context``, receipts
-to ``memory.receipts`` and keeping contexts to ``memory.handle.kept``. Invariant: a kept context is
-not returned after anything was erased.
+to ``memory.contexts.receipts`` and keeping contexts to ``memory.handle.kept``. Invariant: a kept
+context is not returned after anything was erased.
 """
 
 from __future__ import annotations

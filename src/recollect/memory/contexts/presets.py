@@ -1,7 +1,7 @@
-"""``memory.presets``: the presets of a memory, as data.
+"""``memory.settings.presets``: the presets of a memory, as data.
 
 Responsible for checking a definition and for reading and writing it. Leaves who may change it to
-``lifecycle.settings.presets``. Invariant: a preset that was set can be used: its filter parses.
+``lifecycle.settings.documents``. Invariant: a preset that was set can be used: its filter parses.
 """
 
 from __future__ import annotations

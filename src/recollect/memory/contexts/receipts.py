@@ -1,4 +1,4 @@
-"""``memory.receipts``: what contexts handed out, and the same text again.
+"""``memory.proof.receipts``: what contexts handed out, and the same text again.
 
 Responsible for making a receipt, for reading receipts and for rendering one again. Leaves when it
 is written to ``store``. Invariant: a receipt holds no text and no id of a memory, only the numbers

@@ -189,7 +189,7 @@ class Exporting:
             return every_page(self._handle, reads)
 
     def _workspace(self) -> Iterator[tuple[str, bytes]]:
-        from recollect.exchange.workspace_files import workspace_files
+        from recollect.exchange.workspace import workspace_files
 
         records = (record for page in self._graph() for record in page.records)
         links = (link for page in self._graph() for link in page.links)

@@ -47,7 +47,7 @@ class Acts:
     def remember(
         self, text: str, fields: RecordFields, *, files: bool = False, fresh: bool = False
     ) -> c.Remember:
-        """Store a statement as a record; with ``files`` one that may not supersede is proposed."""
+        """Store a statement as a record; ``files`` proposes one that may not replace another."""
         now = self._seam.now()
         act = c.Remember(
             text=validate.text(text),

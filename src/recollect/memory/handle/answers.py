@@ -124,7 +124,7 @@ def superseding(text: str) -> Callable[[Reads, Outcome], Record]:
 
 
 def settled(holds: bool) -> Callable[[Reads, Outcome], Record]:
-    """Answers with the settled hypothesis; unchanged, with the proposal, if that waits."""
+    """Answers with the hypothesis that was decided; unchanged, with the proposal, if that waits."""
 
     def answer(reads: Reads, outcome: Outcome) -> Record:
         found = record(reads, outcome)

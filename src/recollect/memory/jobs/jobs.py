@@ -52,10 +52,10 @@ class Jobs:
         """Ask for a pass over a memory; a worker does it. While it waits, it is not added again.
 
         Args:
-            kind: ``embed``, ``consolidate``, ``curate``, ``retain``, ``verify``, ``seal``,
+            kind: ``embed``, ``consolidate``, ``archive``, ``expire``, ``verify``, ``seal``,
                 ``rebuild`` or ``checkpoint``, as the commands with these names.
             space: The memory.
-            params: For ``consolidate`` a ``rule``, otherwise all that are due; for ``curate``
+            params: For ``consolidate`` a ``rule``, otherwise all that are due; for ``archive``
                 ``below``; for ``verify`` ``deep``.
             due: Not before this instant, or after how long.
             trust: The highest trust of what the pass writes; that of the token at most.
@@ -64,7 +64,7 @@ class Jobs:
             InvalidInput: The kind is unknown, or does not take these parameters.
             NotFound: The memory does not exist.
             Forbidden: The token only reads, is for one user or agent, or lacks ``erase`` for
-                ``retain``.
+                ``expire``.
             LimitExceeded: 1,000 jobs wait in this memory.
         """
         if isinstance(due, timedelta):
@@ -215,8 +215,8 @@ class Jobs:
             NotFound: None is set.
             Forbidden: The token is not a person's.
         """
-        (one,) = checked_kinds([kind])
-        if not self._jobs().drop_schedule(validate.space_name(space), one):
+        if not self._jobs().drop_schedule(validate.space_name(space), str(kind)):
+            checked_kinds([kind])  # one that another release set can be removed too
             raise _no_schedule(kind)
 
     def work(self, *, kinds: Iterable[str] = (), limit: int = 1_000) -> List[Job]:

@@ -32,7 +32,7 @@ from recollect.memory.memory import Memory
 from recollect.model import instants
 from recollect.model.cron import parse_cron
 from recollect.model.validate import Json
-from recollect.model.values import Job, JobKind, Rule, Schedule
+from recollect.model.values import JOB_KINDS, Job, JobKind, Rule, Schedule
 from recollect.propose.settings import KEY_VARIABLE
 from recollect.store.figures import worked
 from recollect.store.jobs.jobs import Jobs, checked_kinds
@@ -54,7 +54,7 @@ class _Consolidate(_Params, frozen=True):
     rule: str | None = None  # None: every rule that is due
 
 
-class _Curate(_Params, frozen=True):
+class _Archive(_Params, frozen=True):
     below: float = 0.05
 
 
@@ -77,7 +77,7 @@ def _consolidate(memory: Memory, told: _Consolidate, progress: Progress) -> None
         memory.settings.rules.run(rule.name, proposer=proposer_of(rule), progress=progress)
 
 
-def _curate(memory: Memory, told: _Curate, progress: Progress) -> None:
+def _archive(memory: Memory, told: _Archive, progress: Progress) -> None:
     while (done := memory.admin.archive(below=told.below)).more and done.records:
         progress(0, 0)
 
@@ -91,8 +91,8 @@ def _verify(memory: Memory, told: _Verify, progress: Progress) -> None:
 PASSES: Final[Mapping[str, Pass]] = {
     "embed": Pass(_Params, lambda memory, _, progress: memory.admin.embed(progress)),
     "consolidate": Pass(_Consolidate, _consolidate),
-    "curate": Pass(_Curate, _curate),
-    "retain": Pass(
+    "archive": Pass(_Archive, _archive),
+    "expire": Pass(
         _Params, lambda memory, _, progress: memory.erase(expired=True, progress=progress)
     ),
     "verify": Pass(_Verify, _verify),
@@ -110,8 +110,8 @@ def checked_params(kind: JobKind, params: Mapping[str, Json] | None) -> dict[str
     except (msgspec.ValidationError, TypeError, ValueError) as error:
         raise InvalidInput(f"{kind}: {error}") from error
     plain: dict[str, Json] = msgspec.to_builtins(told)
-    if kind == "curate" and not 0 <= told.below <= 1:  # type: ignore[attr-defined]
-        raise InvalidInput("curate: below must be a number from 0 to 1")
+    if kind == "archive" and not 0 <= told.below <= 1:  # type: ignore[attr-defined]
+        raise InvalidInput("archive: below must be a number from 0 to 1")
     return plain
 
 
@@ -243,7 +243,8 @@ class Worker:
     def _fire(self) -> None:
         """Asks for what schedules say, if this worker may."""
         for schedule in self._jobs.schedules(None, due=True):
-            if schedule.kind in self._kinds:
+            # One of another release is asked for as well: the job fails, which can be seen.
+            if schedule.kind in self._kinds or schedule.kind not in JOB_KINDS:
                 try:
                     self._jobs.fire(schedule, next_time(schedule, self._now()))
                 except Forbidden:  # only a person's worker does

@@ -130,7 +130,7 @@ def meetings(
     comes: Comes,
     raised: set[str] | None,
 ) -> list[Meeting]:
-    """What both sides changed without knowing of each other, and no person has settled.
+    """What both sides changed without knowing of each other, and no person has decided.
 
     What came without a signature gives way to what comes with one: ``raised`` are the commands
     that did first one and then the other, or None if nothing may give way.

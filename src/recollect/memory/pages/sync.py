@@ -310,7 +310,7 @@ class _OneFile:
         """A new entry in the place of another one."""
         row = self._rows.get(old) or self._folder.row(self._reads, old)
         if row is None:
-            self._report(line, f"{old} is not in this memory, so nothing can supersede it")
+            self._report(line, f"{old} is not in this memory, so nothing can replace it")
             return
         now, base = known(row), known(self._base.get(old, row))
         self._changes = [one for one in self._changes if (one.id, one.what) != (old, "struck")]

@@ -1,4 +1,4 @@
-"""``memory.audit``: who told a memory what, who approved it, what it handed out, what was erased.
+"""``memory.proof.audit``: who told a memory what, who approved it, what was handed out or erased.
 
 Responsible for one list of entries over events and checkpoints. Leaves finding events to ``index``
 and how an audit looks to ``exchange``. Invariants: an entry is about an event that this handle's

@@ -1,4 +1,4 @@
-"""``memory.check``: what in a memory leads nowhere, and what this release does not know.
+"""``memory.admin.check``: what in a memory leads nowhere, and what this release does not know.
 
 Responsible for events that a release does not know, links without an end, and events that changed
 nothing. Leaves the chain and the comparison of ledger and index to ``memory.proof.verification``.

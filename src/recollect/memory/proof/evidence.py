@@ -1,4 +1,4 @@
-"""``memory.prove``: one event with all that is needed to check it elsewhere.
+"""``memory.proof.prove``: one event with all that is needed to check it elsewhere.
 
 Responsible for which event it is, who may have it, and the checkpoint above it. Leaves lines and
 hashes to ``store.checkpoints.proofs`` and the document to ``recollect.proof``. Invariant: a proof
@@ -20,7 +20,7 @@ from recollect.memory.one_event import listed, require_ledger
 from recollect.memory.proof.checkpoints import ring_of
 from recollect.model import validate
 from recollect.model.values import Proof
-from recollect.proof.documents import render
+from recollect.proof.certificates import render
 from recollect.proof.notes import render as note_bytes
 from recollect.store.checkpoints import checkpoints
 from recollect.store.checkpoints.checkpoints import Known

@@ -1,13 +1,16 @@
 """A pass of a rule: from the episodes that it has not looked at to records and proposals.
 
-Responsible for reading episodes in batches, for submitting what they ask for, and for the report.
-Leaves what an episode asks for to ``lifecycle.proposals.intents`` and what may happen to
-``lifecycle.proposals.derived``. Invariant: a batch and the note that the rule has looked at it are
-one command, so that whatever stops a pass, the next one repeats nothing and leaves nothing out.
+Responsible for reading episodes in batches, for the few records that a new one is compared with,
+for submitting what they ask for, and for the report. Leaves what an episode asks for to
+``lifecycle.proposals.intents``, what may happen to ``lifecycle.proposals.derived`` and comparing to
+``lifecycle.proposals.alike``. Invariants: the number of candidates has a limit; a batch and the
+note that the rule has looked at it are one command, so that whatever stops a pass, the next one
+repeats nothing and leaves nothing out.
 """
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -17,13 +20,16 @@ from recollect.errors import Changed, Conflict, Forbidden, InvalidInput, NotFoun
 from recollect.index.reads import Reads
 from recollect.index.rows import EpisodeRow, unpack_object
 from recollect.index.statements import NOW
+from recollect.index.words.text import telling_tokens
 from recollect.lifecycle import commands as c
 from recollect.lifecycle.decide import decide
+from recollect.lifecycle.ids import ID_MIN_CHARS, record_id
+from recollect.lifecycle.proposals.alike import ALIKE_MAX_CHARS
+from recollect.lifecycle.proposals.derived import wanted
 from recollect.lifecycle.proposals.intents import Heard, Intended, Unfit, intended
 from recollect.lifecycle.settings.policy import policy_of
 from recollect.memory.handle.acts import stamp
 from recollect.memory.handle.handle import Handle
-from recollect.memory.rules.beside import Beside
 from recollect.memory.rules.unread import BATCH_MAX_COUNT, filter_of, unread
 from recollect.model import events as e
 from recollect.model import limits, validate
@@ -32,13 +38,15 @@ from recollect.model.validate import Json
 from recollect.model.values import Derived, Pass, Rule, Skipped
 from recollect.store.port import Outcome, Progress
 
-if TYPE_CHECKING:  # loaded only if there is a proposer
+if TYPE_CHECKING:
     from recollect.memory.rules.proposer_pass import Asking
     from recollect.propose.port import Proposer
 
 # What one episode can cause; anything else, such as a full disk, ends the pass.
 _OWN: Final = (InvalidInput, NotFound, Forbidden, Conflict)
 _Outcome = Literal["applied", "waiting", "unchanged"]
+_CANDIDATES_MAX_COUNT: Final = 8
+_WORDS_MAX_COUNT: Final = 20_000
 
 
 class _Item(NamedTuple):
@@ -308,3 +316,29 @@ def _foreseen(bodies: Sequence[e.AnyBody]) -> _Outcome:
         for body in bodies
     )
     return "waiting" if waits else "applied"
+
+
+class Beside:
+    """The words of what a pass made lately, each with the last records that have it."""
+
+    def __init__(self) -> None:
+        self._having: dict[tuple[str | None, str], deque[str]] = {}
+
+    def of(self, reads: Reads, act: c.Derive) -> tuple[str, ...]:
+        """Candidates for a statement, which is noted for those that follow.
+
+        A key has one holder, so what has a key is not compared.
+        """
+        if act.key is not None or act.intent == "delete" or len(act.text) > ALIKE_MAX_CHARS:
+            return ()
+        names = [(act.user, word) for word in sorted(telling_tokens(act.text))]
+        shared = Counter(id for name in names for id in self._having.get(name, ()))
+        best = [id for id, count in shared.most_common(_CANDIDATES_MAX_COUNT) if count > 1]
+        if act.about is not None:
+            best += reads.about_now(act.about, act.user, _CANDIDATES_MAX_COUNT)
+        if len(self._having) > _WORDS_MAX_COUNT:
+            self._having.clear()
+        new = record_id(wanted(act), ID_MIN_CHARS)  # if it is free, as almost always
+        for name in names:
+            self._having.setdefault(name, deque(maxlen=_CANDIDATES_MAX_COUNT)).append(new)
+        return tuple(dict.fromkeys(best))

@@ -189,7 +189,7 @@ class Rules(Calls):
             self._handle.space.purge()
 
     def due(self) -> List[Rule]:
-        """The rules whose cadence has come; nothing runs them but ``memory.consolidate``."""
+        """The rules whose cadence has come; nothing runs them but ``run``."""
         return [rule for rule in self.list(limit=1_000) if is_due(self._handle, rule)]
 
 

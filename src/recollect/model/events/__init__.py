@@ -35,7 +35,6 @@ from recollect.model.events.body import (
     Trust,
     Verdict,
 )
-from recollect.model.events.branches import BranchClosed, BranchOpened, Ending
 from recollect.model.events.ledger import (
     AuthorNamed,
     ContextHanded,
@@ -48,6 +47,9 @@ from recollect.model.events.ledger import (
     TailCut,
 )
 from recollect.model.events.proposals import (
+    BranchClosed,
+    BranchOpened,
+    Ending,
     ProposalApplied,
     ProposalApproved,
     ProposalMade,

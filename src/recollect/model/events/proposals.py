@@ -1,13 +1,18 @@
-"""The bodies of events about proposals.
+"""The bodies of events about proposals and the branches that they are on.
 
-Responsible for what is proposed and how it ends. Leaves what an approval changes to
-``lifecycle.proposals``. Invariant: a proposal is settled once, and quoted words are not copied.
+Responsible for what is proposed, when a branch begins, and how both end. Leaves what an approval
+changes to ``lifecycle.proposals``. Invariants: a proposal is settled once, and quoted words are not
+copied; a branch is opened once and closed once, and holds no text of its changes.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from recollect.model.events.body import Body, Int53, Intent, Trust
 from recollect.model.validate import Json
+
+Ending = Literal["merged", "abandoned", "condensed"]
 
 
 class ProposalMade(Body, frozen=True, kw_only=True):
@@ -67,3 +72,21 @@ class ProposalWithdrawn(Body, frozen=True, kw_only=True):
 
 
 Settled = ProposalApproved | ProposalRejected | ProposalApplied | ProposalWithdrawn
+
+
+class BranchOpened(Body, frozen=True, kw_only=True):
+    """A line of proposals begins; the proposals of this branch name its id."""
+
+    id: str
+    name: str
+    parent: str | None = None  # the id of the branch that it comes from
+    reason: str | None = None  # what it is for
+
+
+class BranchClosed(Body, frozen=True, kw_only=True):
+    """A branch has ended; the events that settle its proposals stand before it."""
+
+    id: str
+    how: Ending
+    reason: str | None = None
+    record: str | None = None  # the summary of a condensed branch

@@ -12,9 +12,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from recollect.model.values.answers import (
+        Absence,
+        Graph,
+        Overview,
+        Session,
+        SessionStatus,
+        Why,
+        WhyNot,
+    )
     from recollect.model.values.branches import Branch, BranchChange, Choice, Diff, Merged
     from recollect.model.values.contexts import Context, Omitted, Receipt, ReceiptItem, Replay
-    from recollect.model.values.documents import Document
     from recollect.model.values.events import (
         Archived,
         Change,
@@ -23,11 +31,15 @@ if TYPE_CHECKING:
         Undone,
     )
     from recollect.model.values.evidence import AuditEntry, AuditHead, AuditLine, Proof
-    from recollect.model.values.exchange import Checked, Exported, Imported, Refused
-    from recollect.model.values.graph import Graph
-    from recollect.model.values.jobs import JOB_KINDS, Job, JobKind, JobState, Schedule
-    from recollect.model.values.merge import LedgerConflict, LedgerMerge, LedgerSide
-    from recollect.model.values.overview import Overview
+    from recollect.model.values.exchange import (
+        Checked,
+        Exported,
+        Imported,
+        LedgerConflict,
+        LedgerMerge,
+        LedgerSide,
+        Refused,
+    )
     from recollect.model.values.pages import (
         Cleaned,
         Condensed,
@@ -42,7 +54,6 @@ if TYPE_CHECKING:
         Synced,
     )
     from recollect.model.values.proposals import Proposal, Quoted, State, Suggestion
-    from recollect.model.values.reasons import Absence, Why, WhyNot
     from recollect.model.values.recall import Hit, Recall, Slice, Strength
     from recollect.model.values.records import (
         INCLUDES,
@@ -61,9 +72,9 @@ if TYPE_CHECKING:
         Value,
         Version,
     )
-    from recollect.model.values.rules import Derived, Pass, Rule, Skipped
-    from recollect.model.values.sessions import Session, SessionStatus
+    from recollect.model.values.rules import Derived, Document, Pass, Rule, Skipped
     from recollect.model.values.upkeep import (
+        JOB_KINDS,
         Backup,
         Certified,
         Checkpoint,
@@ -74,10 +85,14 @@ if TYPE_CHECKING:
         Erasure,
         Finding,
         Forgotten,
+        Job,
+        JobKind,
+        JobState,
         MadeToken,
         Migrated,
         OrderedErasure,
         Rebuilt,
+        Schedule,
         Sealed,
         SigningKey,
         SpaceStatus,
@@ -195,21 +210,15 @@ _HOMES = (
     "records",
     "recall",
     "contexts",
-    "reasons",
+    "answers",
     "events",
-    "documents",
-    "sessions",
     "rules",
     "pages",
-    "overview",
-    "graph",
     "proposals",
     "branches",
-    "merge",
     "upkeep",
     "exchange",
     "evidence",
-    "jobs",
 )
 
 if not TYPE_CHECKING:  # pragma: no branch  # otherwise type checkers assume that every name exists

@@ -1,7 +1,7 @@
-"""Values of the way in and out: what an import or an export did.
+"""Values of the way in and out: what an import, an export or a merge of two ledgers did.
 
 Responsible for their shape. Leaves the work to ``memory``. Invariant: none of them contains the
-text of a memory.
+text of a memory, but for what both ledgers changed.
 """
 
 from __future__ import annotations
@@ -67,3 +67,43 @@ class Exported(Value, frozen=True, kw_only=True):
     size_bytes: int
     digest: str | None = None
     pages: int = 0
+
+
+class LedgerSide(Value, frozen=True, kw_only=True):
+    """What one ledger has of what both changed, and who changed it last there."""
+
+    values: tuple[str, ...]
+    key: str | None = None
+    by: str
+    agent: str | None = None
+    at: str
+
+
+class LedgerConflict(Value, frozen=True, kw_only=True):
+    """One thing that both ledgers changed, each without knowing of the other."""
+
+    id: str
+    what: str
+    ours: LedgerSide
+    theirs: LedgerSide
+
+
+class LedgerMerge(Value, frozen=True, kw_only=True):
+    """What came from another copy of this ledger, or would come."""
+
+    space: str
+    where: str
+    source: str
+    fork: int  # the last event that both have
+    commands: int  # that came, or would come
+    events: int
+    known: int  # commands of the other ledger that are here already
+    erased: int  # events that were erased here because they were erased there
+    decided: int  # things that both sides changed, and which now say the same in both
+    left: tuple[str, ...]  # why commands did not come
+    signed: int  # the event of the other ledger up to which a known key signed it
+    is_mine: bool  # all of it counts as this person's own
+    conflicts: tuple[LedgerConflict, ...]
+    digest: str  # of what is to be decided
+    dry_run: bool
+    seq: int

@@ -1,7 +1,8 @@
-"""The values of rules: one as it is set, and what a pass of it did.
+"""The values of documents and of rules: one as it is set, and what a pass of it did.
 
-Responsible for their shape. Leaves running a rule to ``memory.rules.passes``. Invariant: the
-numbers of a pass count everything it looked at, also where its lists are cut.
+Responsible for their shape. Leaves reading and writing to ``memory.documents`` and running a rule
+to ``memory.rules.passes``. Invariants: ``data`` is a copy; the numbers of a pass count everything
+it looked at, also where its lists are cut.
 """
 
 from __future__ import annotations
@@ -9,7 +10,27 @@ from __future__ import annotations
 from typing import Literal
 
 from recollect.model.events import Intent, Trust
+from recollect.model.validate import Json
 from recollect.model.values.records import Value
+
+
+class Document(Value, frozen=True, kw_only=True):
+    """Rules, settings or a policy of a space: JSON under a type and a name.
+
+    ``trust`` is that of the writer, ``seq`` the event that set it and ``at`` its instant.
+    """
+
+    type: str
+    name: str
+    data: dict[str, Json]
+    trust: Trust
+    at: str
+    seq: int
+
+    @property
+    def id(self) -> str:
+        """What events and ``expect`` know it by."""
+        return f"{self.type}/{self.name}"
 
 
 class Rule(Value, frozen=True, kw_only=True):

@@ -1,15 +1,25 @@
-"""Values of upkeep: what forgetting, erasing, checking, copying and serving report.
+"""Values of upkeep: what forgetting, erasing, checking, copying and serving report, and jobs.
 
-Responsible for their shape. Leaves the work to ``memory`` and ``store``. Invariant: none of them
-contains the text of a memory.
+Responsible for their shape and for the kinds of jobs. Leaves the work to ``memory`` and ``store``.
+Invariant: none of them contains the text of a memory, and no job a token.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from recollect.model.events import Origin, Trust
+from recollect.model.validate import Json
 from recollect.model.values.records import Unit, Value
+
+# Another kind needs another revision in ``store.postgres.schema``: earlier workers would end it.
+JobKind = Literal[
+    "embed", "consolidate", "archive", "expire", "verify", "seal", "rebuild", "checkpoint"
+]
+JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
+JOB_KINDS: Final = (
+    "embed", "consolidate", "archive", "expire", "verify", "seal", "rebuild", "checkpoint",
+)  # fmt: skip
 
 
 class Forgotten(Value, frozen=True, kw_only=True):
@@ -36,7 +46,7 @@ class Erasure(Value, frozen=True, kw_only=True):
 
     ``kept`` are episodes that other records still need. ``remaining`` are those records: earlier
     values of the same key, and others that rest on what was erased. ``reasons`` are records that
-    an erased one superseded with a reason: the reason is a part of them, and is still there.
+    an erased one replaced with a reason: the reason is a part of them, and is still there.
     ``naming`` are records and episodes of others that still name the person in their text.
     """
 
@@ -299,3 +309,34 @@ class SpaceStatus(Value, frozen=True, kw_only=True):
     hidden: int
     links: int
     active_hours: float
+
+
+class Job(Value, frozen=True, kw_only=True):
+    """One pass over a memory that was asked for."""
+
+    id: int
+    space: str
+    kind: JobKind
+    params: dict[str, Json]
+    state: JobState
+    asked_by: int | None  # the id of a token; None for the owner of the folder
+    trust: Trust  # the highest trust of what the pass writes
+    asked_at: str
+    due_at: str  # not before this instant
+    lease_until: str | None  # while it runs: then another worker takes it
+    attempts: int
+    done: int  # of total, as far as the last worker told
+    total: int
+    error: str | None  # the code of the last error
+
+
+class Schedule(Value, frozen=True, kw_only=True):
+    """A pass that is asked for again and again, as a person set it."""
+
+    space: str
+    kind: JobKind
+    params: dict[str, Json]
+    cron: str | None  # in UTC
+    every_s: int | None
+    set_by: int | None  # the id of a token; None for the owner of the folder
+    next_at: str

@@ -1,9 +1,11 @@
-"""Making checkpoints of a ledger, and comparing the ledger with them.
+"""Making checkpoints of a ledger, comparing the ledger with them, and copying them with it.
 
-Responsible for what is signed: never something that contradicts the last checkpoint known here.
-Leaves keys to ``store.checkpoints.key_ring``, notes to ``recollect.proof`` and reading to the
-engines. Invariant: a checkpoint costs what was written since the last one. For that, the frontier
-of the tree is kept beside it; it counts only if its root is the one that was signed.
+Responsible for what is signed: never something that contradicts the last checkpoint known here; and
+for which notes go along with a copy: those of this ledger, and none of more events than the copy
+has. Which ones count depends on the keys that the verifier trusts. Leaves keys to
+``store.checkpoints.key_ring``, notes to ``recollect.proof`` and reading to the engines. Invariant:
+a checkpoint costs what was written since the last one. For that, the frontier of the tree is kept
+beside it; it counts only if its root is the one that was signed.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from recollect.proof.notes import BadNote, Note, Signature, parse, plus, render
 from recollect.store.checkpoints.key_ring import KeyRing, ledger_name, no_key
 from recollect.store.checkpoints.seen_heads import ANOTHER, place_of
 from recollect.store.checkpoints.walk import walk_for
-from recollect.store.port import Space
+from recollect.store.port import Checkpoints, Space
 from recollect.store.seam import Seam
 
 # Where a known checkpoint was: elsewhere than the ledger, or beside it. One beside it anchors
@@ -313,3 +315,44 @@ def _kept(space: Space, last: Known | None) -> Kept | None:
         last.checkpoint.root,
     )
     return kept if is_whole and is_signed else None
+
+
+def copied(source: Checkpoints, target: Checkpoints, through: int, first: str | None) -> int:
+    """Copies the notes up to an event that the other one lacks; says how many.
+
+    ``first`` is the hash of the ledger's first event. A note that both have is replaced by the
+    same one with more signatures. Only the last such note can have got any: a key is replaced at
+    the end of a ledger.
+    """
+    ledger = None if first is None else ledger_name(first)
+    sizes, there = [size for size in source.sizes() if size <= through], set(target.sizes())
+    shared = [size for size in sizes if size in there][-1:]
+    count = 0
+    for size in [*shared, *(size for size in sizes if size not in there)]:
+        raw = source.note(size)
+        note = _fitting(raw, size, ledger)
+        if note is None or (size in there and not _adds(note, target.note(size))):
+            continue
+        target.keep(size, raw)
+        count += 1
+    return count
+
+
+def _fitting(raw: bytes, size: int, ledger: str | None) -> Note | None:
+    """The note, if it is a checkpoint of so many events of this ledger."""
+    try:
+        note = parse(raw)
+        checkpoint = parse_text(note.text)
+    except BadNote:
+        return None
+    fits = checkpoint.size == size and ledger in (None, checkpoint.origin)
+    return note if fits else None
+
+
+def _adds(note: Note, raw: bytes) -> bool:
+    """True if a note has all the signatures of another one of the same text, and more."""
+    try:
+        other = parse(raw)
+    except BadNote:
+        return True
+    return note.text == other.text and set(note.signatures) > set(other.signatures)

@@ -11,12 +11,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Iterable
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Final
 
 from recollect.errors import NotFound, Unavailable
 from recollect.index.reads import Reads
 from recollect.index.rows import PositionRow, Undecodable
+from recollect.ledger.cipher import Ciphers
 from recollect.store.files.build import known_head
 from recollect.store.files.index import SpaceIndex, warn_of_damage
 from recollect.store.files.ledger.backlog import owed
@@ -25,9 +28,19 @@ from recollect.store.files.ledger.segments import OpenedLedger
 from recollect.store.files.ledger.stamp import noted_offset
 from recollect.store.files.lock import ReadOnly
 from recollect.store.files.open_files import OpenFiles
-from recollect.store.files.read_only import index_aside, is_readable, is_up_to_date
+from recollect.store.fold_ledger import fold_whole
 from recollect.store.port import Progress
-from recollect.store.sqlite import FOREIGN, FileId, SqliteDb, as_ours, file_id, open_index
+from recollect.store.sqlite import (
+    FOREIGN,
+    FileId,
+    SqliteDb,
+    as_ours,
+    file_id,
+    is_of_this_release,
+    look_into,
+    open_index,
+    shared_index,
+)
 
 _NAP_S: Final = 0.002
 _OTHERS_S: Final = 1.0
@@ -188,3 +201,34 @@ class Healing:
         with closing(OpenedLedger(files.ledger_path)) as opened:
             pieces = opened.pieces()
             files.aside = index_aside(files.name, pieces, files.ledger_path, files.subjects)
+
+
+def is_readable(index: Path) -> bool:
+    """True if there is an index of this release."""
+    with suppress(sqlite3.Error, Undecodable), closing(look_into(index)) as db:
+        return is_of_this_release(db)
+    return False
+
+
+def is_up_to_date(index: Path, ledger: Path) -> bool:
+    """True if there is an index of this release that has folded all of its ledger."""
+    with suppress(sqlite3.Error, Undecodable, OSError), closing(look_into(index)) as db:
+        position = Reads(db).position()
+        is_there = position is not None and position.offset == os.stat(ledger).st_size
+        return is_there and is_of_this_release(db)
+    return False
+
+
+def index_aside(
+    space: str, pieces: Iterable[bytes], ledger: Path, ciphers: Ciphers | None = None
+) -> SqliteDb:
+    """An index of a whole ledger in memory; it lives as long as this connection."""
+    db = shared_index(space)
+    db.run("begin_write")
+    folded = fold_whole(db, pieces, None, 0, ciphers=ciphers)
+    head, size = folded.head, os.stat(ledger).st_size
+    db.many("move_position", [(head.seq, head.hash, head.at, folded.active_us, size)])
+    db.many("set_purged", [(folded.erasures.purged,)])
+    db.run("commit")
+    db.complete()
+    return db

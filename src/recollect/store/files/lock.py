@@ -1,10 +1,12 @@
 """The lock between processes: ``flock`` on a file that is deleted only with its space.
 
-Responsible for taking it within a time limit, for naming the holder, for releasing it, also in a
-forked child, and for a note that its holder leaves for the next one. Leaves the work under it to
+Responsible for taking it within a time limit, for naming the holder, for releasing it, for a note
+that its holder leaves for the next one, and for telling open spaces that they are in a forked
+child, where they give up their locks. Leaves how they do so and the work under a lock to
 ``store.files.space``. Invariants: a lock counts only if its file has the name when it is held, and
 a process that held another file before is refused, so that two processes can never hold two
-different locks of one ledger; the process id in it is only used for messages; the note may be
+different locks of one ledger; SQLite connections are neither used nor closed in a process that did
+not open them, as SQLite requires; the process id in it is only used for messages; the note may be
 missing or old.
 """
 
@@ -16,7 +18,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
+from weakref import WeakSet
 
 from recollect.errors import RecollectError, Unavailable
 from recollect.store import posix
@@ -31,6 +34,7 @@ _NOTE_WIDTH: Final = 78
 _LENGTH: Final = _PID_WIDTH + 1 + _NOTE_WIDTH + 1
 _READING_WORKS: Final = "wait until it is done, or end it; reading still works"
 _DENIED: Final = (errno.EROFS, errno.EACCES, errno.EPERM)
+_INHERITED: Final[list[object]] = []
 
 
 class Locked(Unavailable):
@@ -263,3 +267,26 @@ def _state(pid: int) -> str:
         state = stat.rpartition(b")")[2].split()[0]
         return " (stopped)" if state in (b"T", b"t") else " (running)"
     return ""
+
+
+class Forked(Protocol):
+    """A space that may be open when its process forks."""
+
+    def let_go(self) -> object:
+        """Called in the child: gives up locks; returns objects that must not be closed there."""
+        ...
+
+
+_OPEN: Final[WeakSet[Forked]] = WeakSet()
+
+
+def watch(space: Forked) -> None:
+    """Releases this space in every child from now on."""
+    _OPEN.add(space)
+
+
+def _in_child() -> None:
+    _INHERITED.extend(space.let_go() for space in list(_OPEN))
+
+
+os.register_at_fork(after_in_child=_in_child)

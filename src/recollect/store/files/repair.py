@@ -1,8 +1,8 @@
 """Repairing a damaged ledger: valid events are kept, and an event records the loss.
 
 Responsible for what is cut, where it is kept, and the events that record it. Leaves temporary files
-to ``store.files.leftovers``, and the lock, which the caller holds, to ``store.files.open_files``.
-Invariant: no header of a ledger is changed.
+to ``store.files.copies.leftovers``, and the lock, which the caller holds, to
+``store.files.open_files``. Invariant: no header of a ledger is changed.
 """
 
 from __future__ import annotations

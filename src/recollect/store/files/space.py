@@ -46,14 +46,14 @@ from recollect.store import backup, clock
 from recollect.store.checkpoints.walk import walk_for
 from recollect.store.disk.layout import LOCK, workspace_of
 from recollect.store.drop import drop_of
-from recollect.store.files import drop
+from recollect.store.files import drop, lock
 from recollect.store.files.append import append, commit
 from recollect.store.files.build import known_head
 from recollect.store.files.catch_up import Healing
 from recollect.store.files.copies import copies
 from recollect.store.files.erased_bodies import finish_erasures
 from recollect.store.files.index import SpaceIndex, position_of
-from recollect.store.files.ledger import forks, segments
+from recollect.store.files.ledger import segments
 from recollect.store.files.lock import ReadOnly
 from recollect.store.files.open_files import OpenFiles
 from recollect.store.files.readers import Readers
@@ -112,7 +112,7 @@ class FileSpace:
         self._readers = Readers(self._healing, self._files.pool)
         self._is_closed = False
         self._vectors: dict[tuple[str, int], Vectors] = {}
-        forks.watch(self)
+        lock.watch(self)
 
     @property
     def name(self) -> str:

@@ -32,6 +32,7 @@ class Jobs(Protocol):
     - A lease ends by time, and the job is taken again.
     - A worker whose lease ended cannot report.
     - A job is tried a bounded number of times.
+    - A job of an unknown kind fails instead of waiting.
     - A cancelled job is not run, and its worker is told.
     - A job keeps the trust of who asked, and no token.
     - A token ends and reports no job of more trust than its own.
@@ -92,7 +93,7 @@ class Jobs(Protocol):
 
 def verb_for(kind: str) -> str:
     """The verb that asking for a kind needs: a worker may do more than who asked."""
-    return "erase" if kind == "retain" else "write"
+    return "erase" if kind == "expire" else "write"
 
 
 def check_may(token: Token | None, verb: str) -> None:

@@ -17,7 +17,7 @@ from recollect.index.rows import Row
 from recollect.model import instants
 from recollect.model.events import Trust
 from recollect.model.rules import lowest
-from recollect.model.values import Job, JobKind, JobState, Schedule, Token
+from recollect.model.values import JOB_KINDS, Job, JobKind, JobState, Schedule, Token
 from recollect.store.jobs.jobs import (
     ATTEMPTS_MAX,
     KEPT_MAX_COUNT,
@@ -95,6 +95,7 @@ class KeptJobs:
         asked = {
             "only": _only(token), "now": now, "until": _after(now, seconds),
             "kinds": one_form(wanted), "origin": _trust(token, "person"), "most": ATTEMPTS_MAX,
+            "known": one_form(JOB_KINDS),
         }  # fmt: skip
 
         def taken(run: Run) -> List[Row]:
@@ -191,6 +192,7 @@ class KeptJobs:
             found = run("fire", asked)
             for by, params in found:
                 _asked(run, {**asked, "params": params, "by": by, "origin": "person", "due": now})
+                run("prune", {**asked, "kept": KEPT_MAX_COUNT})  # no worker reports unknown kinds
             return bool(found)
 
         return self._place.change(fired)

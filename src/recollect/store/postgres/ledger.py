@@ -1,19 +1,20 @@
 """One ledger in a database.
 
-Responsible for its statements: one look for what is new, one call for an append. Leaves connections
+Responsible for its statements: one look for what is new, one call for an append; and for its
+checkpoints, in a table. Leaves what a note says to ``recollect.proof``, connections
 to ``store.postgres.pool``, the keys of subjects to ``store.postgres.subject_keys``, the key of
 caches to ``store.postgres.cache_keys``, who has an index to ``store.postgres.holders``, and the
 index to ``store.indexed``. Invariant: an append is durable when it returns True; the server's
-function decides between two writers.
+function decides between two writers; no note is kept for a space that was dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, cast
 
-from recollect.errors import Unavailable
+from recollect.errors import NotFound, Unavailable
 from recollect.index.rows import Row
 from recollect.ledger.line import parse
 from recollect.model.events import GENESIS, Head
@@ -29,9 +30,9 @@ from recollect.store.indexed.ledger import (
 )
 from recollect.store.keys.subjects import Subjects
 from recollect.store.postgres.cache_keys import CacheKeys
-from recollect.store.postgres.checkpoints import PostgresCheckpoints
 from recollect.store.postgres.db import run
 from recollect.store.postgres.holders import NOBODY, Holding, Process
+from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.subject_keys import SpaceKeys
 from recollect.store.postgres.subjects import Keeping
 from recollect.store.postgres.tokens import PostgresTokens, token_in
@@ -43,6 +44,7 @@ _PIECE_BYTES: Final = 1 << 20
 _PIECE_LINES: Final = 2_000
 _HEAD_CELLS: Final = 9
 _NOTED: Final = 8  # the cell of a look that says what epoch there is, if it noted who looks
+_FRONTIER: Final = 0  # the size under which the frontier is kept; no note is of no events
 
 
 class PostgresLedger:
@@ -318,3 +320,48 @@ def _snapshot(version: str, seq: int) -> str:
 def _block(embedder: str, after: int, through: int) -> str:
     """What an encrypted block is bound to."""
     return f"block\n{embedder}\n{after}\n{through}"
+
+
+class PostgresCheckpoints:
+    """The notes of one space."""
+
+    keeps = True
+
+    def __init__(self, pool: Pool, place: Callable[[], int]) -> None:
+        self._pool = pool
+        self._place = place
+
+    def sizes(self) -> list[int]:
+        """The numbers of events for which there is a note, the smallest first."""
+        found = self._pool.ask("checkpoint_sizes", {"space": self._place()})
+        return [cast(int, size) for (size,) in found]
+
+    def note(self, size: int) -> bytes:
+        """The note for so many events."""
+        found = self._get(size) if size > 0 else None
+        if found is None:
+            raise NotFound(f"no checkpoint was signed at {size} events")
+        return found
+
+    def keep(self, size: int, note: bytes) -> None:
+        """Keeps a note, in place of another one of the same size."""
+        if size <= 0:
+            raise ValueError(f"a checkpoint of {size} events")
+        if not self._keep(size, note):
+            raise NotFound("the space was dropped", hint="open it again")
+
+    def frontier(self) -> bytes | None:
+        """What ``keep_frontier`` was given last."""
+        return self._get(_FRONTIER)
+
+    def keep_frontier(self, data: bytes) -> None:
+        """Keeps where the next checkpoint continues."""
+        self._keep(_FRONTIER, data)
+
+    def _get(self, size: int) -> bytes | None:
+        found = self._pool.ask("get_checkpoint", {"space": self._place(), "size": size})
+        return bytes(cast(bytes, found[0][0])) if found else None
+
+    def _keep(self, size: int, note: bytes) -> bool:
+        asked = {"space": self._place(), "size": size, "note": note}
+        return bool(self._pool.ask("keep_checkpoint", asked))

@@ -1,8 +1,9 @@
 """Connections to the server.
 
-Responsible for checking connections and for using them again. Leaves opening one to
-``store.postgres.connect``. Invariants: a server that may lose acknowledged data is refused, and so
-is a database of another release; nothing runs in the background.
+Responsible for checking connections, for using them again and for what the server says about
+itself. Leaves opening one to ``store.postgres.connect``. Invariants: a server that may lose
+acknowledged data is refused, and so is a database of another release; nothing runs in the
+background.
 
 The driver's own pool connects in threads of its own, where it tries again and again: a wrong
 password would be known only after its time limit, without the reason.
@@ -15,7 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import psycopg
@@ -25,7 +26,7 @@ from recollect.errors import ConfigError, Unavailable
 from recollect.index.rows import Row
 from recollect.model.values import Finding
 from recollect.store.figures import timed
-from recollect.store.postgres import schema, state
+from recollect.store.postgres import schema
 from recollect.store.postgres.connect import where
 from recollect.store.postgres.db import Connection, as_ours, is_write, run, set_up
 from recollect.store.postgres.hosts import Hosts
@@ -34,6 +35,12 @@ _CONNECTIONS_MAX_COUNT: Final = 8
 _WRITERS_MAX_COUNT: Final = 6  # so that reads go on while writes wait for locks or a standby
 _WAIT_S: Final = 10.0  # for one that another thread uses
 _IDLE_MAX_S: Final = 300.0  # longer than that, and something between here and the server may end it
+_READ_ONLY = Finding(
+    level="problem",
+    what="server",
+    detail="it takes no writes: default_transaction_read_only is on",
+    fix="providers turn that on when a disk is nearly full: give it more room, then turn it off",
+)
 
 
 class Pool:
@@ -113,7 +120,7 @@ class Pool:
     def findings(self) -> list[Finding]:
         """The findings of ``doctor`` about the server."""
         (row,) = self.ask("server_state", {})
-        return state.findings(msgspec.convert(row, state.State))
+        return findings(msgspec.convert(row, State))
 
     def give_up(self) -> None:
         """Ends every wait for the server at once, because the process ends."""
@@ -199,3 +206,37 @@ def _configure(connection: Connection, url: str, *, may_make: bool) -> None:
             )
         schema.prepare(url)
     schema.check(connection)
+
+
+class State(NamedTuple):
+    """What the server was asked."""
+
+    version: int
+    size_bytes: int
+    is_standby: bool
+    is_read_only: bool
+    is_applied: bool  # a standby has applied everything that it received
+    behind_s: float | None  # how old the last change is that a standby has applied
+
+
+def findings(state: State) -> list[Finding]:
+    """The server, and what an operator should know about it."""
+    size = f"{state.size_bytes / 1_048_576:,.0f} MiB in this database"
+    detail = f"PostgreSQL {state.version // 10_000}; {size}; its free disk space is not known here"
+    server = Finding(level="ok", what="server", detail=detail)
+    if state.is_standby:
+        return [server, _standby(state)]
+    if state.is_read_only:
+        return [server, _READ_ONLY]
+    return [server]
+
+
+def _standby(state: State) -> Finding:
+    last = "none yet" if state.behind_s is None else f"{max(state.behind_s, 0):,.1f} s ago"
+    applied = "all that it received is applied" if state.is_applied else "it applies older changes"
+    return Finding(
+        level="note",
+        what="standby",
+        detail=f"this server answers reads only; {applied}; its last change was made {last}",
+        fix="if the primary is written more often than that, look at pg_stat_replication there",
+    )

@@ -32,7 +32,7 @@ Kind = Annotated[
     JobKind,
     Argument(
         metavar="KIND",
-        help="embed, consolidate, curate, retain, verify, seal, rebuild, checkpoint.",
+        help="embed, consolidate, archive, expire, verify, seal, rebuild, checkpoint.",
     ),
 ]
 Params = Annotated[

@@ -231,10 +231,10 @@ def _erased(erasure: Erasure, key: str | None) -> None:
 
 
 def _remains(erasure: Erasure, key: str | None) -> None:
-    """What is still there of the same keys, and how to erase it; then reasons of superseding."""
+    """What is still there of the same keys, and how to erase it; then reasons for a replacement."""
     _of_keys(erasure, key)
     for id in erasure.reasons[:_LISTED_MAX_COUNT]:
-        plain.say(f"  The reason that was given for superseding {id} remains with it.")
+        plain.say(f"  The reason that was given for replacing {id} remains with it.")
         plain.next_step(f"recollect erase {id}")
     more = len(erasure.reasons) - _LISTED_MAX_COUNT
     if more > 0:

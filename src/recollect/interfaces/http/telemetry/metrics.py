@@ -1,17 +1,23 @@
 """Figures about the service, in the format of Prometheus.
 
-Responsible for what is counted and under which labels. Leaves who may read them to ``app`` and
-``metrics_port``. Invariant: every label has a closed set of values; none is a space, a user, an id,
-a query or anything else that a caller chose.
+Responsible for what is counted and under which labels, and for a port of their own on this machine:
+127.0.0.1 only, one path, no token. Leaves who else may read them to ``app``. Invariants: every
+label has a closed set of values; none is a space, a user, an id, a query or anything else that a
+caller chose; the port answers nothing but the figures, and only to this machine's own name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 from recollect import __version__
-from recollect.errors import NotInstalled
+from recollect.errors import NotInstalled, Unavailable
+from recollect.serving import guard
+from recollect.serving.server import ADDRESS
 from recollect.store.figures import STAGES, Stage
 
 KIND: Final = b"text/plain; version=0.0.4; charset=utf-8"
@@ -20,6 +26,7 @@ _HTTP_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 _ENGINE_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
 _JOB_S: Final = (0.01, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0, 3_600.0)
 _GROUPS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
+_READ_MAX_S: Final = 5
 
 
 def check_installed() -> None:
@@ -135,3 +142,41 @@ def _stages(seconds: Any) -> dict[Stage, Any]:
         else seconds(f"{stage}_seconds", about[stage], _ENGINE_S)
         for stage in STAGES
     }
+
+
+@contextmanager
+def listening(metrics: Metrics, port: int) -> Iterator[int]:
+    """Answers on the port while the block runs; 0 picks a free one."""
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = _READ_MAX_S
+
+        def do_GET(self) -> None:
+            host = self.headers.get("host", "")
+            is_ours = host.rpartition(":")[0] in guard.NAMES and self.path == "/metrics"
+            body = metrics.exposition() if is_ours else b"not found\n"
+            self.send_response(200 if is_ours else 404)
+            self.send_header("content-type", KIND.decode())
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing: a collector asks every few seconds."""
+
+    try:
+        server = ThreadingHTTPServer((ADDRESS, port), Handler)
+    except OSError as error:
+        raise Unavailable(
+            f"could not listen on port {port}: {error.strerror}",
+            hint="choose another with --metrics-port",
+        ) from error
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

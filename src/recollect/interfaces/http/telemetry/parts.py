@@ -53,11 +53,11 @@ def told_as(asked: Telling) -> Iterator[Told | None]:
 def _metrics(asked: Telling, stack: ExitStack) -> Metrics | None:
     if not asked.metrics and asked.metrics_port is None:
         return None
-    from recollect.interfaces.http.telemetry import metrics, metrics_port
+    from recollect.interfaces.http.telemetry import metrics
 
     metrics.check_installed()
     found = metrics.Metrics()
     if asked.metrics_port is not None:
-        port = stack.enter_context(metrics_port.listening(found, asked.metrics_port))
+        port = stack.enter_context(metrics.listening(found, asked.metrics_port))
         sys.stderr.write(f"Metrics on http://127.0.0.1:{port}/metrics\n")
     return found

@@ -1,18 +1,21 @@
-"""Acts on tokens.
+"""Acts on tokens, and on the sessions that browsers opened with them.
 
-Responsible for creating, rotating and ending them. Leaves what a session may look after to the
-store. Invariant: a new token is told once, to the session that asked for it.
+Responsible for creating, rotating and ending tokens and for ending sessions. Leaves what a session
+may look after to the store and whose sessions they are to ``logins``. Invariants: a new token is
+told once, to the session that asked for it; a session that has ended shows and changes nothing.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.interfaces.web.forms import Form
+from recollect.interfaces.web.login.logins import Logins
 from recollect.interfaces.web.pages.tokens import ENDS_DAYS, OVERLAPS_S
 from recollect.interfaces.web.view import Done
 from recollect.memory import Store
+from recollect.model.counts import counted
 from recollect.model.events import Trust
 from recollect.store.tokens.grants import VERBS
 
@@ -57,3 +60,22 @@ def revoke(form: Form, store: Store) -> Done:
     store.tokens.revoke(found.id)
     said = f"Revoked. What uses {found.label} is refused from now on."
     return Done(to=form.url("tokens"), said=said)
+
+
+def end(form: Form, store: Store) -> Done:
+    """Ends one session."""
+    _logins(form).end(form.names["name"])
+    return Done(to=form.url("tokens"), said="Ended. That browser is not let in any more.")
+
+
+def end_others(form: Form, store: Store) -> Done:
+    """Ends every session of this token but this one."""
+    ended = _logins(form).end_others()
+    said = f"Ended {counted(ended, 'other session')}." if ended else "No other session was open."
+    return Done(to=form.url("tokens"), said=said)
+
+
+def _logins(form: Form) -> Logins:
+    if form.asked.logins is None:
+        raise NotFound("this page has no sessions", hint="open the page of tokens")
+    return form.asked.logins

@@ -1,6 +1,7 @@
-"""Two texts compared by their words.
+"""Two texts compared by their words, and quoted words in the text that they come from.
 
-Responsible for which words were added and removed. Leaves showing them to the templates.
+Responsible for which words were added and removed, and for where a quote begins and how much around
+it is shown. Leaves showing them to the templates.
 Invariants: joined without what was added, the pieces give the old text, and without what was
 removed the new one; it takes a bounded time: what both begin and end with is left out, long texts
 are compared line by line, and in the rest words that come again and again do not count.
@@ -24,6 +25,7 @@ _WORDS_MAX_COUNT: Final = 5_000
 _LINES_MAX_COUNT: Final = 10_000
 _PAIRS_MAX_COUNT: Final = 250_000
 _MATCHES_MAX_COUNT: Final = 100_000
+AROUND_CHARS: Final = 240
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -101,3 +103,25 @@ def _merged(found: list[tuple[Change, str]]) -> list[tuple[Change, str]]:
 
 def _pieces(found: list[tuple[Change, str]]) -> tuple[Piece, ...]:
     return tuple(Piece(change, text) for change, text in found if text)
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """A text in three parts: before the quoted words, the words, after them."""
+
+    before: str
+    words: str
+    after: str
+
+
+def span(text: str, words: str) -> Span:
+    """The quoted words, with a little of what stands around them."""
+    start = text.find(words)
+    if not words or start < 0:
+        return Span(before="", words=words, after="")
+    end = start + len(words)
+    before, after = text[:start], text[end:]
+    if len(before) > AROUND_CHARS:
+        before = "… " + before[-AROUND_CHARS:].partition(" ")[2]
+    if len(after) > AROUND_CHARS:
+        after = after[:AROUND_CHARS].rpartition(" ")[0] + " …"
+    return Span(before=before, words=words, after=after)

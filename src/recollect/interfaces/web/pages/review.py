@@ -13,8 +13,7 @@ import msgspec
 from recollect.errors import NotFound
 from recollect.interfaces.web.asked import Asked
 from recollect.interfaces.web.draw.consequences import consequences, heading
-from recollect.interfaces.web.draw.spans import Span, span
-from recollect.interfaces.web.draw.words import Piece, compared
+from recollect.interfaces.web.draw.words import Piece, Span, compared, span
 from recollect.interfaces.web.view import View
 from recollect.memory import Memory
 from recollect.model.values import INCLUDES, Proposal, Quoted, Record

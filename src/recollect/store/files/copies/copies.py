@@ -2,9 +2,9 @@
 
 Responsible for finding them, for removing erased bodies from them, or all of them with their
 ledger, and for reporting copies that still contain such data. Leaves the ledger itself to
-``store.files.segments`` and writing backups to ``store.backup``. Invariants: a copy is recognised
-by its first line, whose salt makes it unique to a ledger; links are not followed; everything
-skipped is listed in the report.
+``store.files.ledger.segments`` and writing backups to ``store.backup``. Invariants: a copy is
+recognised by its first line, whose salt makes it unique to a ledger; links are not followed;
+everything skipped is listed in the report.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Files that a stopped process leaves beside a ledger, and the names of torn copies.
 
 Responsible for removing temporary files and for naming the copies of bytes that were cut off.
-Leaves locking to ``store.files.open_files`` and cutting to ``store.files.active``. Invariant: the
-files of a ledger itself are not changed here.
+Leaves locking to ``store.files.open_files`` and cutting to ``store.files.ledger.active``.
+Invariant: the files of a ledger itself are not changed here.
 """
 
 from __future__ import annotations

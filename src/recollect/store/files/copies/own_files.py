@@ -1,9 +1,9 @@
 """Which files in the folder of a space a memory has made.
 
 Responsible for telling them from files that only lie there. Leaves removing them to
-``store.files.erased_bodies``, ``store.files.drop`` and ``store.files.leftovers``. Invariant: a file
-counts as a memory's own by a name that only a memory gives, or by what it says; all others stay,
-and who removes files names them.
+``store.files.erased_bodies``, ``store.files.drop`` and ``store.files.copies.leftovers``. Invariant:
+a file counts as a memory's own by a name that only a memory gives, or by what it says; all others
+stay, and who removes files names them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Responsible for keeping the rows of plain writes in memory for a moment, so that the index takes
 many in one transaction, and for what this process owes its readers. Leaves when to fold them to
-``store.files.open_files`` and ``store.files.quiet``, and the lock, which the caller holds, to
-``store.files.lock``. Invariants: every event of a backlog is in the ledger and synced; rows are
+``store.files.open_files`` and ``store.files.ledger.quiet``, and the lock, which the caller holds,
+to ``store.files.lock``. Invariants: every event of a backlog is in the ledger and synced; rows are
 sent only together with the position that they lead to; any read through a backlog, except by a name
 that none of its rows touches, begins with sending them.
 """

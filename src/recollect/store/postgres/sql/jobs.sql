@@ -20,10 +20,16 @@ ON CONFLICT (space, kind, params) WHERE state = 'waiting' DO UPDATE SET
 RETURNING j.*;
 
 -- name: give_up
-UPDATE recollect.jobs SET state = 'failed', error = 'gave_up'
+UPDATE recollect.jobs SET state = 'failed',
+  error = CASE WHEN kind IN (SELECT jsonb_array_elements_text(:known::jsonb)) THEN 'gave_up'
+    ELSE 'unknown_kind' END
 WHERE id IN (
   SELECT id FROM recollect.jobs
-  WHERE state = 'running' AND due_at <= :now AND attempts >= :most AND space = coalesce(:only, space)
+  WHERE due_at <= :now AND space = coalesce(:only, space) AND (
+    state = 'running' AND attempts >= :most
+    OR state IN ('waiting', 'running')
+      AND kind NOT IN (SELECT jsonb_array_elements_text(:known::jsonb))
+  )
   ORDER BY id FOR UPDATE SKIP LOCKED
 );
 

@@ -1,4 +1,4 @@
-"""What has faded: which records a curation archives.
+"""What has faded: records that were not used for long, and archiving them.
 
 Responsible for finding records that were not used for long, by the decay that presets rank by.
 Leaves archiving one to ``lifecycle.records.hypotheses``. Invariant: nothing is archived unless it
@@ -32,20 +32,20 @@ class _Faded(NamedTuple):
     more: bool
 
 
-def would_curate(handle: Handle, below: float, limit: int) -> Archived:
+def would_archive(handle: Handle, below: float, limit: int) -> Archived:
     """What has faded below a recency, the longest unused first."""
     with handle.reading() as reads:
-        return _curation(_faded(handle, reads, below, limit))
+        return _told(_faded(handle, reads, below, limit))
 
 
-def curate(
+def archive(
     handle: Handle,
     below: float,
     limit: int,
     idempotency_key: str | None,
     expect: Expect | None,
 ) -> Archived:
-    """Archives what has faded; ``Memory.curate`` documents the arguments."""
+    """Archives what has faded; ``Admin.archive`` documents the arguments."""
     asked = ("curate", below, limit)
     if limit > _AT_ONCE and (idempotency_key, expect) != (None, None):
         raise InvalidInput(
@@ -55,7 +55,7 @@ def curate(
     before = handle.done_before(idempotency_key, asked)
     if before is not None:  # what it found then
         with handle.space.reading(before.first - 1) as reads:
-            return _curation(_faded(handle, reads, below, limit))
+            return _told(_faded(handle, reads, below, limit))
     with handle.reading() as reads:
         found = _faded(handle, reads, below, limit)
     for first in range(0, len(found.rows), _AT_ONCE):
@@ -64,10 +64,10 @@ def curate(
             for row in found.rows[first : first + _AT_ONCE]
         )
         handle.write(made, answers.nothing, idempotency_key, expect, asked)
-    return _curation(found)
+    return _told(found)
 
 
-def _curation(found: _Faded) -> Archived:
+def _told(found: _Faded) -> Archived:
     records = tuple(record_of(row) for row in found.rows)
     return Archived(records=records, kept=found.kept, more=found.more)
 

@@ -1,7 +1,8 @@
-"""Acts on background work.
+"""Acts of upkeep: checking and signing the ledger, and background work.
 
-Responsible for asking for a pass, ending one and for schedules. Leaves doing them to a worker.
-Invariant: what a job may write is bound by the token of the session that asked for it.
+Responsible for starting a check, for asking for a checkpoint, and for jobs and their schedules.
+Leaves the work to the memory and to a worker. Invariants: what a witness did not do is told; what a
+job may write is bound by the token of the session that asked for it.
 """
 
 from __future__ import annotations
@@ -9,11 +10,37 @@ from __future__ import annotations
 from typing import cast, get_args
 
 from recollect.errors import Forbidden, InvalidInput
+from recollect.interfaces.web.checked import CHECKED
+from recollect.interfaces.web.digits import number
 from recollect.interfaces.web.forms import Form
 from recollect.interfaces.web.view import Done
-from recollect.memory import Store
+from recollect.memory import Memory, Store
 from recollect.model.events import Trust
 from recollect.model.values import JobKind
+
+
+def verify(form: Form, memory: Memory) -> Done:
+    """Starts a check; the next page shows how far it is, or what it found."""
+    CHECKED.begin(memory, form.asked.now, deep=form.text("how") == "deep")
+    is_over = CHECKED.running(memory) is None
+    said = "Checked." if is_over else "The check has begun. It goes on if you leave this page."
+    return Done(to=_back(form), said=said)
+
+
+def checkpoint(form: Form, memory: Memory) -> Done:
+    """Signs how many events there are and which root they have."""
+    made = memory.proof.checkpoint()
+    silent = sum(each.problem is not None for each in made.witnesses)
+    said = f"Signed {made.size:,} events."
+    if silent:
+        said += f" {silent} of {len(made.witnesses)} witnesses did not cosign."
+    return Done(to=_back(form), said=said)
+
+
+def _back(form: Form) -> str:
+    """The certificate that the form was on, or the ledger."""
+    erasure = number(form.text("erasure"))
+    return form.url("ledger") if erasure is None else form.url("erasures", erasure)
 
 
 def ask(form: Form, store: Store) -> Done:
