@@ -55,6 +55,15 @@ def test_it_leaves_the_work_to_hooks_in_the_settings(project: Project, where: st
     assert "moved to port 5433" in project.prompt(ASKED).context  # the one in the settings
 
 
+def test_it_leaves_the_work_to_them_below_their_folder_too(project: Project) -> None:
+    install(project)
+    below = project.folder / "src" / "deep"
+    below.mkdir(parents=True)
+    said_there = {"hook_event_name": "UserPromptSubmit", "prompt": ASKED, **project.common()}
+    ran = project.hook("context", PLUGIN, said=said_there | {"cwd": str(below)})
+    assert (ran.code, ran.out, said(project)) == (0, "", [])
+
+
 def test_hooks_of_another_assistant_do_not_count(project: Project) -> None:
     install(project, "codex")
     install(project, "gemini-cli")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -433,6 +433,32 @@ def test_wrong_types_are_passed_over(
     data = lines(HEADS[program], *odd, {**whole, **calls, "id": "m-2"})
     data += lines(prompt(program, "The last."))
     assert kept_of(places, tmp_path, data)[1][-1] == "The last."
+
+
+def codex_talk(head: Mapping[str, object], *words: str) -> bytes:
+    """A talk of Codex below the head of its own and, if it goes on from one, that of the other."""
+    at = "2026-11-19T10:00:0{}.000Z"
+    heads = [{"type": "session_meta", "payload": head}] if head else []
+    if "forked_from_id" in head:
+        heads.append({"type": "session_meta", "payload": {"id": "parent", "source": "cli"}})
+    told = [prompt("codex", one, at=at.format(number)) for number, one in enumerate(words)]
+    return lines(*heads, *told)
+
+
+def test_the_first_head_of_a_talk_of_codex_is_its_own(places: Places, tmp_path: Path) -> None:
+    helper = {"id": "h", "forked_from_id": "parent", "source": {"subagent": {"depth": 1}}}
+    assert kept_of(places, tmp_path, codex_talk(helper, "Told to a helper."))[1] == []
+    parent = {"id": "parent", "source": "cli"}
+    assert kept_of(places, tmp_path, codex_talk(parent, "One.", "Two."))[1] == ["One.", "Two."]
+    fork = {"id": "fork", "forked_from_id": "parent", "source": "cli"}
+    found = kept_of(places, tmp_path, codex_talk(fork, "One.", "Only in the fork."))[1]
+    assert "Only in the fork." in found
+
+
+def test_talks_of_codex_without_a_head_are_told_apart(places: Places, tmp_path: Path) -> None:
+    for words in ("The first talk.", "The second talk."):
+        assert words in kept_of(places, tmp_path, codex_talk({}, words))[1]
+    assert kept_of(places, tmp_path, codex_talk({}, "The second talk."))[0].kept == 0
 
 
 def test_a_hundred_megabytes_are_read(places: Places, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterable
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import msgspec
 import pytest
@@ -171,3 +171,6 @@ def test_a_field_that_does_not_exist_is_refused() -> None:
         batch = memory.batch()
         with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
             batch.remember("x", **wrong)
+        for inner in ("colour", "files"):  # the second is an argument inside
+            with pytest.raises(TypeError, match=f"unexpected keyword argument '{inner}'"):
+                batch.revise("x", "y", **cast(Any, {inner: True}))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -20,8 +21,11 @@ from recollect.client import Store as Remote
 from recollect.client import jobs as client_jobs
 from recollect.client import tokens as client_tokens
 from recollect.memory.jobs.jobs import Jobs
+from recollect.memory.memory import _service_memory, service_memory
 from recollect.memory.tokens import Tokens
+from recollect.model.values import JobKind, Schedule
 from tests.http.serving import served
+from tests.memory.test_jobs import port_of
 
 EVERY = ("read", "write", "erase", "create", "drop", "review", "admin")
 
@@ -172,3 +176,33 @@ def test_the_same_calls_can_be_awaited(store: Store) -> None:
 
     with served(store) as port:
         asyncio.run(asked(f"http://127.0.0.1:{port}"))
+
+
+def test_what_another_release_asked_for_is_seen_and_removed_by_a_client(
+    store: Store, remote: Remote
+) -> None:
+    port, former = port_of(store), cast(JobKind, "curate")
+    asked = port.ask("alice", former, "{}", due_at=None, trust="person")
+    port.set_schedule(
+        Schedule(
+            space="alice", kind=former, params={}, cron="0 3 * * *", every_s=None, set_by=None,
+            next_at="2199-01-01T00:00:00.000000Z",
+        )
+    )  # fmt: skip
+    store.jobs.work()
+    assert [(job.kind, job.error) for job in remote.jobs.list()] == [("curate", "unknown_kind")]
+    assert remote.jobs.get(asked.id).kind == "curate"
+    assert [one.kind for one in remote.jobs.schedules()] == ["curate"]
+    remote.jobs.drop_schedule("curate", space="alice")
+    assert store.jobs.schedules() == []
+
+
+def test_many_threads_open_memories_of_one_class() -> None:
+    threads = [threading.Thread(target=lambda: made.append(service_memory())) for _ in range(8)]
+    made: list[type] = []
+    _service_memory.cache_clear()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 1

@@ -7,7 +7,7 @@ import pytest
 from recollect import Memory, Quote
 from recollect.finding import briefing
 from recollect.memory.handle.handle import handle_of
-from recollect.model.events import Role
+from recollect.model.events import Role, Trust
 
 # Prompts that are no questions and no clear orders, so they are memory.
 AGAIN = (
@@ -163,6 +163,30 @@ def test_an_agents_record_settles_what_a_person_said_if_it_rests_on_later_words(
     found = told(memory, "Which port is the staging database on?")
     assert PORT in found
     assert not any("5433" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("trust", "said", "quoted"),
+    [
+        ("agent", "The staging database is on port 5440.", "on port 5440"),  # role alone is no word
+        ("person", "Please carry on with the staging database port.", "staging database port"),
+    ],
+)
+def test_an_agents_record_needs_a_persons_later_words_for_all_that_it_adds(
+    memory: Memory, trust: Trust, said: str, quoted: str
+) -> None:
+    first = "The staging database is on port 5433."
+    memory.observe(first, session="s1")
+    (later,) = memory.scoped(trust=trust).observe(said, role="user", session="s2")
+    memory.scoped(trust="agent").remember(PORT, evidence=[Quote(later.id, quoted)])
+    assert first in told(memory, "Which port is the staging database on?")
+
+
+def test_a_prompt_that_states_and_asks_is_more_than_a_question(memory: Memory) -> None:
+    said = "The staging database is on port 5433. Does the smoke test use it?"
+    memory.observe(said, session="s1")
+    memory.scoped(trust="agent").remember(PORT)
+    assert said in told(memory, "Which port is the staging database on?")
 
 
 def test_without_a_record_the_answer_of_a_talk_is_handed_over(memory: Memory) -> None:

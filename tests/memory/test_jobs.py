@@ -79,6 +79,9 @@ def test_what_another_release_asked_for_fails_where_it_can_be_seen(
     with pytest.raises(InvalidInput, match="unknown kinds of work: curate"):
         store.jobs.drop_schedule(former, space="alice")
     assert store.jobs.schedules() == []
+    for wrong in ("\ud800", "", None):
+        with pytest.raises(InvalidInput):
+            store.jobs.drop_schedule(cast(str, wrong), space="alice")
 
 
 def test_a_pass_that_runs_twice_changes_nothing_more(store: Store, memory: Memory) -> None:

@@ -3298,8 +3298,7 @@ export interface components {
         readonly Job: {
             readonly id: number;
             readonly space: string;
-            /** @enum {unknown} */
-            readonly kind: "archive" | "checkpoint" | "consolidate" | "embed" | "expire" | "rebuild" | "seal" | "verify";
+            readonly kind: string;
             readonly params: {
                 readonly [key: string]: unknown;
             };
@@ -3322,8 +3321,7 @@ export interface components {
          */
         readonly Schedule: {
             readonly space: string;
-            /** @enum {unknown} */
-            readonly kind: "archive" | "checkpoint" | "consolidate" | "embed" | "expire" | "rebuild" | "seal" | "verify";
+            readonly kind: string;
             readonly params: {
                 readonly [key: string]: unknown;
             };

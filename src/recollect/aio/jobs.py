@@ -156,11 +156,11 @@ class AsyncJobs(AsyncCalls):
         """
         return await self._run(self._calls.schedules, space=space)
 
-    async def drop_schedule(self, kind: JobKind, *, space: str = "main") -> None:
+    async def drop_schedule(self, kind: str, *, space: str = "main") -> None:
         """Remove a schedule; what it has asked for stays.
 
         Args:
-            kind: As for ``ask``.
+            kind: As for ``ask``, or one that another release has set.
             space: The memory.
 
         Raises:

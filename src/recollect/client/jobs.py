@@ -123,7 +123,7 @@ class Jobs:
             for each in asked(self._handle(name), "list_schedules", List[Schedule], {})
         ]
 
-    def drop_schedule(self, kind: JobKind, *, space: str = "main") -> None:
+    def drop_schedule(self, kind: str, *, space: str = "main") -> None:
         """Remove a schedule; what it has asked for stays.
 
         The arguments are those of ``recollect.Store.jobs.drop_schedule``.

@@ -97,7 +97,9 @@ def _sure_of(reads: Reads, question: Question, viewer: Viewer, said: frozenset[s
     if not found or not (found[0].relevance >= _SURE_MIN or _says_all(question, found[0])):
         return []
     # A turn that is sure and settled hands over to the record that settles it.
-    return _without_settled([hit for hit in found if hit.relevance >= _WITH_IT_MIN], question)
+    return _without_settled(
+        reads, [hit for hit in found if hit.relevance >= _WITH_IT_MIN], question
+    )
 
 
 def _is_of(hit: Hit, session: str) -> bool:
@@ -125,7 +127,7 @@ def _without_repeats(hits: list[Hit], question: Question, said: frozenset[str]) 
     ]
 
 
-def _without_settled(hits: list[Hit], question: Question) -> list[Hit]:
+def _without_settled(reads: Reads, hits: list[Hit], question: Question) -> list[Hit]:
     """These hits without what was said on the way to a record that is among them.
 
     A question about an earlier value wants it.
@@ -135,10 +137,12 @@ def _without_settled(hits: list[Hit], question: Question) -> list[Hit]:
         return hits
     terms = frozenset(question.asked.terms)
     has = [(record, frozenset(token_list(record.text))) for record in records]
-    return [hit for hit in hits if hit.episode is None or not _is_settled(hit, terms, has)]
+    return [hit for hit in hits if hit.episode is None or not _is_settled(reads, hit, terms, has)]
 
 
-def _is_settled(hit: Hit, terms: frozenset[str], records: list[tuple[Hit, frozenset[str]]]) -> bool:
+def _is_settled(
+    reads: Reads, hit: Hit, terms: frozenset[str], records: list[tuple[Hit, frozenset[str]]]
+) -> bool:
     """True if a turn of a talk adds nothing to one of the records.
 
     An assistant's words, a prompt that asks, and a value that was replaced: if the record has every
@@ -155,23 +159,39 @@ def _is_settled(hit: Hit, terms: frozenset[str], records: list[tuple[Hit, frozen
         )
     asks = _asks(hit.text)
     if asks or hit.changed:
-        return any(terms & said <= has for one, has in records if _may_settle(one, hit, asks=asks))
+        only = asks and not hit.changed and _only_asks(hit.text)
+        return any(
+            terms & said <= has for one, has in records if _may_settle(reads, one, hit, asks=only)
+        )
     telling = frozenset(token_list(" ".join(_telling(hit.text))))
     tells = {term for term in telling if not term.isdigit()}
     is_whole = len(hit.text) <= limits.QUESTION_MAX_CHARS
-    return is_whole and any(tells <= has for one, has in records if _may_settle(one, hit))
+    return is_whole and any(tells <= has for one, has in records if _may_settle(reads, one, hit))
 
 
-def _may_settle(record: Hit, hit: Hit, *, asks: bool = False) -> bool:
-    """True for a later record with at least the trust of what was said, or one that rests on what
-    a person said later. Any later one settles a question.
+def _may_settle(reads: Reads, record: Hit, hit: Hit, *, asks: bool = False) -> bool:
+    """True for a later record with at least the trust of what was said, or one of which a person
+    said later, in a quote, every word that it adds. Any later one settles a question.
     """
     if record.at < hit.at:
         return False
     is_trusted = asks or at_least(record.trust, hit.trust)
+    new = frozenset(token_list(record.text)).difference(token_list(hit.text))
     return is_trusted or any(
-        source.role == "user" and source.said_at >= hit.at for source in record.sources
+        source.said_at >= hit.at
+        and new.issubset(token_list(source.quote))
+        and (turn := reads.episode(source.id)) is not None
+        and turn.trust == "person"
+        for source in record.sources
     )
+
+
+def _only_asks(text: str) -> bool:
+    """True if nothing is left of a text without its questions."""
+    from recollect.index.words.transient import without_questions
+
+    is_whole = len(text) <= limits.QUESTION_MAX_CHARS
+    return is_whole and not _telling(without_questions(text))
 
 
 def _asks(text: str) -> bool:

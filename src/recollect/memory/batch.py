@@ -67,6 +67,7 @@ class Batch:
 
     def revise(self, id: str, text: str | None = None, **fields: Unpack[RevisedFields]) -> None:
         """Correct a record, or change its tags, with the fields of ``Memory.revise``."""
+        validate.arguments("revise", fields, RevisedFields)  # ``change`` has one of its own
         made = self._make.change(id, text, **fields)
         self._acts.extend(made)
         self._within.update(range(len(self._acts) - len(made), len(self._acts) - 1))

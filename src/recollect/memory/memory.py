@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache
+from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from msgspec import structs
 
@@ -32,6 +33,8 @@ from recollect.model.instants import instant
 from recollect.model.rules import at_least
 from recollect.model.values import MemoryScope
 from recollect.places.move import move_if_needed
+
+MAKING: Final = Lock()  # a class of a service is made once, also if several threads open one
 
 
 @heals
@@ -214,12 +217,17 @@ class Memory(Writing, Reading, Contexts, Leaving, Doors):
         return f"Memory({self.where!r}, space={self._handle.space.name!r}{past})"
 
 
-@cache
 def service_memory() -> type[Memory]:
     """What a memory of a service is: all calls are those of its client, and the type is ours.
 
     It is made when one is opened, because other programs need not load the client.
     """
+    with MAKING:
+        return _service_memory()
+
+
+@cache
+def _service_memory() -> type[Memory]:
     from recollect.memory.remote.memory import MemoryCalls
 
     class ServiceMemory(MemoryCalls, Memory):

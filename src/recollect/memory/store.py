@@ -20,7 +20,7 @@ from recollect.config import AUTO, Settings, Where, keys_folder, load
 from recollect.errors import InvalidInput, Unsupported
 from recollect.index.caches import forget_texts
 from recollect.memory.handle.handle import Handle, named
-from recollect.memory.memory import Memory, service_memory
+from recollect.memory.memory import MAKING, Memory, service_memory
 from recollect.memory.tokens import Tokens
 from recollect.model import validate
 from recollect.model.values import Drop, Dropped, Token
@@ -235,9 +235,14 @@ class Store:
         return f"Store({self.where!r})"
 
 
-@cache
 def _service_store() -> type[Store]:
     """What a store of a service is; it is made as ``service_memory`` is."""
+    with MAKING:
+        return _made_store()
+
+
+@cache
+def _made_store() -> type[Store]:
     from recollect.client.jobs import Jobs as Sent
     from recollect.memory.jobs.jobs import Jobs
     from recollect.memory.remote.store import StoreCalls

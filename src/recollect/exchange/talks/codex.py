@@ -76,7 +76,7 @@ class Codex(Transcript):
             self._tools[str(payload.get("call_id"))] = _name_of(payload)
         elif kind in _OUTPUTS:
             yield self.message(
-                self._id(payload, str(payload.get("call_id"))), self.result_part, "tool",
+                self._id(payload, str(payload.get("call_id")), at), self.result_part, "tool",
                 self._output(payload), at=at, session=self._session,
             )  # fmt: skip
         elif kind == "message":
@@ -85,22 +85,26 @@ class Codex(Transcript):
             text = self.joined(one.get("text") for one in blocks if one.get("type") in _TEXTS)
             speaker = _ROLES.get(role) if isinstance(role, str) else None
             if text and speaker and not _is_notice(payload, text):
-                id = self._id(payload, text)
+                id = self._id(payload, text, at)
                 yield self.message(id, "", speaker, text, at=at, session=self._session)
 
     def _read_head(self, entry: Entry) -> None:
+        if self._session is not None:  # a copy of the talk before has its head too
+            return
         head = entry if _is_old_head(entry) else inside(entry, "payload")
         if head is entry or entry.get("type") == "session_meta":
             id, source = head.get("id"), head.get("source")
-            self._session = id if isinstance(id, str) and id else self._session
+            self._session = id if isinstance(id, str) and id else None
             self._is_helper = isinstance(source, Mapping) and "subagent" in source
 
-    def _id(self, payload: Entry, told: str) -> str:
+    def _id(self, payload: Entry, told: str, at: object) -> str:
         self._number += 1
         id = payload.get("id")
         turn = inside(payload, "internal_chat_message_metadata_passthrough").get("turn_id")
         if isinstance(id, str) and isinstance(turn, str):
             return digest(turn, id, told)
+        if self._session is None:
+            return digest(at, told)
         return f"{digest(self._session)}-{self._number}"
 
     def _output(self, payload: Entry) -> str:

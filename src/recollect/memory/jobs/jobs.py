@@ -204,19 +204,20 @@ class Jobs:
         """
         return self._jobs().schedules(None if space is None else validate.space_name(space))
 
-    def drop_schedule(self, kind: JobKind, *, space: str = "main") -> None:
+    def drop_schedule(self, kind: str, *, space: str = "main") -> None:
         """Remove a schedule; what it has asked for stays.
 
         Args:
-            kind: As for ``ask``.
+            kind: As for ``ask``, or one that another release has set.
             space: The memory.
 
         Raises:
             NotFound: None is set.
             Forbidden: The token is not a person's.
         """
-        if not self._jobs().drop_schedule(validate.space_name(space), str(kind)):
-            checked_kinds([kind])  # one that another release set can be removed too
+        kind = validate.name(kind, "kind")
+        if not self._jobs().drop_schedule(validate.space_name(space), kind):
+            checked_kinds([kind])
             raise _no_schedule(kind)
 
     def work(self, *, kinds: Iterable[str] = (), limit: int = 1_000) -> List[Job]:

@@ -119,7 +119,7 @@ _RULED: Final = (
     *("kind", "about", "confidence", "source_type", "valid_from", "valid_to", "expires"),
     *("decay_tier", "said_at"),
 )
-# Those that no rule looks at: they are kept, shown, proposed and merged like the text.
+# Those that no rule looks at, none today: they are kept, shown, proposed and merged like the text.
 NOTED: Final = tuple(name for name in PLAIN if name not in _RULED)
 
 

@@ -316,7 +316,7 @@ class Job(Value, frozen=True, kw_only=True):
 
     id: int
     space: str
-    kind: JobKind
+    kind: str  # a ``JobKind``, unless another release asked for it
     params: dict[str, Json]
     state: JobState
     asked_by: int | None  # the id of a token; None for the owner of the folder
@@ -334,7 +334,7 @@ class Schedule(Value, frozen=True, kw_only=True):
     """A pass that is asked for again and again, as a person set it."""
 
     space: str
-    kind: JobKind
+    kind: str  # as in ``Job``
     params: dict[str, Json]
     cron: str | None  # in UTC
     every_s: int | None

@@ -1,7 +1,8 @@
 """The last event that was signed on this machine, so that a rewritten ledger is noticed at once.
 
 Responsible for ``keys/HEX.head`` (where the ledger was, and the number and hash of that event), and
-for comparing a ledger at that place with it, which costs one line. Leaves signatures to
+for comparing a ledger at that place with it, which costs one line (and, for a ledger that was never
+signed here, a look at each ``.head``). Leaves signatures to
 ``store.checkpoints.checkpoints``, which is loaded only where something is signed. Invariants: a
 ledger that has another event there, or none, is refused; so is another ledger in the folder of one
 that was signed, because who rewrites the first event too makes another ledger.
@@ -55,7 +56,7 @@ class Contradiction(NamedTuple):
 
 
 def contradiction(space: Space, folder: Path) -> Contradiction | None:
-    """Whether this is not the ledger that was signed here, which costs one line."""
+    """What says that this is not the ledger that was signed here; None if nothing does."""
     if not any(folder.glob(f"*{SUFFIX}")):
         return None
     with suppress(BadLine):  # the call itself says what is wrong

@@ -152,7 +152,7 @@ def job_of(row: Row) -> Job:
     return Job(
         id=cast(int, id),
         space=str(space),
-        kind=cast(JobKind, kind),
+        kind=str(kind),
         params=msgspec.json.decode(str(params)),
         state=cast(JobState, state),
         asked_by=cast("int | None", asked_by),
@@ -172,7 +172,7 @@ def schedule_of(row: Row) -> Schedule:
     space, kind, params, cron, every_s, set_by, next_at = row
     return Schedule(
         space=str(space),
-        kind=cast(JobKind, kind),
+        kind=str(kind),
         params=msgspec.json.decode(str(params)),
         cron=cast("str | None", cron),
         every_s=cast("int | None", every_s),

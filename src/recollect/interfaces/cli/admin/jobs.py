@@ -35,6 +35,9 @@ Kind = Annotated[
         help="embed, consolidate, archive, expire, verify, seal, rebuild, checkpoint.",
     ),
 ]
+AnyKind = Annotated[
+    str, Argument(metavar="KIND", help="As `recollect admin schedule list` shows it.")
+]
 Params = Annotated[
     str | None, Option(metavar="JSON", help='What it is told, such as \'{"rule": "seats"}\'.')
 ]
@@ -126,7 +129,7 @@ def list_schedules(call: Call) -> None:
 
 
 @verb
-def drop_schedule(call: Call, kind: Kind) -> None:
+def drop_schedule(call: Call, kind: AnyKind) -> None:
     """Remove a schedule; what it has asked for stays."""
     with _store(call) as store:
         store.jobs.drop_schedule(kind, space=call.space)

@@ -101,8 +101,12 @@ def _gives_way(assistant: str, said: Given) -> bool:
     """True for a plugin's hook where the settings have one: that one has what a person chose."""
     from recollect.interfaces.cli.assistants import hook_settings
 
-    here, event = _start(said) or Path.cwd(), str(said.get("hook_event_name"))
-    return hook_settings.answers(assistant, event, here, Path.home())
+    here, event = (_start(said) or Path.cwd()).absolute(), str(said.get("hook_event_name"))
+    # The assistant may work below the folder whose settings it read when it was started.
+    return any(
+        hook_settings.answers(assistant, event, folder, Path.home())
+        for folder in (here, *here.parents)
+    )
 
 
 def _context(places: Places, options: Mapping[str, str], said: Given) -> str | None:

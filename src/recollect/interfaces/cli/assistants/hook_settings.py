@@ -51,8 +51,9 @@ _MOMENTS: Final[dict[Assistant, dict[str, tuple[str, int]]]] = {
 }
 _EVENTS: Final = tuple(dict.fromkeys(event for each in _MOMENTS.values() for event in each))
 _FILES: Final = {"codex": (".codex", "hooks.json"), "gemini-cli": (".gemini", "settings.json")}
-_OURS: Final = re.compile(r"recollect\b.* (?:context|capture(?: claude-code)?) --hook\b")
-_COMMAND_MAX_CHARS: Final = 4_096  # ours are shorter, and the search takes the square of it
+_OURS: Final = re.compile(r"recollect\b")
+_VERB: Final = re.compile(r" (?:context|capture(?: claude-code)?) --hook\b")
+_COMMAND_MAX_CHARS: Final = 4_096  # ours are shorter
 
 
 def place(
@@ -143,7 +144,8 @@ def _guarded(settings: Settings) -> None:
 
 def _is_ours(hook: Settings) -> bool:
     command = str(hook.get("command"))
-    return len(command) <= _COMMAND_MAX_CHARS and _OURS.search(command) is not None
+    name = _OURS.search(command) if len(command) <= _COMMAND_MAX_CHARS else None
+    return name is not None and _VERB.search(command, name.end()) is not None
 
 
 def words_of(command: str) -> list[str]:

@@ -68,7 +68,7 @@ def drop_schedule(form: Form, store: Store) -> Done:
     """Removes a schedule."""
     if _origin(store) != "person":
         raise Forbidden("only a person removes a schedule", hint="use a person's token")
-    kind, space = _kind(form), form.text("space")
+    kind, space = form.text("kind"), form.text("space")
     store.jobs.drop_schedule(kind, space=space)
     return Done(to=form.url("jobs"), said=f"Removed: {kind} in {space} is not asked for again.")
 

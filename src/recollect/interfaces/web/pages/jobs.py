@@ -1,6 +1,6 @@
 """Background work: what waits, runs and has ended, and what is asked for again and again.
 
-Responsible for how far a job is, in words. Leaves asking to ``acts.jobs`` and doing to a worker.
+Responsible for how far a job is, in words. Leaves asking to ``acts.upkeep`` and doing to a worker.
 Invariant: nothing of a memory's text is on this page.
 """
 
