@@ -167,3 +167,20 @@ def test_a_master_key_has_its_name_only_when_it_is_complete(tmp_path: Path) -> N
     assert MasterKey(tmp_path, None, None, REAL)(False) == made
     write_file(seam, path, [path.read_bytes()])  # the control: a file that is written in its place
     assert seam.found == [b""]
+
+
+def test_a_master_key_that_was_made_meanwhile_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_files(tmp_path)(LEDGER).add("ann")
+    made = MasterKey(tmp_path, None, None, REAL)(False)
+    exists, looks = Path.exists, iter([False])  # the first look was before it was made
+    monkeypatch.setattr(Path, "exists", lambda path: next(looks, exists(path)))
+    assert MasterKey(tmp_path, None, None, REAL)(True) == made
+
+
+def test_a_missing_master_key_is_not_made_again(tmp_path: Path) -> None:
+    in_files(tmp_path)(LEDGER).add("ann")
+    (tmp_path / "master.key").unlink()
+    with pytest.raises(KeyMissing, match="needs it"):
+        MasterKey(tmp_path, None, None, REAL)(True)

@@ -73,10 +73,10 @@ class MasterKey:
                     f"the master key is missing: {path}",
                     hint=f"put it back, or set {VARIABLE} or {COMMAND_VARIABLE}",
                 )
-            self._check_unneeded(path)
             make_folder(self._seam, path.parent)
             with alone(self._seam, path.parent):
-                if not path.exists():
+                if not path.exists():  # nobody has made one since, and keys that it wraps
+                    self._check_unneeded(path)
                     made = b64encode(self._seam.random(KEY_BYTES)) + b"\n"
                     replace_file(self._seam, path, [made])  # others may read it at any time
         if path.stat().st_mode & _OTHERS:
