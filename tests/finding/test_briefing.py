@@ -189,6 +189,32 @@ def test_a_prompt_that_states_and_asks_is_more_than_a_question(memory: Memory) -
     assert said in told(memory, "Which port is the staging database on?")
 
 
+def test_a_request_is_settled_by_a_record_of_what_the_person_said_later(memory: Memory) -> None:
+    asked = "Let's cache the product pages. What do you suggest?"
+    decided = "No, not Redis, ops does not run it. We cache product pages in Postgres."
+    for words in (asked, decided):
+        memory.observe(words, session="s1")
+    record = "Product pages are cached in Postgres; ops does not run Redis."
+    memory.scoped(trust="agent").remember(record, key="cache")
+    found = told(memory, "Where do we cache product pages?")
+    assert record in found
+    assert asked not in found
+
+
+def test_a_quote_settles_with_all_that_its_person_said_then(memory: Memory) -> None:
+    first = "Python is formatted with Black, with a line length of 88."
+    agent = memory.scoped(trust="agent")
+    known = agent.remember(first, key="format")
+    memory.observe(first, session="s1")
+    said = "We use Ruff for formatting now, with a line length of 100."
+    (later,) = memory.observe(said, session="s2")
+    record = "Python is formatted with Ruff, with a line length of 100."
+    agent.revise(known.id, record, evidence=[Quote(later.id, "We use Ruff for formatting now")])
+    found = told(memory, "What line length do we format Python with?")
+    assert record in found
+    assert first not in found
+
+
 def test_without_a_record_the_answer_of_a_talk_is_handed_over(memory: Memory) -> None:
     memory.observe("Which port is the staging database on?", session="s1")
     memory.observe("The port is 5433.", role="assistant", session="s1")

@@ -253,7 +253,8 @@ def short(name: str) -> str:
         return name
     head = name.partition("-")[0]
     format = head if _ID.fullmatch(head) else "id"  # of a graph, whose ids have no format
-    return f"{format}-{sha256(name.encode()).hexdigest()[:_DIGEST_CHARS]}"
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()  # it may be half a character
+    return f"{format}-{digest[:_DIGEST_CHARS]}"
 
 
 def once(found: Iterable[Found]) -> Iterator[Found]:

@@ -7,6 +7,8 @@ unverified text is never included.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from recollect.finding import search
@@ -133,15 +135,22 @@ def _without_settled(reads: Reads, hits: list[Hit], question: Question) -> list[
     A question about an earlier value wants it.
     """
     records = [hit for hit in hits if hit.record is not None]
+    turns = [hit for hit in hits if hit.episode is not None and hit.trust == "person"]
     if len(records) == len(hits) or any(hit.until is not None for hit in records):
         return hits
     terms = frozenset(question.asked.terms)
     has = [(record, frozenset(token_list(record.text))) for record in records]
-    return [hit for hit in hits if hit.episode is None or not _is_settled(reads, hit, terms, has)]
+    return [
+        hit for hit in hits if hit.episode is None or not _is_settled(reads, hit, terms, has, turns)
+    ]
 
 
 def _is_settled(
-    reads: Reads, hit: Hit, terms: frozenset[str], records: list[tuple[Hit, frozenset[str]]]
+    reads: Reads,
+    hit: Hit,
+    terms: frozenset[str],
+    records: list[tuple[Hit, frozenset[str]]],
+    turns: list[Hit],
 ) -> bool:
     """True if a turn of a talk adds nothing to one of the records.
 
@@ -161,29 +170,52 @@ def _is_settled(
     if asks or hit.changed:
         only = asks and not hit.changed and _only_asks(hit.text)
         return any(
-            terms & said <= has for one, has in records if _may_settle(reads, one, hit, asks=only)
+            terms & said <= has
+            for one, has in records
+            if _may_settle(reads, one, hit, turns, asks=only)
         )
     telling = frozenset(token_list(" ".join(_telling(hit.text))))
     tells = {term for term in telling if not term.isdigit()}
     is_whole = len(hit.text) <= limits.QUESTION_MAX_CHARS
-    return is_whole and any(tells <= has for one, has in records if _may_settle(reads, one, hit))
+    return is_whole and any(
+        tells <= has for one, has in records if _may_settle(reads, one, hit, turns)
+    )
 
 
-def _may_settle(reads: Reads, record: Hit, hit: Hit, *, asks: bool = False) -> bool:
-    """True for a later record with at least the trust of what was said, or one of which a person
-    said later, in a quote, every word that it adds. Any later one settles a question.
+def _may_settle(
+    reads: Reads, record: Hit, hit: Hit, turns: list[Hit], *, asks: bool = False
+) -> bool:
+    """True for a later record with at least the trust of what was said, or one that claims no more
+    than that and what a person said later. Any later one settles a question.
     """
     if record.at < hit.at:
         return False
-    is_trusted = asks or at_least(record.trust, hit.trust)
-    new = frozenset(token_list(record.text)).difference(token_list(hit.text))
-    return is_trusted or any(
-        source.said_at >= hit.at
-        and new.issubset(token_list(source.quote))
-        and (turn := reads.episode(source.id)) is not None
-        and turn.trust == "person"
-        for source in record.sources
+    if asks or at_least(record.trust, hit.trust):
+        return True
+    later = (turn.text for turn in turns if turn.at > hit.at)
+    return any(
+        _says_all_new(record.text, hit.text, text)
+        for text in chain(later, _quoted_later(reads, record, hit))
     )
+
+
+def _says_all_new(record: str, before: str, text: str) -> bool:
+    """True if a text claims all that a record claims beyond what was said before."""
+    from recollect.index.words.claims import claims_of
+    from recollect.index.words.text import telling_tokens
+
+    telling, claims, had = telling_tokens(record), claims_of(record), claims_of(before)
+    so, not_so = (claims.so & telling) - had.so, (claims.not_so & telling) - had.not_so
+    said = claims_of(text[: limits.QUESTION_MAX_CHARS])
+    return bool(so or not_so) and so <= said.so and not_so <= said.not_so
+
+
+def _quoted_later(reads: Reads, record: Hit, hit: Hit) -> Iterator[str]:
+    """What a person said later, of what a record rests on; the role alone is no person's word."""
+    for source in record.sources:
+        turn = reads.episode(source.id) if source.said_at >= hit.at else None
+        if turn is not None and turn.trust == "person":
+            yield turn.text
 
 
 def _only_asks(text: str) -> bool:
