@@ -20,6 +20,7 @@ from recollect.model.instants import (
     to_datetime,
     to_microseconds,
 )
+from recollect.model.record_fields import RecordFields
 from recollect.model.validate import Json
 
 JSON = st.recursive(
@@ -284,3 +285,10 @@ def test_what_a_write_expects_is_a_position_or_an_id_with_its_seq() -> None:
 )
 def test_what_a_person_may_call_themselves(name: str, *, is_one: bool) -> None:
     assert validate.is_own_name(name) == is_one
+
+
+def test_an_argument_that_a_call_does_not_have_is_refused() -> None:
+    given = {"key": "port", "reason": "it moved"}
+    assert validate.arguments("remember", given, RecordFields) is given
+    with pytest.raises(TypeError, match=r"^remember\(\) got an unexpected .* 'colour'$"):
+        validate.arguments("remember", {**given, "colour": "red"}, RecordFields)
