@@ -168,7 +168,7 @@ def test_an_agents_record_settles_what_a_person_said_if_it_rests_on_later_words(
 @pytest.mark.parametrize(
     ("trust", "said", "quoted"),
     [
-        ("agent", "The staging database is on port 5440.", "on port 5440"),  # role alone is no word
+        ("agent", "The staging database is on port 5440.", "on port 5440"),  # by an agent
         ("person", "Please carry on with the staging database port.", "staging database port"),
     ],
 )
@@ -179,6 +179,16 @@ def test_an_agents_record_needs_a_persons_later_words_for_all_that_it_adds(
     memory.observe(first, session="s1")
     (later,) = memory.scoped(trust=trust).observe(said, role="user", session="s2")
     memory.scoped(trust="agent").remember(PORT, evidence=[Quote(later.id, quoted)])
+    assert first in told(memory, "Which port is the staging database on?")
+
+
+def test_a_statement_stays_if_a_record_borrows_words_that_were_said_of_something_else(
+    memory: Memory,
+) -> None:
+    first = "The staging database is on port 5433."
+    for words in (first, "The build database is on port 5440."):
+        memory.observe(words, session="s1")
+    memory.scoped(trust="agent").remember(PORT)  # without evidence
     assert first in told(memory, "Which port is the staging database on?")
 
 

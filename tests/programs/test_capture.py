@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.programs.driving import FOLDER, PROGRAMS, Program, fork, kept_talks
-from tests.programs.model import Model, serving
+from tests.programs.model import Model
 from tests.programs.test_programs import repository, said
 
 pytestmark = [
@@ -23,12 +22,6 @@ FIRST = f"The deploy token is {SECRET}, for Fridays only."
 STORED = "The deploy token is [redacted:github-token], for Fridays only."
 SECOND = "The staging database is on port 5433."
 THIRD = "The canary lives in the harbour office."
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    with serving() as model:
-        yield model
 
 
 @pytest.fixture(params=[name for name in PROGRAMS if name != "claude-code"])

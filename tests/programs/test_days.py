@@ -16,7 +16,7 @@ import pytest
 from recollect.recall.pack import count_tokens
 from tests.programs.days import ANOTHER, DAYS, Moved, Prompt, Talk, Typed
 from tests.programs.driving import FOLDER, PROGRAMS, Program
-from tests.programs.model import Asked, Model, serving
+from tests.programs.model import Asked, Model
 
 pytestmark = [
     pytest.mark.nightly,  # over a minute for each program
@@ -26,12 +26,6 @@ pytestmark = [
 TOKENS: Final = 600
 _MARKS: Final = re.compile(r"\[[^\]\n]*\]|^- [0-9-]{10}", re.MULTILINE)
 _BLOCK: Final = re.compile(r"<recollect>.*?</recollect>", re.DOTALL)
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    with serving() as model:
-        yield model
 
 
 class Row(NamedTuple):

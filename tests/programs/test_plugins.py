@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recollect.memory import Memory
 from tests.programs.driving import FOLDER, TOOLS
-from tests.programs.model import LAST, Model, serving
+from tests.programs.model import LAST, Model
 from tests.programs.plugged import PLUGGED, Plugged
 from tools import plugins
 
@@ -39,12 +38,6 @@ def program(request: pytest.FixtureRequest, model: Model, tmp_path: Path) -> Plu
     home = tmp_path / "a home with spaces"
     home.mkdir()
     return PLUGGED[request.param](request.param, home, model.address)
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    with serving() as model:
-        yield model
 
 
 def test_from_installing_to_removing(program: Plugged, model: Model) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recollect.memory import Memory
 from tests.programs.driving import FOLDER, PROGRAMS, TOOLS, Program
-from tests.programs.model import LAST, Model, serving
+from tests.programs.model import LAST, Model
 
 pytestmark = [
     pytest.mark.ci,
@@ -28,12 +27,6 @@ AFTER = "Is the staging database on port 5440?"
 @pytest.fixture(params=PROGRAMS)
 def program(request: pytest.FixtureRequest, model: Model, tmp_path: Path) -> Program:
     return PROGRAMS[request.param](request.param, tmp_path, model.address)
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    with serving() as model:
-        yield model
 
 
 def repository(program: Program, name: str) -> Path:

@@ -104,10 +104,6 @@ def _sure_of(reads: Reads, question: Question, viewer: Viewer, said: frozenset[s
     )
 
 
-def _is_of(hit: Hit, session: str) -> bool:
-    return _session_of(hit) == session
-
-
 def _without_repeats(hits: list[Hit], question: Question, said: frozenset[str]) -> list[Hit]:
     """These hits without earlier prompts that say nothing beyond the present one.
 
@@ -172,13 +168,13 @@ def _is_settled(
         return any(
             terms & said <= has
             for one, has in records
-            if _may_settle(reads, one, hit, turns, asks=only)
+            if _may_settle(reads, one, hit, turns if asks else [], asks=only)
         )
     telling = frozenset(token_list(" ".join(_telling(hit.text))))
     tells = {term for term in telling if not term.isdigit()}
     is_whole = len(hit.text) <= limits.QUESTION_MAX_CHARS
     return is_whole and any(
-        tells <= has for one, has in records if _may_settle(reads, one, hit, turns)
+        tells <= has for one, has in records if _may_settle(reads, one, hit, [])
     )
 
 
@@ -186,7 +182,8 @@ def _may_settle(
     reads: Reads, record: Hit, hit: Hit, turns: list[Hit], *, asks: bool = False
 ) -> bool:
     """True for a later record with at least the trust of what was said, or one that claims no more
-    than that and what a person said later. Any later one settles a question.
+    than that and what a person said later: in its evidence or, for a prompt that also asks, in
+    ``turns``. Any later record settles a question.
     """
     if record.at < hit.at:
         return False
@@ -211,7 +208,7 @@ def _says_all_new(record: str, before: str, text: str) -> bool:
 
 
 def _quoted_later(reads: Reads, record: Hit, hit: Hit) -> Iterator[str]:
-    """What a person said later, of what a record rests on; the role alone is no person's word."""
+    """The evidence of a record that a person gave later; an episode's role does not show that."""
     for source in record.sources:
         turn = reads.episode(source.id) if source.said_at >= hit.at else None
         if turn is not None and turn.trust == "person":

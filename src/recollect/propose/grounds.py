@@ -29,7 +29,7 @@ _FACTS_MAX_COUNT: Final = 200  # of a sentence
 _WHENS_MAX_COUNT: Final = 1_000  # of one text; those that follow support nothing
 _PLACES_MAX_COUNT: Final = 100  # of one address in one text
 _SHOWN_MAX_CHARS: Final = 60
-# Words with a capital that are no names. "Will" and "May" may be.
+# Words that are often capitalized and are not names. "Will" and "May" are left out: they can be.
 _NOT_NAMES: Final = (
     STOP_WORDS
     | frozenset(
@@ -362,7 +362,7 @@ def _has_stretch(words: Sequence[Word], at: int) -> bool:
 
 
 def _fits(meant: Span, known: Span) -> bool:
-    """True if a stretch is no more exact than the one that is known, and has most of it."""
+    """True if a span is at least as long as the known one, and covers at least half of it."""
     both = min(meant.last, known.last) - max(meant.first, known.first) + 1
     return meant.days >= known.days and 2 * both >= known.days
 

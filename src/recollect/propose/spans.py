@@ -1,7 +1,7 @@
 """Which days an expression may mean, seen from the day on which it was said.
 
 Responsible for the calendar. Leaves finding expressions to ``propose.days``. Invariants: pure; an
-expression with several readings has each of them; a day outside of the calendar is no day.
+ambiguous expression gives all its readings; a day that the calendar does not have is left out.
 """
 
 from __future__ import annotations

@@ -98,11 +98,11 @@ def _folded(sign: str) -> str:
     kind = unicodedata.category(sign)
     if kind == "Nd":
         return str(unicodedata.decimal(sign))
-    if kind in ("No", "Nl"):  # a reader of "10\u00b2" does not read 102
+    if kind in ("No", "Nl"):  # "10\u00b2" is not 102
         return sign
     if kind == "Pd" or sign == "\u2212":
         return "-"
-    if kind == "Me" or HIDDEN.match(sign):  # a circle around a letter is no end of a word
+    if kind == "Me" or HIDDEN.match(sign):  # a circle around a letter does not end the word
         return ""
     return _letter_of(ord(sign)) or _form(sign)
 

@@ -94,7 +94,7 @@ def span_us(expires: Moment | timedelta | None) -> int | UnsetType:
     return expires // timedelta(microseconds=1) if isinstance(expires, timedelta) else UNSET
 
 
-# How a field is checked that is no name.
+# How the fields are checked that are not names.
 _CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "tags": tags,
     "data": validate.data,

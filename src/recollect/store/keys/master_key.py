@@ -75,7 +75,7 @@ class MasterKey:
                 )
             make_folder(self._seam, path.parent)
             with alone(self._seam, path.parent):
-                if not path.exists():  # nobody has made one since, and keys that it wraps
+                if not path.exists():  # another process may have made it since
                     self._check_unneeded(path)
                     made = b64encode(self._seam.random(KEY_BYTES)) + b"\n"
                     replace_file(self._seam, path, [made])  # others may read it at any time
