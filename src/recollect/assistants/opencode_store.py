@@ -66,7 +66,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         database.close()
         raise InvalidInput(
             f"{path} is a database, but not opencode's",
-            hint="opencode keeps its talks in ~/.local/share/opencode/opencode.db",
+            hint="opencode keeps its conversations in ~/.local/share/opencode/opencode.db",
         )
     return database
 
@@ -86,8 +86,8 @@ def _sessions(
         some = ", ".join(sorted(folders)[:_FOLDERS_MAX_COUNT])
         more = ", …" if len(folders) > _FOLDERS_MAX_COUNT else ""
         raise InvalidInput(
-            f"no talk in {path} was held in this folder",
-            hint=f"run this in the folder of the talk: {some}{more}",
+            f"no conversation in {path} was held in this folder",
+            hint=f"run this in the folder of the conversation: {some}{more}",
         )
     return here
 

@@ -42,7 +42,7 @@ def talks_in(
     every folder in one file.
     """
     if path.is_dir():
-        raise InvalidInput(f"{path} is a folder, not the file of a talk", hint=where_they_are())
+        raise InvalidInput(f"{path} is a folder, not a conversation file", hint=where_they_are())
     head = _lines(path)
     first = list(islice(head, _LOOKED_AT))
     if first and first[0].startswith(b"SQLite format 3\x00"):
@@ -69,7 +69,7 @@ def _program(path: Path, lines: Iterable[bytes]) -> type[Transcript]:
     if is_empty:  # the talk has only begun
         return claude_code.ClaudeCode
     raise InvalidInput(
-        f"{path} is not a talk of {', '.join(list(KEPT_IN)[:-1])} or {list(KEPT_IN)[-1]}",
+        f"{path} is not a conversation of {', '.join(list(KEPT_IN)[:-1])} or {list(KEPT_IN)[-1]}",
         hint=where_they_are(),
     )
 

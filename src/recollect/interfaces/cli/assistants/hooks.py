@@ -30,7 +30,9 @@ Hooked = Annotated[
 ]
 TalkPath = Annotated[
     str | None,
-    Argument(metavar="FILE", help="The file in which the assistant's program keeps the talk."),
+    Argument(
+        metavar="FILE", help="The file in which the assistant's program keeps the conversation."
+    ),
 ]
 Session = Annotated[
     str | None, Option(metavar="ID", help="The session's name.  [default: the file's own]")
@@ -79,7 +81,7 @@ def capture(
     prompts: CapturePrompts = "quoting",
     hook: o.AsHook = False,
 ) -> None:
-    """Store a talk with an assistant from its program's file, each message once.
+    """Store a conversation with an assistant from its program's file, each message once.
 
     Claude Code, Codex, Gemini CLI or opencode: the file says which.
     """
@@ -87,7 +89,7 @@ def capture(
     from recollect.assistants.programs import where_they_are
 
     if file is None or hook:  # a hook's call is answered before it gets here
-        raise InvalidInput("capture needs the file of a talk", hint=where_they_are())
+        raise InvalidInput("capture needs a conversation file", hint=where_they_are())
 
     def show(done: Captured) -> None:
         plain.say(f"{plain.bold(plain.one_line(done.summary()))}")
